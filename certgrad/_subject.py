@@ -118,10 +118,6 @@ class Subject(Protocol):
         """The forward and the rules with the structural arguments fixed."""
         ...
 
-    def with_properties(self, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments that the domain is about, where their properties are given to them by the programs."""
-        return arrays
-
     def check_complete(self) -> None:
         """Raise DeclarationError, naming what is missing, unless all rules are declared."""
         return

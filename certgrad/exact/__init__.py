@@ -10,8 +10,9 @@ law that is applied and no search. In the order of reading:
   roots and oracles; `_functions.py`: all functions by these; `_factors.py`: factors of matrices, and solutions;
   `_primes.py`: the moduli
 - `_bound.py`: the probability of an error
-- `_weights.py`: all sizes; `_width.py`, `_widths.py`: the degrees by which the theorem asks for sizes; `_free.py`:
-  where sums are compared; `_nonzero.py`: what may be divided by
+- `_weights.py`: all sizes; `_width.py`, `_widths.py`: the degrees by which the theorem asks for sizes; `_index.py`,
+  `_places.py`: at which indices entries are read; `_free.py`: where sums are compared; `_nonzero.py`: what may be
+  divided by
 """
 
 from typing import TYPE_CHECKING

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, log2
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from certgrad.language.tree import Size
 from certgrad.signatures.cases import Case, Shape
 
 from ._bound import bound, rank
@@ -22,6 +23,9 @@ from ._number import NoConstantRootError, NoRootError, NoSlopeError, Number, Ope
 from ._points import Point, Slot, drawn, seed_of
 from ._programs import Programs
 from ._weights import total, weight
+
+if TYPE_CHECKING:
+    from certgrad._subject import Structure
 
 POINTS, SPECIAL = 8, 3
 """How many points are looked at for each shape at most, and how many special ones."""
@@ -35,6 +39,8 @@ ENOUGH = -80
 ROOTS = 400
 """How often the field's part of a point is drawn anew at most, for numbers without a root there."""
 MAX_WIDTH = 32
+WITH_WEIGHTS = 50_000
+"""Entries and terms of a program with weights, at a point."""
 
 
 class FoundError(Exception):
@@ -65,7 +71,7 @@ class Limits:
 
     def once(self) -> Limits:
         """For programs with weights, where nothing is special."""
-        return Limits(self.seconds, inf, max(self.at_point, 10_000), POINTS, 0)
+        return Limits(self.seconds, inf, WITH_WEIGHTS, POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
         """Nothing more is looked at, where all sizes up to this number were."""
@@ -89,6 +95,19 @@ class Seen:
     open: list[str] = field(default_factory=list)
     rounded: list[str] = field(default_factory=list)
 
+    def beside(self, other: Seen) -> Seen:
+        """What came of the points of both shapes: only what each has."""
+        return Seen(
+            other.shape,
+            min(self.points, other.points),
+            0,
+            max(self.regions, other.regions, key=len),
+            max(self.bound, other.bound),
+            self.lucky or other.lucky,
+            self.open + other.open,
+            self.rounded + other.rounded,
+        )
+
     @property
     def compared(self) -> int:
         """How many regions were met; 0 where nothing is compared, and there are no integers."""
@@ -107,6 +126,7 @@ class PointQuestions:
     name: str
     arguments: Sequence[str]
     parameters: Sequence[str]
+    structures: Mapping[str, Structure]
     numbers: frozenset[Fraction]
     """Those that stand in the statements of where points may be."""
     boundaries: bool
@@ -129,7 +149,8 @@ class AtShape:
         what is made of what came before."""
         self.numbers = sorted({*programs.numbers, *asked.numbers} - {Fraction(0)})
         inputs = enumerate(zip(asked.arguments, programs.dtypes, shape.inputs, strict=True))
-        self.slots = [Slot(name, kind, lengths, k) for k, (name, kind, lengths) in inputs]
+        given = asked.structures
+        self.slots = [Slot(name, kind, lengths, k, given.get(name)) for k, (name, kind, lengths) in inputs]
         self.slots += [Slot(name, "held", (), ("parameter", k)) for k, name in enumerate(asked.parameters)]
 
     def run(self) -> Seen:
@@ -208,10 +229,11 @@ class AtShape:
     def _weights(self, rng: Random) -> dict[Any, Number]:
         """Of the indices of each symbolic size, and their sums."""
         out: dict[Any, Number] = {}
-        for size, count in self.programs.sizes.items():
-            keys = [(weight(size), (k,)) for k in range(count)]
+        for length, count in self.programs.lengths.items():
+            keys = [(weight(length), (k,)) for k in range(count)]
             out |= {key: self.model.variable(key, ball(Fraction(rng.randrange(1, 2**20), 2**18))) for key in keys}
-            out[total(size), ()] = self.model.lifted(sum((out[key] for key in keys[1:]), out[keys[0]]))
+            if isinstance(length, Size):
+                out[total(length.name), ()] = self.model.lifted(sum((out[key] for key in keys[1:]), out[keys[0]]))
         return out
 
     def _roots_are_free(self) -> bool:

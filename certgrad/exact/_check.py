@@ -29,12 +29,12 @@ from certgrad.specification.reading import Literals
 
 from ._at_shape import ENOUGH, AtShape, FoundError, Limits, PointQuestions, Seen
 from ._claims import Difference
+from ._index import NoTheoremError
 from ._literals import closed
 from ._points import Point
 from ._programs import OutsideError, read, traced
 from ._result import Result, Verdict, together, up_to
-from ._weights import enough, with_weights
-from ._width import NoTheoremError
+from ._weights import enough, placed, with_weights
 
 SECONDS = 6.0
 """Of processor time."""
@@ -143,7 +143,14 @@ class Check:
         subject = self.subject
         boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
         asked = PointQuestions(
-            subject.name, subject.arg_names, [*subject.params], self.numbers, boundaries, self.holds, limits
+            subject.name,
+            subject.arg_names,
+            [*subject.params],
+            subject.structures,
+            self.numbers,
+            boundaries,
+            self.holds,
+            limits,
         )
         for self.literals in (literal, closed):
             self.seen.clear()
@@ -166,13 +173,16 @@ class Check:
     def _look_everywhere(self, asked: PointQuestions, symbols: Traced, free: bool) -> None:
         """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
         limited, self.limited = self.limited, ""
+        seen: Seen | None = None
         try:
             programs = replace(read(self.subject, self.case, symbols, self.literals), positive=self.positive)
-            sizes = enough(programs, free)
-            shape = of_sizes(self.case, sizes, self.subject.broadcast)
+            programs = placed(programs)
             asked = replace(asked, limits=asked.limits.once())
             with deep():
-                seen = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
+                for sizes in enough(programs, free):
+                    shape = of_sizes(self.case, sizes, self.subject.broadcast)
+                    one = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
+                    seen = one if seen is None else seen.beside(one)
         except (OutsideError, UnfitError, NoTheoremError) as error:
             self.limited = str(error)
         except FoundError as found:
@@ -181,7 +191,7 @@ class Check:
             self.limited = "its programs have too many entries"
         else:
             self.limited = (
-                "no point was found" if not seen.points
+                "no point was found" if seen is None or not seen.points
                 else "with weights it does not follow from the laws" if seen.open or seen.rounded
                 else "a root may be that of a square" if seen.lucky
                 else "" if seen.exact else "the error has no bound that is small enough"
@@ -261,10 +271,7 @@ class Check:
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
         """Whether the point is inside the domain and the hypotheses."""
-        try:
-            arrays = self.subject.with_properties(self._arrays(point, case, shape))
-        except UndefinedError:
-            return False
+        arrays = self._arrays(point, case, shape)
         for statement in self.statements:
             if isinstance(statement, OffBoundaries):
                 continue

@@ -13,7 +13,6 @@ from flint import arb
 
 from certgrad.language import tree as t
 from certgrad.language.arithmetic import UndefinedError
-from certgrad.language.tree import Size
 from certgrad.specification.evaluate import Evaluation
 from certgrad.specification.program import Defined, Opaque, Program, Tensor
 
@@ -225,8 +224,8 @@ class Claims:
     def _weighted(self, u: Any, tensor: Tensor, at: tuple[int, ...]) -> Any:
         """Times the weights of the indices of an entry, of programs that have weights."""
         for place, length in zip(at, tensor.shape, strict=True):
-            if isinstance(length, Size):
-                u = self.model.mul(self.entries[weight(length.name), (place,)], u)
+            if length in self.programs.lengths:
+                u = self.model.mul(self.entries[weight(length), (place,)], u)
         return u
 
     def _same(self, claim: str, program: Program, values: list[dict[Any, Any]]) -> None:
@@ -250,7 +249,7 @@ class Claims:
         """The program at this point; `extra` are the roles of what it takes beside arguments and parameters."""
         if name not in self._evaluations:
             parameters = (("parameter", k) for k in range(self.programs.parameters))
-            weights = (name for size in self.programs.sizes for name in (weight(size), total(size)))
+            weights = (*map(weight, self.programs.lengths), *map(total, self.programs.sizes))
             roles: list[Any] = [*range(len(self.programs.dtypes)), *extra, *parameters, *weights]
             by_name = {tensor.name: role for tensor, role in zip(program.inputs, roles, strict=True)}
             self._evaluations[name] = Evaluation(

@@ -10,7 +10,7 @@ from certgrad.language.sorts import sort
 from certgrad.language.substitute import substitute
 from certgrad.specification.program import Defined
 
-from ._width import NoTheoremError
+from ._index import NoTheoremError
 
 ONE = t.Number("1")
 

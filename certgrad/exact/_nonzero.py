@@ -9,7 +9,7 @@ from certgrad.language import tree as t
 from certgrad.language.sorts import sort
 from certgrad.language.substitute import unbound
 
-from ._width import NoTheoremError
+from ._index import NoTheoremError
 
 POWERS = frozenset({"whole power", "integer power"})
 """Functions that are powers with a whole exponent."""
@@ -29,10 +29,35 @@ class Nonzero:
         inputs: Mapping[str, bool],
         through: dict[str, set[str]],
     ) -> None:
-        self.meant, self.is_plain, self.sums, self.is_count, self.inputs = meant, is_plain, sums, is_count, inputs
-        self.through = through
+        self.is_plain, self.sums, self.is_count, self.inputs = is_plain, sums, is_count, inputs
+        self._meant, self.through = meant, through
         """By array, those in its definition: of each it is found once."""
         self._endless: dict[t.Node, bool] = {}
+
+    def meant(self, x: t.Node) -> t.Node:
+        """What it is by definitions, and where nothing else is chosen: of |u| for u ≥ 0, u."""
+        match x := self._meant(x):
+            case t.If(condition=condition) if (holds := self.decided(self._meant(condition))) is not None:
+                return self.meant(x.then if holds else x.otherwise)
+        return x
+
+    def decided(self, x: t.Node) -> bool | None:
+        """How a number compares with one that is not above 0, where its form tells, but for points at which it is 0."""
+        if not isinstance(x, t.Compare):
+            return None
+        if x.relation in ("=", "!="):
+            number, other = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
+            apart = sort(other) == "real" and self.is_0(number) and self.sure(other)
+            return x.relation == "!=" if apart else None
+        below = x.relation in ("<", "<=")
+        number, other = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
+        if not isinstance(number, t.Number) or number.rational > 0 or sort(other) != "real":
+            return None
+        above = below if number is x.left else not below
+        """It is said that the other one is above the number."""
+        strict = (x.relation in ("<", ">")) is above
+        holds = self.positive(other) if strict else self.nonnegative(other)
+        return above if holds else None
 
     def holds(self, x: t.Node) -> bool:
         """It is not identically 0 at any size if it is not at the one at which it is evaluated."""
@@ -190,7 +215,13 @@ class Nonzero:
 
     def _beside_infinity(self, x: t.Node) -> bool | None:
         """How a number compares with ±∞ that is neither; None for other statements."""
-        if not isinstance(x, t.Compare) or x.relation not in ("<", ">"):
+        if not isinstance(x, t.Compare):
+            return None
+        if x.relation in ("=", "!="):
+            number, other = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
+            apart = sort(other) == "real" and self.is_0(number) and self.sure(other)
+            return x.relation == "!=" if apart else None
+        if x.relation not in ("<", ">"):
             return None
         small, large = (x.left, x.right) if x.relation == "<" else (x.right, x.left)
         for end, other, greater in ((small, large, False), (large, small, True)):
@@ -199,7 +230,8 @@ class Nonzero:
         return None
 
     def _is_linear(self, x: t.Node) -> bool:
-        """A summand is an input's entry, or a sum of its entries, each times what is not 0; the rest is without it."""
+        """A summand is a power of an input's entry, or a sum of such, each times what is not 0; the rest is without
+        it."""
         parts = [*self._summands(x)]
         for k, part in enumerate(parts):
             name, others = self._of_input(part)
@@ -218,13 +250,16 @@ class Nonzero:
             yield x
 
     def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
-        """An input of which it is an entry times other numbers, or a sum of such."""
+        """An input of which it is a power of an entry times other numbers, or a sum of such."""
         x = self.meant(x)
         match x:
             case t.SortedEntry(name=name, sort="real") if name in self.inputs:
                 return name, ()
             case t.Negate(operand=operand):
                 return self._of_input(operand)
+            case t.Power(base=base) | t.Apply(function="square", arguments=(base,)) if not _is_1(x):
+                inside = self.meant(base)
+                return self._of_input(inside) if isinstance(inside, t.Entry) else ("", ())
             case t.Divide(left=left, right=right):
                 name, others = self._of_input(left)
                 return name, (*others, right)
@@ -234,13 +269,13 @@ class Nonzero:
                 inside = self.meant(body)
                 factors = inside.factors if isinstance(inside, t.Mul) else (inside,)
                 entries = [e for e in map(self.meant, factors) if isinstance(e, t.SortedEntry) and e.name == name]
-                once = len(entries) == 1 and bound <= {*unbound(entries[0])}  # each entry is in one summand
+                once = len({*entries}) == 1 and bound <= {*unbound(entries[0])}  # each entry is in one summand
                 return (name, others) if once else ("", ())
             case t.Mul(factors=factors):
-                for k, part in enumerate(factors):
-                    entry = self.meant(part)
+                found = [*map(self.meant, factors)]
+                for entry in found:
                     if isinstance(entry, t.SortedEntry) and entry.sort == "real" and entry.name in self.inputs:
-                        return entry.name, (*factors[:k], *factors[k + 1 :])
+                        return entry.name, [other for other in found if other != entry]
         return "", ()
 
     def _reached(self, x: t.Node) -> set[str]:
@@ -253,6 +288,11 @@ class Nonzero:
                     self.through[n.name] = {n.name} if inside == n else self._reached(inside)
                 out |= self.through[n.name]
         return out
+
+
+def _is_1(x: t.Node) -> bool:
+    """A power is 1, whatever of."""
+    return isinstance(x, t.Power) and not Fraction(x.exponent)
 
 
 def _is_empty(over: t.Range) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
@@ -14,6 +14,9 @@ from flint import arb
 from ._field import ball
 from ._model import Model
 from ._number import Number
+
+if TYPE_CHECKING:
+    from certgrad._subject import Structure
 
 STYLES = ("any", "positive", "unit", "small", "large", "negative", "above one")
 _BETWEEN = {
@@ -39,6 +42,8 @@ class Slot:
     kind: str
     shape: tuple[int, ...]
     role: Any
+    structure: Structure | None = None
+    """What the programs make of it, whatever it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +105,36 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
                 value = rng.random() < 0.5
             else:
                 centre = rng.choice(near) if near and rng.random() < 0.5 else Fraction(0)
-                x = _coincidence(model, before, numbers, rng) if special and rng.random() < share else None
+                same_as = special and slot.structure is None and rng.random() < share
+                x = _coincidence(model, before, numbers, rng) if same_as else None
                 value = _number(model, key, style, centre, slot.kind, rng, x)
                 before.append(value)
-            entries[key] = array[at] = value
+            array[at] = value
+        if slot.structure is not None:
+            array = _structured(model, slot, slot.structure, array)
         arrays[slot.name] = array
+        entries |= {(slot.role, at): array[at] for at in np.ndindex(slot.shape)}
     return Point(model, entries, arrays)
+
+
+def _structured(model: Model, slot: Slot, structure: Structure, array: Any) -> Any:
+    """The array with the real numbers that the programs make of it, which they leave as they are."""
+    out = structure.structured(np.vectorize(_rational, otypes=[object])(array))
+    for at in np.ndindex(slot.shape):
+        u = array[at]
+        if isinstance(u, Number):
+            x = ball(out[at])
+            made = model.variable(("x", (slot.role, at)), x) if out[at] else model.lifted(0)
+            out[at] = Number(model, made.a, made.b, x, u.d, u.dx)
+    return out
+
+
+def _rational(u: Any) -> Any:
+    """A real number that was drawn is one."""
+    if not isinstance(u, Number):
+        return u
+    whole, exponent = u.x.man_exp()
+    return int(whole) * Fraction(2) ** int(exponent)
 
 
 def _coincidence(model: Model, before: Sequence[Number], numbers: Sequence[Fraction], rng: Random) -> Number:

@@ -39,6 +39,8 @@ class Programs:
     reference: Program | None
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Of programs at symbolic sizes, the numbers that these stand for."""
+    lengths: Mapping[t.Node, int] = field(default_factory=dict)
+    """Of their axes whose indices have weights."""
     free: bool = False
     """How their numbers compare is a free number."""
     positive: frozenset[int] = frozenset()
@@ -52,8 +54,7 @@ class Programs:
     @property
     def outputs(self) -> list[tuple[int, ...]]:
         """The shapes of the outputs."""
-        lengths = {t.Size(name): n for name, n in self.sizes.items()}
-        return [tuple(n.value if isinstance(n, t.Integer) else lengths[n] for n in tensor.shape)  # type: ignore[index]
+        return [tuple(n.value if isinstance(n, t.Integer) else self.lengths[n] for n in tensor.shape)
                 for tensor in self.forward.outputs]  # fmt: skip
 
     @property

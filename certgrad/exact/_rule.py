@@ -5,26 +5,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from certgrad._subject import Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.jaxpr.closures import kind_of_rule
-from certgrad.language.arithmetic import UndefinedError
 from certgrad.language.lengths import in_lengths
 from certgrad.rules.declared.statics import combinations, plain, reals
 from certgrad.rules.declared.structure import flat_signature, named, read, real_parts
 from certgrad.rules.subject.layers import unwrapped
 from certgrad.rules.subject.open_number import OpenNumber
-from certgrad.rules.subject.properties import check_properties, projected, properties_in
+from certgrad.rules.subject.properties import PROPERTIES, check_properties, projected, properties_in
 from certgrad.signatures.cases import Case
-
-from ._number import as_float
 
 
 class Rule(Subject):
@@ -59,18 +54,10 @@ class Rule(Subject):
         self._arrays = self._taken_as_arrays()
         self.cases = tuple(Case(flat, choice) for choice in combinations(static))
         texts, self.properties = properties_in((domain,) if isinstance(domain, str) and domain else domain, self.name)
+        self.structures = {n: PROPERTIES[words] for n, words in self.properties.items()}
         check_properties(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
         axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
         self.domain = in_lengths(texts, axes, taken=self.params)
-
-    def with_properties(self, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
-        names = [*self.properties]
-        floats = [np.vectorize(as_float, otypes=[float])(arrays[n]) for n in names]
-        with jax.enable_x64(True):
-            made = [np.asarray(x) for x in projected(self.properties, names, floats)]
-        if not all(np.isfinite(x).all() for x in made):
-            raise UndefinedError("a property that the array cannot be given")
-        return {**arrays, **{n: np.vectorize(Fraction, otypes=[object])(x) for n, x in zip(names, made, strict=True)}}
 
     @property
     def alone(self) -> list[str]:

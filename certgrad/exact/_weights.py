@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, prod
+from itertools import product
+from math import prod
 from typing import Any
 
 from certgrad.language import tree as t
-from certgrad.specification.program import Defined, Program, Tensor
+from certgrad.specification.program import Defined, Program, Tensor, with_entries
 
 from ._free import Free
+from ._index import NoTheoremError, Scope, TogetherError, length_at, lies_along, line_of
+from ._places import Places
 from ._programs import Programs
-from ._width import NOTHING, FirstError, NoTheoremError, SizeQuestions, added
-from ._widths import Scope, Widths
+from ._width import NOTHING, FirstError, SizeQuestions, added
+from ._widths import Widths
 
 LARGEST = 160
-"""Arrays of more entries are not looked at."""
+"""More entries of arguments and values are not looked at,"""
+IN_ALL = 7_000
+"""nor more in all."""
 
 
-def enough(programs: Programs, free: bool = False) -> dict[str, int]:
+def enough(programs: Programs, free: bool = False) -> list[dict[str, int]]:
     """Sizes such that claims hold at all sizes if they hold at these, with weights. Raises NoTheoremError.
 
-    With `free`, how numbers compare is a free number.
+    With `free`, how numbers compare is a free number. Of a size along whose axes places are compared, all numbers up to
+    one are among them.
     """
     tensors = (*programs.forward.inputs, *programs.forward.outputs)
-    lengths = [n for tensor in tensors for n in tensor.shape]
-    if not all(isinstance(n, t.Size | t.Integer) for n in lengths):
-        raise NoTheoremError("there is arithmetic on sizes")
-    found: dict[str, int] = {}
-    sizes = dict.fromkeys(n.name for n in lengths if isinstance(n, t.Size))
-    while left := [size for size in sizes if size not in found]:
-        before = len(found)
-        for size in left:
-            with suppress(FirstError):
-                found[size] = _enough(programs, SizeQuestions(size, frozenset(sizes), dict(found), free))
+    lengths = [n for tensor in tensors for n in tensor.shape if not isinstance(n, t.Integer)]
+    sizes = dict.fromkeys(name for n in lengths for name in sorted(line_of(n)))
+    lines = [frozenset({size}) for size in sizes]
+    for n in lengths:
+        lines = _together(lines, line_of(n))
+    found: dict[frozenset[str], list[dict[str, int]]] = {}
+    while left := [line for line in lines if line not in found]:
+        fixed = {size: max(one[size] for one in of) for of in found.values() for size in of[0]}
+        for line in left:
+            try:
+                found[line] = _enough(programs, SizeQuestions(line, frozenset(sizes), fixed, free))
                 break
-        if len(found) == before:
+            except FirstError:
+                continue
+            except TogetherError as error:
+                lines, found = _together(lines, error.sizes), {}
+                break
+        else:
             raise NoTheoremError("sums along two axes are divided by sums along the other")
-    counts = [prod(found.get(n.name, 1) for n in x.shape if isinstance(n, t.Size)) for x in tensors]
-    if max(counts, default=0) > LARGEST:
-        raise NoTheoremError(f"it would have to be evaluated at {max(counts)} entries")
-    return found
+    choices = [{size: n for one in each for size, n in one.items()} for each in product(*found.values())]
+    choices = [one for one in choices if all(length_at(n, one) >= 0 for n in lengths)]
+    counts = [max(prod(length_at(n, one) for n in x.shape) for x in tensors) for one in choices]
+    if max(counts, default=0) > LARGEST or sum(counts) > IN_ALL:
+        raise NoTheoremError(f"it would have to be evaluated at {max(counts)} entries, and in all at {sum(counts)}")
+    return choices
 
 
-def _enough(programs: Programs, asked: SizeQuestions) -> int:
-    """How many indices of a size occur in a monomial of a claim at most, and tell arguments of functions apart."""
+def _together(lines: Sequence[frozenset[str]], sizes: frozenset[str]) -> list[frozenset[str]]:
+    """The lines, in which these sizes are in one."""
+    joined = sizes.union(*(line for line in lines if line & sizes))
+    return [*(line for line in lines if not line & sizes), joined]
+
+
+def _enough(programs: Programs, asked: SizeQuestions) -> list[dict[str, int]]:
+    """Numbers for sizes, by how many indices occur in a monomial of a claim at most, and tell arguments of functions
+    apart."""
     forward = programs.forward
 
     def free(scope: Scope) -> int:
-        return sum(length == t.Size(asked.size) for length in scope.values())
+        return sum(lies_along(length, asked.line) for length in scope.values())
 
     own = Widths(
         forward, "forward", asked, programs.above_0(forward), [forward.inputs[k].name for k in programs.moving]
@@ -73,26 +93,50 @@ def _enough(programs: Programs, asked: SizeQuestions) -> int:
         found = [other.output(k) for k in range(len(programs.vjp.outputs))]
         total = added([*parts, *(other.whole(value, scope) for (value, _), scope in found)])
         most = max(most, total.top if total is not None else Fraction(0))
-    places = ceil(most) + 1 if asked.ordered else 1
-    return max(1, ceil(most) + places * asked.apart)
+    return asked.enough(most, [n for p in _programs(programs) for n in _lengths(p)])
 
 
 # --- the programs with weights
 
 
-def weight(size: str) -> str:
-    """The name of the weights of a size's indices."""
-    return f"weight {size}"
+def weight(length: t.Node) -> str:
+    """The name of the weights of the indices of axes of a length."""
+    return f"weight {length!r}"
 
 
 def total(size: str) -> str:
-    """The name of their sum, in place of the size as a number."""
+    """The name of their sum, in place of a size as a number."""
     return f"total {size}"
 
 
-def weighted(program: Program, sizes: Iterable[str], free: bool = False) -> Program:
-    """The program with a weight for each index of these sizes, and their sum for the size. It takes both at its end."""
-    read = Widths(program, "", SizeQuestions("", frozenset(), {}))
+def placed(programs: Programs) -> Programs:
+    """The programs in which each entry is read at indices of its own axes. Raises NoTheoremError."""
+    return _each(programs, lambda program: Places(program).changed())
+
+
+def _programs(programs: Programs) -> list[Program]:
+    every = (programs.forward, programs.vjp, programs.jvp, programs.primal, programs.reference)
+    return [program for program in every if program is not None]
+
+
+def _each(programs: Programs, change: Callable[[Program], Program], **fields: Any) -> Programs:
+    found = {name: getattr(programs, name) for name in ("forward", "vjp", "jvp", "primal", "reference")}
+    changed: dict[str, Any] = {name: None if p is None else change(p) for name, p in found.items()}
+    return replace(programs, **changed, **fields)
+
+
+def _lengths(program: Program) -> set[t.Node]:
+    """Of open axes."""
+    shapes = [tensor.shape for tensor in (*program.inputs, *program.outputs)]
+    nodes = (n for d in program.definitions if isinstance(d, Defined) for n in t.walk(d.entry))
+    ranges = [n.size for n in nodes if isinstance(n, t.Range)]
+    return {n for of in (*shapes, ranges) for n in of if not isinstance(n, t.Integer)}
+
+
+def weighted(program: Program, lengths: Sequence[t.Node], sizes: Iterable[str], free: bool = False) -> Program:
+    """The program with a weight for each index of axes of these lengths, and their sum for a size. It takes both at its
+    end."""
+    read = Widths(program, "", SizeQuestions(frozenset(), frozenset(), {}))
 
     def number(x: t.Node) -> t.Node:
         if isinstance(x, t.Size):
@@ -107,21 +151,19 @@ def weighted(program: Program, sizes: Iterable[str], free: bool = False) -> Prog
             new = Free(read.made, changed).number(new)
         if not isinstance(new, t.Fold) or new.kind != "sum":
             return new
-        each = [t.SortedEntry(weight(r.size.name), (t.Index(r.variable),), "real")
-                for r in new.over if isinstance(r.size, t.Size)]  # fmt: skip
+        each = [t.SortedEntry(weight(r.size), (t.Index(r.variable),), "real")
+                for r in new.over if not isinstance(r.size, t.Integer)]  # fmt: skip
         return t.Fold("sum", new.over, t.Mul((*each, new.body)), new.where)
 
-    more = [tensor for n in sizes for tensor in (Tensor(weight(n), (t.Size(n),), "real"), Tensor(total(n), (), "real"))]
-    definitions = tuple(
-        replace(d, entry=changed(d.entry)) if isinstance(d, Defined) else d for d in program.definitions
-    )
+    more = [*(Tensor(weight(n), (n,), "real") for n in lengths), *(Tensor(total(n), (), "real") for n in sizes)]
+    definitions = with_entries(program.definitions, changed)
     return replace(program, inputs=(*program.inputs, *more), definitions=definitions)
 
 
 def with_weights(programs: Programs, sizes: Mapping[str, int], free: bool = False) -> Programs:
     """The programs with weights, at these sizes."""
-    found: dict[str, Any] = {}
-    for name in ("forward", "vjp", "jvp", "primal", "reference"):
-        program = getattr(programs, name)
-        found[name] = None if program is None else weighted(program, sizes, free)
-    return replace(programs, sizes=sizes, free=free, **found)
+    found = {n for p in _programs(programs) for n in _lengths(p)} | {t.Size(name) for name in sizes}
+    lengths = {n: length_at(n, sizes) for n in sorted(found, key=repr)}
+    return _each(
+        programs, lambda program: weighted(program, [*lengths], sizes, free), sizes=sizes, free=free, lengths=lengths
+    )

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil
+from itertools import product
+from math import ceil, prod
 from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.language.substitute import substitute, variables
 
+from ._index import (
+    Gap,
+    NoTheoremError,
+    Part,
+    TogetherError,
+    before,
+    beyond,
+    is_multiple,
+    laid_out,
+    length_at,
+    lies_along,
+    line_of,
+    terms_of,
+)
+
 Key = tuple[Any, tuple[t.Node, ...]]
 """What a fraction is divided by: a name, and the indices at which it is."""
 
 
+MOST_SIZES = 4_000
+"""More choices of sizes are not looked at."""
 FLAGS = ("chosen", "picked", "endless", "signed", "made")
-
-
-class NoTheoremError(Exception):
-    """The theorem is not about such programs. The message says why."""
 
 
 class FirstError(Exception):
@@ -117,9 +131,10 @@ Dual = tuple[Width, Width | None]
 
 @dataclass
 class SizeQuestions:
-    """What is asked of one size, by all programs of a rule."""
+    """What is asked of one size, or of several along whose axes places are compared with one another, by all programs
+    of a rule."""
 
-    size: str
+    line: frozenset[str]
     sizes: frozenset[str]
     """All sizes."""
     fixed: Mapping[str, int]
@@ -133,7 +148,21 @@ class SizeQuestions:
     exponents: Width = NOTHING
     """All exponents, added."""
     ordered: bool = False
-    """Indices of the size are compared by their order."""
+    """Indices of the size are compared by their order;"""
+    span: int = 0
+    """places along its axes by numbers below this one, with one another and with the ends; 0 where they are not;"""
+    mirrored: bool = False
+    """and with places that are counted from the other end;"""
+    together: int = 0
+    """so many are together in a condition under which something is defined;"""
+    parts: set[tuple[Part, ...]] = field(default_factory=set)
+    """of several sizes, what is compared."""
+    places: dict[str, Sequence[t.Node]] = field(default_factory=dict)
+    """The inputs whose entries are places along its axes, with their shapes;"""
+    numbers: set[str] = field(default_factory=set)
+    """those whose entries are what they are;"""
+    spans: dict[str, int] = field(default_factory=dict)
+    """and those that are compared with numbers, of less than so much."""
     logarithms: set[Any] = field(default_factory=set)
     """Of sums, each with its program."""
 
@@ -158,24 +187,82 @@ class SizeQuestions:
         if len({program for program, _ in self.logarithms}) < len(self.logarithms):
             raise NoTheoremError("a program takes several logarithms of sums")
 
-    @property
-    def apart(self) -> int:
-        """How many indices tell arguments apart."""
-        return ceil(self.nested + self.depth * self.exponents.top)
+    def places_compared(self, one: Gap, shapes: Mapping[str, Sequence[t.Node]]) -> None:
+        """Places are compared, or found to be equal or not."""
+        if not one.sizes <= self.line and one.sizes & self.line:
+            raise TogetherError(one.sizes | self.line)
+        if not one.sizes & self.line:
+            if one.sizes or not one.alone or len(shapes) < len(one.data):
+                self.numbers |= one.data
+            else:
+                self.spans |= {name: max(one.span, self.spans.get(name, 0)) for name in one.data}
+            return
+        if len(shapes) < len(one.data):
+            raise NoTheoremError("there is arithmetic on indices")
+        self.places |= shapes
+        self.mirrored |= one.mirrored
+        self.ordered |= one.orders
+        self.span = max(self.span, one.span, len(self.line) > 1)
+        self.parts.add(one.parts)
+
+    def length(self, size: t.Node) -> int:
+        """The most that an axis has, of another size. Raises FirstError where that is not known."""
+        if isinstance(size, t.Integer):
+            return size.value
+        if left := line_of(size) - self.fixed.keys():
+            raise FirstError(*left)
+        return length_at(size, self.fixed)
+
+    def enough(self, most: Fraction, lengths: Iterable[t.Node]) -> list[dict[str, int]]:
+        """Sizes that are as good as all, where a monomial of a claim names so many indices at most."""
+        named = max(ceil(most), self.together)
+        own = [n for n in lengths if lies_along(n, self.line)]
+        if len(self.line) > 1 and any(is_multiple(part) for n in own for part in terms_of(n)):
+            raise NoTheoremError("there is arithmetic on sizes")
+        if len(self.line) > 1 or any(map(beyond, own)):
+            self.span = max(self.span, *(1 + beyond(n) for n in own))
+            self.parts |= {((1, "", line_of(n)),) for n in own}
+        apart = ceil(self.nested + self.depth * self.exponents.top)
+        along = any(lies_along(n, self.line) for shape in self.places.values() for n in shape)
+        if self.places and (self.mirrored or len(self.line) > 1 or (along and apart)):
+            raise NoTheoremError("an integer gives a place along an axis of which more is compared")
+        if self.numbers & self.places.keys():
+            raise NoTheoremError("an integer is an index and a number")
+        data = [prod(named if lies_along(n, self.line) else self.length(n) for n in s) for s in self.places.values()]
+        points = named + sum(data)
+        self.span = max([self.span, *(self.spans.get(name, 0) for name in self.places)])
+        if self.span:
+            return self._all_up_to(points, apart)
+        (size,) = self.line
+        return [{size: max(1, points + (points + 1 if self.ordered else 1) * apart)}]
+
+    def _all_up_to(self, points: int, apart: int) -> list[dict[str, int]]:
+        """All sizes with which no two points that are beside one another need to be further apart than is told."""
+        sides, sizes = 1 + self.mirrored, sorted(self.line)
+        behind = dict.fromkeys(sizes, "") if len(sizes) == 1 else laid_out(self.parts, sizes)
+        if behind is None or (self.mirrored and len(sizes) > 1):
+            raise NoTheoremError("there is arithmetic on indices of several sizes")
+        most = (sides * points + len(sizes)) * (sides * apart + 1) * self.span
+        if most ** len(sizes) > MOST_SIZES:
+            raise NoTheoremError("it would have to be evaluated at too many sizes")
+        found = (dict(zip(sizes, one, strict=True)) for one in product(range(1, most + 1), repeat=len(sizes)))
+        return [one for one in found if all(one[s] + sum(one[b] for b in before(s, behind)) <= most for s in sizes)]
 
 
 def added(parts: Sequence[Width]) -> Width | None:
     return sum(parts[1:], parts[0]) if parts else None
 
 
-def is_open_size(x: t.Node) -> bool:
-    return not isinstance(x, t.Integer)
-
-
-def degree_in(x: t.Node, size: str) -> int:
-    """Of a polynomial in sizes, in one of them."""
-    found = [degree_in(part, size) for part in t.children(x)]
-    return int(x == t.Size(size)) if not found else max(found) if isinstance(x, t.Add) else sum(found)
+def degree_in(x: t.Node, line: Collection[str]) -> int:
+    """Of a polynomial in sizes, in some of them."""
+    found = [degree_in(part, line) for part in t.children(x)]
+    return (
+        int(isinstance(x, t.Size) and x.name in line)
+        if not found
+        else max(found)
+        if isinstance(x, t.Add)
+        else sum(found)
+    )
 
 
 def sum_of_duals(parts: Sequence[Dual]) -> Dual:

@@ -15,22 +15,21 @@ from certgrad.language import tree as t
 from certgrad.language.functions import FUNCTIONS
 from certgrad.language.sorts import sort
 from certgrad.language.substitute import substitute, unbound, variables
-from certgrad.specification.program import Defined, Program, Table
+from certgrad.specification.program import Defined, Program, Table, Tensor
 
 from ._free import Free
+from ._index import NoTheoremError, Scope, gap, lies_along, line_of
 from ._model import MOST_ROOTS
 from ._nonzero import POWERS, Nonzero
+from ._places import Places
 from ._width import (
     NOTHING,
     Dual,
-    FirstError,
     Key,
-    NoTheoremError,
     SizeQuestions,
     Width,
     added,
     degree_in,
-    is_open_size,
     sum_of_duals,
     with_each_part,
     without_index,
@@ -42,8 +41,6 @@ SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
 MOST_READ = 20_000
 """So many expressions are read of what a program divides by or compares."""
-Scope = Mapping[str, t.Node]
-"""The sizes to which index variables run."""
 
 
 class Widths:
@@ -58,7 +55,7 @@ class Widths:
         moving: Sequence[str] = (),
     ) -> None:
         self.program, self.name, self.asked, self.positive, self.moving = program, name, asked, positive, moving
-        self.size = asked.size
+        self.line, self.places = asked.line, Places(program)
         self.inputs = {tensor.name: tensor for tensor in program.inputs}
         self.made: dict[str, Any] = {}
         for d in program.definitions:
@@ -72,26 +69,35 @@ class Widths:
 
     # --- indices
 
-    def _is_number(self, x: t.Node, scope: Scope) -> bool:
-        """An index of axes of given lengths."""
-        return all(not isinstance(n, (t.Entry, t.Size)) and not (isinstance(n, t.Index) and is_open_size(scope[n.name]))
-                   for n in t.walk(x))  # fmt: skip
-
-    def _place(self, x: t.Node, length: t.Node, scope: Scope) -> None:
+    def _place(self, x: t.Node, length: t.Node, scope: Scope) -> bool:
+        """Of an axis of a given length, an entry may be read at what integers of the data say: whether it is."""
         if isinstance(x, t.Index) and scope[x.name] == length:
-            return
-        if not isinstance(length, t.Integer) or not self._is_number(x, scope):
+            return False
+        found = [gap(form, "=", scope) for form in self.places.forms(x)]
+        if any(one.sizes for one in found) or not isinstance(length, t.Integer):
             raise NoTheoremError("there is arithmetic on indices")
+        self.asked.numbers.update(*(one.data for one in found))
+        return self._any([*self.places.conditions(x)], scope) or any(one.data for one in found)
 
-    def inlined(self, x: t.Node) -> t.Node:
-        """An expression of indices alone, where it is one by its definitions."""
-        if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined) and x.sort == "integer":
-            return self.inlined(substitute(made.entry, dict(zip(made.variables, x.index, strict=True))))
-        if isinstance(x, t.Add | t.Mul):
-            neutral = t.Integer(int(isinstance(x, t.Mul)))
-            rest = [part for part in map(self.inlined, t.children(x)) if part != neutral]
-            return type(x)(tuple(rest)) if len(rest) > 1 else rest[0] if rest else neutral
-        return x
+    def _indices_compared(self, x: t.Compare, scope: Scope) -> bool:
+        """Whether integers of the data are among those that are compared. Raises NoTheoremError."""
+        found = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
+        for one in found:
+            shapes = {name: self.inputs[name].shape for name in one.data if name in self.inputs}
+            self.asked.places_compared(one, shapes)
+        return self._any([*self.places.conditions(x.left), *self.places.conditions(x.right)], scope) or any(
+            one.data for one in found
+        )
+
+    def _speaks_of_indices(self, x: t.Node, scope: Scope) -> bool:
+        """Or of sizes: through definitions, of axes that are open."""
+        inside = self.places.meant(x)
+        if isinstance(inside, t.Size) or (isinstance(inside, t.Index) and inside.name not in scope):
+            return True
+        if isinstance(inside, t.Index):
+            return not isinstance(scope[inside.name], t.Integer)
+        parts = inside.index[:0] if isinstance(inside, t.Entry) else t.children(inside)
+        return any(self._speaks_of_indices(part, scope) for part in parts)
 
     def counted(self, x: t.Node) -> t.Node | None:
         """The polynomial in sizes that it is; None for what is none."""
@@ -125,19 +131,29 @@ class Widths:
                 return self.entry(x, scope)[0].chosen
         raise NoTheoremError(f"it says {type(x).__name__.lower()} of indices")
 
+    def _required(self, x: t.Node, scope: Scope, variables: int = 0) -> bool:
+        """The same of a condition under which something is defined: what it asks of all, it asks of those named."""
+        match x:
+            case t.ForAll(over=over, holds=inside):
+                inner = {**scope, **{r.variable: r.size for r in over}}
+                return self._required(inside, inner, variables + len(over))
+            case t.Both(parts=parts):
+                found = [self._required(part, scope, variables) for part in parts]
+                return any(found)
+        self.asked.together = max(self.asked.together, variables)
+        return self.holds(x, scope)
+
     def _any(self, parts: Sequence[t.Node], scope: Scope) -> bool:
         found = [self.holds(part, scope) for part in parts]  # all of them are read
         return any(found)
 
     def _compared(self, x: t.Compare, left: t.Node, right: t.Node, scope: Scope) -> bool:
-        left, right = self.inlined(left), self.inlined(right)
-        if sort(left) == "integer" and not any(isinstance(n, t.Entry) for side in (left, right) for n in t.walk(side)):
-            lengths = [scope[side.name] if isinstance(side, t.Index) else None for side in (left, right)]
-            if lengths[0] == lengths[1] and lengths[0] is not None:
-                self.asked.ordered |= x.relation not in ("=", "!=") and lengths[0] == t.Size(self.size)
-            elif not all(self._is_number(side, scope) for side in (left, right)):
-                raise NoTheoremError("there is arithmetic on indices")
-            return False
+        if sort(left) == "integer":
+            try:
+                return self._indices_compared(x, scope)
+            except NoTheoremError:
+                if self._speaks_of_indices(x, scope):
+                    raise
         sides = [self.term(side, scope)[0] for side in (left, right)]
         plain = all(side.plain for side in sides)
         if self.asked.free and sort(left) == "real" and max(side.kind for side in sides) != 1:
@@ -160,6 +176,8 @@ class Widths:
                 return self._decided(made.entry, dict(zip(made.variables, made.tensor.shape, strict=True)))
             case t.Apply(function="is finite", arguments=(u,)):
                 return None if self.term(u, scope)[0].endless else True
+            case t.Compare(relation="=" | "!=" | "<=" | ">="):
+                return self._by_form(scope).decided(x)
             case t.Compare(relation="<" | ">", left=left, right=right):
                 small, large = (left, right) if x.relation == "<" else (right, left)
                 for side, other, holds in ((small, large, False), (large, small, True)):
@@ -169,23 +187,13 @@ class Widths:
                         and not self.term(other, scope)[0].endless
                     ):
                         return side.positive is holds
-                return True if self._is_below(small, large) else None
+                return self._by_form(scope).decided(x)
         return None
-
-    def _is_below(self, small: t.Node, large: t.Node) -> bool:
-        """No size is below such a number."""
-        return isinstance(small, t.Number) and small.rational <= 0 and self._is_count(large)
-
-    def _defined(self, x: t.Node) -> t.Node:
-        """A scalar by its definition."""
-        while isinstance(x, t.Entry) and not x.index and isinstance(made := self.made.get(x.name), Defined):
-            x = made.entry
-        return x
 
     def _is_count(self, x: t.Node) -> bool:
         """A product or sum of sizes, which is never 0."""
-        x = self._defined(x)
-        if isinstance(x, t.Subtract) and isinstance(zero := self._defined(x.right), t.ToReal):
+        x = self.places.meant(x)
+        if isinstance(x, t.Subtract) and isinstance(zero := self.places.meant(x.right), t.ToReal):
             return zero.operand == t.Integer(0) and self._is_count(x.left)
         counted = self.counted(x.operand) if isinstance(x, t.ToReal) else None
         return counted is not None and all(n.value > 0 for n in t.walk(counted) if isinstance(n, t.Integer))
@@ -194,23 +202,29 @@ class Widths:
 
     def entry(self, x: t.SortedEntry, scope: Scope) -> Dual:
         tensor = self.inputs.get(x.name) or self.made[x.name].tensor
-        for place, length in zip(x.index, tensor.shape, strict=True):
-            self._place(place, length, scope)
-        if x.name in self.inputs:
-            value = Width(chosen=tensor.sort == "boolean", kind=2)
-            return value, Width(kind=2) if x.name in self.moving else None
-        definition = self.made[x.name]
+        places = [self._place(place, length, scope) for place, length in zip(x.index, tensor.shape, strict=True)]
+        value, slope = self._array(x.name, tensor)
+        if x.name in self.made:
+            values = dict(zip(getattr(self.made[x.name], "variables", ()), x.index, strict=False))
+            value, slope = value.at(values), slope and slope.at(values)
+        by_data: dict[str, Any] = {"chosen": True, "kind": 2} if any(places) else {}
+        return with_each_part((value, slope), lambda w: replace(w, **by_data))
+
+    def _array(self, name: str, tensor: Tensor) -> Dual:
+        """The widths of its entries, by its own variables."""
+        if name in self.inputs:
+            self.asked.numbers |= {name} if tensor.sort == "integer" else set()
+            return Width(chosen=tensor.sort == "boolean", kind=2), Width(kind=2) if name in self.moving else None
+        definition = self.made[name]
         if isinstance(definition, Table):
             return NOTHING, None
-        if x.name not in self.made_of:
+        if name not in self.made_of:
             inner = dict(zip(definition.variables, tensor.shape, strict=True))
             if tensor.sort == "boolean":
-                self.made_of[x.name] = Width(chosen=self.holds(definition.entry, inner), kind=2), None
+                self.made_of[name] = Width(chosen=self.holds(definition.entry, inner), kind=2), None
             else:
-                self.made_of[x.name] = self.term(definition.entry, inner)
-        value, slope = self.made_of[x.name]
-        values = dict(zip(definition.variables, x.index, strict=True))
-        return value.at(values), None if slope is None else slope.at(values)
+                self.made_of[name] = self.term(definition.entry, inner)
+        return self.made_of[name]
 
     def term(self, x: t.Node, scope: Scope) -> Dual:
         """The width of a number."""
@@ -219,7 +233,7 @@ class Widths:
                 return NOTHING, None
             case t.Infinity():
                 return Width(endless=True), None
-            case t.Index() if self._is_number(x, scope):
+            case t.Index() if isinstance(scope[x.name], t.Integer):
                 return NOTHING, None
             case t.SortedEntry():
                 return self.entry(x, scope)
@@ -227,8 +241,8 @@ class Widths:
                 counted = self.counted(operand)
                 if counted is None:
                     return self.term(operand, scope)
-                names = [self._name_of(n) for n in t.walk(counted) if isinstance(n, t.Size)]
-                return Width(Fraction(degree_in(counted, self.size)), kind=int(bool(names))), None
+                names = [self._name_of(n.name) for n in t.walk(counted) if isinstance(n, t.Size)]
+                return Width(Fraction(degree_in(counted, self.line)), kind=int(bool(names))), None
             case t.Add(terms=parts):
                 return sum_of_duals([self.term(part, scope) for part in parts])
             case t.Subtract():
@@ -258,7 +272,8 @@ class Widths:
             case t.Given() if self.asked.free and self._is_signed(x.condition):
                 raise NoTheoremError("it is defined where numbers compare in one way")
             case t.Given():
-                return self._chosen(x.condition, [self.term(x.value, scope)], scope)
+                chosen = self._required(x.condition, scope)
+                return with_each_part(self.term(x.value, scope), lambda w: replace(w, chosen=w.chosen or chosen))
             case t.Fold(kind="sum") if sort(x.body) == "real":
                 return self._fold(x, scope)
             case t.Fold(kind="maximum") | t.Minimum():
@@ -325,7 +340,7 @@ class Widths:
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
         inputs = {name: name in self.positive for name in self.inputs}
-        return Nonzero(self._chosen_at_every_size, is_plain, self._sums, self._is_count, inputs, self.through)
+        return Nonzero(self._through_definitions, is_plain, self._sums, self._is_count, inputs, self.through)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
         """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
@@ -337,17 +352,12 @@ class Widths:
         if not all(by_form.is_plain(u) or (root and by_form.nonnegative(u)) for u in x.arguments):
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
-    def _chosen_at_every_size(self, x: t.Node) -> t.Node:
-        """An entry by its definition, and what is chosen at every size."""
+    def _through_definitions(self, x: t.Node) -> t.Node:
+        """An entry by its definition; so often at most."""
         self.read += 1
         if self.read > MOST_READ:
             raise NoTheoremError("what it divides by or compares is too long to be read")
-        match x := self._meant(x):
-            case t.If(condition=condition, then=then):
-                condition = self._meant(condition)
-                if isinstance(condition, t.Compare) and condition.relation == "<":
-                    return self._chosen_at_every_size(then) if self._is_below(condition.left, condition.right) else x
-        return x
+        return self.places.meant(x)
 
     def _sums(self, x: t.Node) -> bool:
         """Whether there are sums, maxima or sizes in it, or in what it is made of."""
@@ -356,12 +366,6 @@ class Widths:
                 self.summing[x.name] = self._sums(made.entry)
             return self.summing[x.name] or any(map(self._sums, x.index))
         return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
-
-    def _meant(self, x: t.Node) -> t.Node:
-        """An entry by its definition."""
-        while isinstance(x, t.Entry) and isinstance(made := self.made.get(x.name), Defined):
-            x = substitute(made.entry, dict(zip(made.variables, x.index, strict=True)))
-        return x
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
         found = [self.term(u, scope) for u in x.arguments]
@@ -429,15 +433,14 @@ class Widths:
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
         """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
-        if isinstance(size, t.Size):
-            self._name_of(size)
-        elif not isinstance(size, t.Integer):
-            raise NoTheoremError("a sum over a part of an axis")
+        is_open = not isinstance(size, t.Integer)
+        for name in line_of(size) if is_open else ():
+            self._name_of(name)
         logs: Mapping[Key, Any] = {}  # a weight times a logarithm is none
-        if isinstance(size, t.Integer):
+        if not is_open:
             logs = {key: (None, one) for key, (_, one) in w.logs.items()}
-        top, low = w.top + (size == t.Size(self.size)), dict(w.low)
-        picked = w.picked or (w.chosen and isinstance(size, t.Size))
+        top, low = w.top + lies_along(size, self.line), dict(w.low)
+        picked = w.picked or (w.chosen and is_open)
         for key, (count, degree) in w.low.items():
             if variable in _indices(key):
                 times = self._at_most(size)
@@ -449,16 +452,14 @@ class Widths:
     def _at_most(self, size: t.Node) -> int:
         if isinstance(size, t.Integer):
             return size.value
-        if not isinstance(size, t.Size) or size.name == self.size:
+        if lies_along(size, self.line):
             raise NoTheoremError("a sum of fractions with denominators that are sums, each another one")
-        if size.name not in self.asked.fixed:
-            raise FirstError(size.name)
-        return self.asked.fixed[size.name]
+        return self.asked.length(size)
 
-    def _name_of(self, size: t.Size) -> str:
-        if size.name not in self.asked.sizes:
-            raise NoTheoremError(f"the size {size.name} is that of no array")
-        return size.name
+    def _name_of(self, name: str) -> str:
+        if name not in self.asked.sizes:
+            raise NoTheoremError(f"the size {name} is that of no array")
+        return name
 
     def _extremum(self, x: t.Fold | t.Minimum, scope: Scope) -> Dual:
         """A free number, the same of equal arrays."""
@@ -470,7 +471,7 @@ class Widths:
             raise NoTheoremError("an extremum of what is chosen by comparison")
         if value.kind < 2:  # of numbers alone it is one of them
             raise NoTheoremError("an extremum of numbers")
-        own = sum(r.size == t.Size(self.size) for r in x.over)
+        own = sum(lies_along(r.size, self.line) for r in x.over)
         found = [self.asked.argument(w, labels=own) for w in (value, *([] if slope is None else [slope]))]
         return found[0], None if slope is None else replace(found[-1], kind=2)
 

@@ -67,8 +67,12 @@ def test_right_rules_hold_at_all_sizes(function: Callable, signature: str) -> No
 
 
 NO_THEOREM: list[tuple[str, Callable, str, str]] = [
-    ("shift", lambda x: x[1:] - x[:-1], "n", "arithmetic on sizes"),
-    ("position", lambda x: x * jnp.arange(x.shape[0]), "n", "index"),
+    (
+        "window",
+        lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (3,), (2,), "VALID"),
+        "2*n+1",
+        "arithmetic on indices",
+    ),
     ("solve", lambda a, b: jnp.linalg.solve(a, b), "n n, n", "determined"),
     (
         "Sinkhorn",
@@ -126,7 +130,12 @@ def above(x: Any) -> Any:
 
 OTHERWISE: list[tuple[str, Callable, Callable, str]] = [
     ("a count", lambda x: jnp.where(jnp.sum(jnp.ones_like(x)) > 9.5, 2.0, 1.0) * jnp.sum(x), jnp.sum, "compares a sum"),
-    ("a size beside data", lambda x: jnp.where(x.shape[0] + 0 * x[0] > 9.5, 2.0, 1.0) * x, lambda x: x, "indices"),
+    (
+        "a size beside data",
+        lambda x: jnp.where(x.shape[0] + 0 * x[0] > 9.5, 2.0, 1.0) * x,
+        lambda x: x,
+        "compares a sum",
+    ),
     ("places as counts", lambda x: jnp.where(above(x) > 8.5, 2.0, 1.0) * x, lambda x: x, "compares a sum"),
     (
         "a clipped sum",

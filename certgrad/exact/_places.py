@@ -1,0 +1,290 @@
+"""Programs in which each entry is read at indices of its own axes: what is read elsewhere is a sum along the axis.
+
+x[e] is Σ_p [p = e]·x[p], and Σ_{k < r} f[e + k] is Σ_p [e ≤ p < e + r]·f[p]. So a read, too, names the index at which
+it is, by the weight that the sum has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from certgrad.language import tree as t
+from certgrad.language.sorts import sort
+from certgrad.language.substitute import substitute
+from certgrad.specification.program import Defined, Program, Table, Tensor
+
+from ._index import ONE, Form, NoTheoremError, Scope, node, plus
+
+PART = "a sum over a part of an axis"
+MOST_WAYS = 64
+"""To choose in an integer."""
+
+
+class Places:
+    """Reads the indices of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        for d in program.definitions:
+            if not isinstance(d, Defined | Table):
+                raise NoTheoremError(f"it has a {type(d).__name__.lower()}")
+        self.made = {d.tensor.name: d for d in program.definitions if isinstance(d, Defined)}
+        tensors = [d.tensor for d in program.definitions if isinstance(d, Defined | Table)]
+        self.shapes = {one.name: self._shape(one) for one in (*program.inputs, *tensors)}
+        self._new = 0
+
+    def changed(self) -> Program:
+        """The program, in which each entry is read at indices of its own axes. Raises NoTheoremError."""
+
+        def shaped(tensor: Tensor) -> Tensor:
+            return replace(tensor, shape=self.shapes.get(tensor.name, tensor.shape))
+
+        made = []
+        for d in self.program.definitions:
+            if isinstance(d, Defined):
+                scope = dict(zip(d.variables, self.shapes[d.tensor.name], strict=True))
+                d = replace(d, tensor=shaped(d.tensor), entry=self.read(d.entry, scope))
+            made.append(d)
+        inputs, outputs = (tuple(map(shaped, of)) for of in (self.program.inputs, self.program.outputs))
+        return replace(self.program, inputs=inputs, outputs=outputs, definitions=tuple(made))
+
+    # --- integers
+
+    def forms(self, x: t.Node) -> list[Form]:
+        """The integer as a sum, one for each way to choose in it. Raises NoTheoremError."""
+        match x:
+            case t.Integer(value=n):
+                return [{ONE: n} if n else {}]
+            case t.Index() | t.Size():
+                return [{x: 1}]
+            case t.Add(terms=parts):
+                return reduce(_sums, map(self.forms, parts), [{}])
+            case t.Subtract():
+                return _sums(self.forms(x.left), [plus({}, q, -1) for q in self.forms(x.right)])
+            case t.Negate(operand=u):
+                return [plus({}, form, -1) for form in self.forms(u)]
+            case t.Mul(factors=factors):
+                return reduce(_products, map(self.forms, factors), [{ONE: 1}])
+            case t.Apply(function="quotient", arguments=(u, v)) if self.forms(v) == [{ONE: 1}]:
+                return self.forms(u)
+            case t.Apply(function="remainder", arguments=(_, v)) if self.forms(v) == [{ONE: 1}]:
+                return [{}]
+            case t.If():
+                return [*self.forms(x.then), *self.forms(x.otherwise)]
+            case t.SortedEntry(sort="integer"):
+                inside = self.meant(x)
+                return [{x: 1}] if inside is x else self.forms(inside)
+        raise NoTheoremError("there is arithmetic on indices")
+
+    def conditions(self, x: t.Node) -> Iterator[t.Node]:
+        """By which it is chosen what the integer is."""
+        inside = self.meant(x)
+        parts = [*t.children(inside)] if not isinstance(inside, t.Entry) else []
+        if isinstance(inside, t.If):
+            yield parts.pop(0)
+        for part in parts:
+            yield from self.conditions(part)
+
+    def meant(self, x: t.Node) -> t.Node:
+        """An entry by its definition."""
+        while isinstance(x, t.Entry) and x.name in self.made:
+            x = substitute(self.made[x.name].entry, dict(zip(self.made[x.name].variables, x.index, strict=True)))
+        return x
+
+    def _form(self, x: t.Node) -> Form | None:
+        """The only one that it has."""
+        try:
+            found = self.forms(x)
+        except NoTheoremError:
+            return None
+        return found[0] if all(form == found[0] for form in found) else None
+
+    def _simple(self, x: t.Node) -> t.Node:
+        form = self._form(x)
+        return x if form is None else node(form)
+
+    def _shape(self, tensor: Tensor) -> tuple[t.Node, ...]:
+        return tuple(map(self._simple, tensor.shape))
+
+    # --- expressions
+
+    def read(self, x: t.Node, scope: Scope) -> t.Node:
+        """The expression in which each entry is read at indices of its own axes."""
+        match x:
+            case t.Fold() | t.Minimum():
+                return self._fold(x, scope)
+            case t.SortedEntry():
+                return self._entry(x, scope)
+            case t.ToReal(operand=operand):
+                return self._number(operand, scope)
+        if isinstance(x, t.ForAll):
+            return self._for_all(x, scope)
+        if isinstance(x, t.BINDERS):
+            raise NoTheoremError(f"{type(x).__name__.lower()} is not followed")
+        return t.mapped(x, lambda part: self.read(part, scope))
+
+    def _variable(self) -> str:
+        self._new += 1
+        return f"p{self._new}"
+
+    def _entry(self, x: t.SortedEntry, scope: Scope) -> t.Node:
+        over: list[t.Range] = []
+        where: list[t.Node] = []
+        index: list[t.Node] = []
+        for place, length in zip(map(self._simple, x.index), self.shapes[x.name], strict=True):
+            own = isinstance(place, t.Index) and scope[place.name] == length
+            if own or (isinstance(length, t.Integer) and not self._is_open(place, scope)):
+                index.append(place)
+                continue
+            if x.sort != "real" and x.name in self.made:
+                return self.read(self.meant(x), scope)
+            if x.sort != "real":
+                raise NoTheoremError("an integer is read at an index that is computed")
+            over.append(t.Range(self._variable(), length))
+            index.append(t.Index(over[-1].variable))
+            where.append(t.Compare("=", index[-1], place))
+        new = t.SortedEntry(x.name, tuple(index), x.sort)
+        return t.Fold("sum", tuple(over), new, tuple(where)) if over else new
+
+    def _is_open(self, place: t.Node, scope: Scope) -> bool:
+        """It speaks of a size, or of an index of an axis that has one."""
+        atoms = {atom for form in self.forms(place) for atom in form}
+        return any(isinstance(scope[atom.name] if isinstance(atom, t.Index) else atom, t.Size | t.Add | t.Mul)
+                   for atom in atoms)  # fmt: skip
+
+    def _number(self, x: t.Node, scope: Scope) -> t.Node:
+        """An integer as a number: an index is the number of those before it."""
+        if sort(inside := self.meant(x)) == "integer":
+            x = inside
+        match x:
+            case t.Fold(kind="sum"):
+                return self.read(t.Fold(x.kind, x.over, t.ToReal(x.body), x.where), scope)
+            case t.If():
+                then, otherwise = (self._number(part, scope) for part in (x.then, x.otherwise))
+                return t.If(self.read(x.condition, scope), then, otherwise)
+        form = self._form(x)
+        if form is None or any(isinstance(atom, t.SortedEntry) for atom in form):
+            return t.ToReal(self.read(x, scope))
+        parts = [t.Number(str(n)) if atom == ONE else self._times(n, self._counted(atom, scope))
+                 for atom, n in form.items()]  # fmt: skip
+        return t.Number("0") if not parts else parts[0] if len(parts) == 1 else t.Add(tuple(parts))
+
+    def _times(self, n: int, x: t.Node) -> t.Node:
+        return x if n == 1 else t.Mul((t.Number(str(n)), x))
+
+    def _counted(self, atom: t.Node, scope: Scope) -> t.Node:
+        if not isinstance(atom, t.Index) or isinstance(scope[atom.name], t.Integer):
+            return t.ToReal(atom)
+        before = t.Index(self._variable())
+        return t.Fold("sum", (t.Range(before.name, scope[atom.name]),), t.Number("1"), (t.Compare("<", before, atom),))
+
+    def _fold(self, x: t.Fold | t.Minimum, scope: Scope) -> t.Node:
+        lengths = {r.variable: self._simple(r.size) for r in x.over}
+        body, where = x.body, [*x.where]
+        inner = {**scope, **lengths}
+        if isinstance(x, t.Fold) and x.kind == "sum":
+            while isinstance(body, t.Fold) and body.kind == "sum":
+                lengths |= {r.variable: self._simple(r.size) for r in body.over}
+                where, body = [*where, *body.where], body.body
+            inner = {**scope, **lengths}
+            while (found := self._equal(lengths, inner, body, where)) is not None:
+                variable, other, body, where = found
+                body, *where = (substitute(part, {variable: t.Index(other)}) for part in (body, *where))
+                del lengths[variable]
+            for variable in [v for v, length in lengths.items() if not _is_length(length)]:
+                length, read = self._form(lengths.pop(variable)), [*self._reads(body, variable)]
+                if length is None or not read:
+                    raise NoTheoremError(PART)
+                form, axis = read[0]
+                before, new = plus(form, {t.Index(variable): 1}, -1), t.Index(self._variable())
+                away = {variable: t.Subtract(new, node(before))}
+                ends = t.Compare(">=", new, node(before)), t.Compare("<", new, node(plus(before, length)))
+                where = [*(substitute(part, away) for part in where), *ends]
+                body, lengths[new.name] = substitute(body, away), axis
+            inner = {**scope, **lengths}
+        if not all(map(_is_length, lengths.values())):
+            raise NoTheoremError(PART)
+        over = tuple(t.Range(variable, length) for variable, length in lengths.items())
+        conditions = tuple(self.read(part, inner) for part in where)
+        body = self.read(body, inner)
+        if not over:  # it was one entry
+            return t.If(t.Both(conditions), body, t.Number("0")) if conditions else body
+        return type(x)(x.kind, over, body, conditions) if isinstance(x, t.Fold) else t.Minimum(over, body, conditions)
+
+    def _for_all(self, x: t.ForAll, scope: Scope) -> t.Node:
+        over = tuple(t.Range(r.variable, self._simple(r.size)) for r in x.over)
+        if not all(_is_length(r.size) for r in over):
+            raise NoTheoremError(PART)
+        return t.ForAll(over, self.read(x.holds, {**scope, **{r.variable: r.size for r in over}}))
+
+    def _equal(
+        self, lengths: Mapping[str, t.Node], inner: Scope, body: t.Node, where: Sequence[t.Node]
+    ) -> tuple[str, str, t.Node, list[t.Node]] | None:
+        """An index that is summed over, one that a condition says to be equal to it, and what is left of body and
+        conditions."""
+        for part in where:
+            if pair := self._pair(part, lengths, inner):
+                return *pair, body, [other for other in where if other is not part]
+        if isinstance(body, t.If) and body.otherwise == t.Number("0"):
+            parts = [*_parts(body.condition)]
+            for part in parts:
+                if pair := self._pair(part, lengths, inner):
+                    rest = tuple(other for other in parts if other is not part)
+                    return *pair, t.If(t.Both(rest), body.then, body.otherwise) if rest else body.then, [*where]
+        return None
+
+    def _pair(self, x: t.Node, lengths: Mapping[str, t.Node], inner: Scope) -> tuple[str, str] | None:
+        if not isinstance(x, t.Compare) or x.relation != "=" or sort(x.left) != "integer":
+            return None
+        form = self._form(t.Subtract(x.left, x.right))
+        if form is None or sorted(form.values()) != [-1, 1] or not all(isinstance(atom, t.Index) for atom in form):
+            return None
+        one, other = (atom.name for atom in form if isinstance(atom, t.Index))
+        if inner[one] != inner[other]:
+            return None
+        return (one, other) if one in lengths else (other, one) if other in lengths else None
+
+    def _reads(self, body: t.Node, variable: str) -> Iterable[tuple[Form, t.Node]]:
+        """The places of entries that move with a variable, and along which axes. What is read where a condition holds
+        may be read nowhere."""
+        if isinstance(body, t.SortedEntry) and body.sort == "real":
+            for place, length in zip(body.index, self.shapes[body.name], strict=True):
+                form = self._form(place)
+                if form and form.get(t.Index(variable)) == 1 and not isinstance(length, t.Integer):
+                    yield form, length
+        elif isinstance(body, t.Add | t.Mul | t.Subtract | t.Negate | t.Divide | t.Power | t.Apply):
+            for part in t.children(body):
+                yield from self._reads(part, variable)
+
+
+def _sums(one: list[Form], other: list[Form]) -> list[Form]:
+    if len(one) * len(other) > MOST_WAYS:
+        raise NoTheoremError("there are too many ways to choose an index")
+    return [plus(p, q) for p in one for q in other]
+
+
+def _products(one: list[Form], other: list[Form]) -> list[Form]:
+    """Products of which at least one factor is a number."""
+    out = []
+    for p in one:
+        for q in other:
+            number, rest = (p, q) if p.keys() <= {ONE} else (q, p)
+            if not number.keys() <= {ONE}:
+                raise NoTheoremError("there is arithmetic on indices")
+            out.append(plus({}, rest, number.get(ONE, 0)))
+    return out
+
+
+def _parts(x: t.Node) -> Iterable[t.Node]:
+    for part in x.parts if isinstance(x, t.Both) else (x,):
+        if isinstance(part, t.Both):
+            yield from _parts(part)
+        else:
+            yield part
+
+
+def _is_length(x: t.Node) -> bool:
+    """It is made of sizes alone."""
+    return not any(isinstance(n, t.Index | t.Entry) for n in t.walk(x))
