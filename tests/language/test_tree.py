@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+from benchmarks.pages.written import text
 from certgrad.language import tree as t
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.build import argmax_over, for_all, least_over, minimum_over, sum_over
@@ -14,7 +15,6 @@ from certgrad.language.coding import decode, encode
 from certgrad.language.reader import Reader, Scope
 from certgrad.language.sorts import misfit, sort
 from certgrad.language.substitute import substitute, unbound
-from certgrad.language.written import text
 from certgrad.obligations.balls.statements import BALLS
 from certgrad.specification.primitives.elementwise import integer_power
 
