@@ -114,9 +114,6 @@ class _Entry:
         near = [m + side for m in marks for side in (-NEAR, NEAR)]
         xs = sorted({*steps(min(marks) - AROUND, max(marks) + AROUND), *near} - {*marks})
         ones = [self._array(Fraction(1), s) for s in self.programs.output_shapes]
-        which = [n for i, n in zip(self.programs.moving, moving, strict=True) if i not in self.programs.missing]
-        if argument not in which:
-            return None
 
         def inputs(x: Fraction) -> list[np.ndarray]:
             return [
@@ -128,7 +125,7 @@ class _Entry:
 
         def slope(x: Fraction) -> object:
             found = evaluate(self.programs.vjp, [*inputs(x), *ones], precision=BITS).values
-            return found[which.index(argument)].flat[0]
+            return found[moving.index(argument)].flat[0]
 
         curves = [
             Curve("function", _broken(curve(xs, value), marks)),

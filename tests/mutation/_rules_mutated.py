@@ -171,7 +171,6 @@ class Right:
         for name in ROLES:
             if name != mutation.role and (name in self.roles or name == "forward"):
                 programs.__dict__[name] = getattr(right, name)
-        programs.missing = right.missing
         return programs
 
 

@@ -160,8 +160,7 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
             else:
                 moved = _dot(_run(programs.jvp, [*xs, *tangents]), weights) if rule.jvp is not None else slope
                 cotangents = _run(programs.vjp, [*xs, *weights])
-                kept = [dx for i, dx in zip(moving, tangents, strict=True) if i not in programs.missing]
-                left, right = moved, _dot(cotangents, kept)
+                left, right = moved, _dot(cotangents, tangents)
                 error = error if rule.jvp is None else 0.0
     if degenerate:
         of_function = left if kind == "vjp_is_adjoint" else right
