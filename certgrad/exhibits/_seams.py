@@ -10,10 +10,11 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.language import tree as t
 from certgrad.obligations.auditing.conventions import sample
-from certgrad.obligations.auditing.witnesses import inputs_of, rule_of
+from certgrad.obligations.auditing.witnesses import rule_of
 from certgrad.obligations.balls import Dims, Programs, evaluate
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.points import inputs_of
 
 from ._evaluated import BITS, curve, number, steps
 from .data import Curve, Dot, Plot

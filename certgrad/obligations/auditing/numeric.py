@@ -25,10 +25,11 @@ from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
 from certgrad.obligations.floats import NoValueError, Setting, compute
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.points import inside_domain
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
-from .witnesses import ROUNDING, array, as_data, inside_domain, programs_at
+from .witnesses import ROUNDING, array, as_data, programs_at
 
 SHAPES, POINTS = 3, 4
 FEW = 2, 2
