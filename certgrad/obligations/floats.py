@@ -19,8 +19,7 @@ import numpy as np
 
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR, linear_program
-from certgrad.jaxpr.loops import repeated, scanned
-from certgrad.jaxpr.programs import results
+from certgrad.jaxpr.programs import repeated, results, scanned
 from certgrad.obligations import balls
 
 from .balls._values import Value

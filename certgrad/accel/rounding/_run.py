@@ -17,7 +17,7 @@ from certgrad.accel.rounding._values import Rounded, middle, most, span, widened
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR as OF_TANGENTS
 from certgrad.jaxpr.linear import program_of
-from certgrad.jaxpr.loops import repeated, scanned
+from certgrad.jaxpr.programs import repeated, scanned
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import Step, program

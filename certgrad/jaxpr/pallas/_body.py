@@ -18,8 +18,7 @@ import numpy as np
 from jax import lax
 
 from certgrad.jaxpr.kinds import MOVES
-from certgrad.jaxpr.loops import repeated, scanned
-from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number
+from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number, repeated, scanned
 
 from ._memory import Cell, KernelError, Value, read, written
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.linear import LINEAR
-from certgrad.jaxpr.loops import repeated, scanned
-from certgrad.jaxpr.programs import jaxpr_of
+from certgrad.jaxpr.programs import jaxpr_of, repeated, scanned
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
