@@ -269,8 +269,11 @@ SIDES: dict[str, Callable[[Programs, Point, int, bool], tuple[list[Side], bool]]
 
 
 def gap_at(kind: str, programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """Where the two sides of the obligation differ. One that is undefined counts where the forward is differentiable
-    without a look at both sides of the point."""
+    """Where the two sides of the obligation differ, if they do.
+
+    Raises:
+        NotDifferentiable: the forward has no derivative. Where a side is undefined, two slopes that agree are none.
+    """
     sides, stopped = SIDES[kind](programs, point, precision, loose)
     with s.precision(precision):
         gap = _first_gap(sides, stopped)
