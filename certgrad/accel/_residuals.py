@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from certgrad.jaxpr import kinds
-from certgrad.jaxpr.programs import bound
+from certgrad.jaxpr.programs import bound, needed_for
 from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
 
 _MOVES = kinds.MOVES - {"optimization_barrier"}
@@ -108,8 +108,8 @@ def split(
         getattr(closed, "consts", ()),
         counts,
         ordered,
-        _towards(equations, {*ordered, *(v for v in forward if not is_literal(v))}, set()),
-        _towards(equations, {v for v in outputs if not is_literal(v)}, kept),
+        needed_for(equations, [*ordered, *forward]),
+        needed_for(equations, outputs, kept),
         forward,
         outputs,
     )
@@ -162,16 +162,6 @@ def _derived(v: Any, makers: Mapping[Any, Any], when: Mapping[Any, int], at_hand
         return found[x]
 
     return computed(v)
-
-
-def _towards(equations: Sequence[Any], wanted: set[Any], at_hand: set[Any]) -> list[Any]:
-    """The equations that compute what is wanted of what is at hand."""
-    needed, out = set(wanted), []
-    for eqn in reversed(equations):
-        if any(v in needed and v not in at_hand for v in eqn.outvars):
-            out.append(eqn)
-            needed.update(v for v in eqn.invars if not is_literal(v))
-    return out[::-1]
 
 
 def _when(eqn: Any, when: dict[Any, int]) -> int:

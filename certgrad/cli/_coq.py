@@ -123,7 +123,7 @@ def _judged(
     before = {op: found for op, key in keys.items() if (found := kernel.memory.known_file(key))}
     files = printed([one for one in certificates if getattr(one, "op", "") not in before], target)
 
-    yield from (Result(op, judged, 0.0, True) for op, judged in before.items())
+    yield from (Result(op, judged, 0.0) for op, judged in before.items())
     for result in kernel.judge_all(files, _options.processes(jobs, len(files))):
         if result.subject in keys and package_is_as_it_was():
             kernel.memory.keep_file(keys[result.subject], result.judged)

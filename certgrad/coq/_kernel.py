@@ -44,12 +44,11 @@ _STARTING = 60
 
 @dataclass(frozen=True)
 class Result:
-    """One subject's file as it was judged. `remembered`: nothing was compiled, for nothing has changed."""
+    """One subject's file as it was judged."""
 
     subject: str
     judged: tuple[Judged, ...]
     seconds: float
-    remembered: bool = False
 
     @property
     def claims(self) -> tuple[Judged, ...]:
@@ -103,7 +102,7 @@ class Kernel:
         for file in files:
             known = self.known_results(file)
             if len(known) == len(file.theorems):
-                yield Result(file.subject, tuple(known[t.name] for t in file.theorems), 0.0, True)
+                yield Result(file.subject, tuple(known[t.name] for t in file.theorems), 0.0)
             else:
                 new.append(file)
         if not new:
@@ -125,7 +124,7 @@ class Kernel:
         """What is known of a file; what was never tried is not accepted for that reason."""
         known = self.known_results(file)
         judged = (known.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
-        return Result(file.subject, tuple(judged), 0.0, True)
+        return Result(file.subject, tuple(judged), 0.0)
 
     def known_results(self, file: File) -> dict[str, Judged]:
         """What needs no Coq: what was found before, and what there is no theorem of."""

@@ -10,10 +10,11 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.language import tree as t
 from certgrad.obligations.auditing.conventions import sample
-from certgrad.obligations.auditing.witnesses import inputs_of, rule_of
+from certgrad.obligations.auditing.witnesses import rule_of
 from certgrad.obligations.balls import Dims, Programs, evaluate
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.points import inputs_of
 
 from ._evaluated import BITS, curve, number, steps
 from .data import Curve, Dot, Plot
@@ -114,9 +115,6 @@ class _Entry:
         near = [m + side for m in marks for side in (-NEAR, NEAR)]
         xs = sorted({*steps(min(marks) - AROUND, max(marks) + AROUND), *near} - {*marks})
         ones = [self._array(Fraction(1), s) for s in self.programs.output_shapes]
-        which = [n for i, n in zip(self.programs.moving, moving, strict=True) if i not in self.programs.missing]
-        if argument not in which:
-            return None
 
         def inputs(x: Fraction) -> list[np.ndarray]:
             return [
@@ -128,7 +126,7 @@ class _Entry:
 
         def slope(x: Fraction) -> object:
             found = evaluate(self.programs.vjp, [*inputs(x), *ones], precision=BITS).values
-            return found[which.index(argument)].flat[0]
+            return found[moving.index(argument)].flat[0]
 
         curves = [
             Curve("function", _broken(curve(xs, value), marks)),

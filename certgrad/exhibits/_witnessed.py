@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 
 from certgrad._subject import Subject
-from certgrad.obligations.auditing.witnesses import inputs_of, inside_domain, rule_of
+from certgrad.obligations.auditing.witnesses import rule_of
 from certgrad.obligations.balls import SIDES, Dims, Point, Programs, Side, nested
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim
 from certgrad.obligations.generality.instances import Instance, family
+from certgrad.obligations.points import inputs_of, inside_domain
 from certgrad.signatures.cases import Case
 
 from ._evaluated import BITS, along, difference, exact, steps

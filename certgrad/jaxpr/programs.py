@@ -3,7 +3,7 @@ equations, never by their texts; values that are no numbers, and integers that w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -130,11 +130,64 @@ def results(
     return [read(v) for v in jaxpr.outvars]
 
 
+def needed_for(equations: Sequence[Any], wanted: Iterable[Any], at_hand: Collection[Any] = ()) -> list[Any]:
+    """The equations that compute the values that are wanted, literals among them, of what is at hand."""
+    needed, kept = {v for v in wanted if not is_literal(v)}, []
+    for eqn in reversed(equations):
+        if any(v in needed and v not in at_hand for v in eqn.outvars):
+            kept.append(eqn)
+            needed.update(v for v in eqn.invars if not is_literal(v))
+    return kept[::-1]
+
+
+def rounded_constant(eqn: Any, held: Mapping[Any, Any], is_float: Callable[[Any], bool]) -> np.ndarray | None:
+    """A constant that is cast to another float, as that dtype has it: a table of 64 bits that is cast to 32 in a
+    program is the table that was cast before. None for other equations."""
+    if eqn.primitive.name != "convert_element_type":
+        return None
+    (v,), new = eqn.invars, eqn.params["new_dtype"]
+    value = v.val if is_literal(v) else held.get(v)
+    return np.asarray(value).astype(new) if value is not None and is_float(v.aval.dtype) and is_float(new) else None
+
+
 def bound(eqn: Any, operands: Sequence[Any], params: Mapping[str, Any] | None = None) -> list[Any]:
     """What an equation's primitive gives of these operands, with its parameters or others."""
     params = eqn.params if params is None else params
     found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
     return list(found) if eqn.primitive.multiple_results else [found]
+
+
+Run = Callable[[Any, list[Any]], Sequence[Any]]
+"""What a program gives of values of any kind."""
+
+
+def scanned(
+    params: Mapping[str, Any], operands: Sequence[Any], run: Run, row: Callable[[Any, int], Any]
+) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """What a `scan` carries after its last step, and the rows, in order, of each array that it stacks; of no array
+    where it takes no step. `row` takes one from an operand.
+    """
+    consts, carries = scan_counts(params)
+    fixed, carry, arrays = operands[:consts], operands[consts : consts + carries], operands[consts + carries :]
+    steps = range(int(params["length"]))
+    found: dict[int, Sequence[Any]] = {}
+    for k in reversed(steps) if params["reverse"] else steps:
+        out = run(params["jaxpr"], [*fixed, *carry, *(row(x, k) for x in arrays)])
+        carry, found[k] = out[:carries], out[carries:]
+    return list(carry), list(zip(*(found[k] for k in steps), strict=True))
+
+
+def repeated(
+    params: Mapping[str, Any], operands: Sequence[Any], run: Run, goes_on: Callable[[Any], bool], most: int
+) -> list[Any] | None:
+    """What a `while` carries when its test no longer holds; None where it does after so many steps."""
+    ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    of_test, of_body, carry = operands[: ends[0]], operands[ends[0] : ends[1]], operands[ends[1] :]
+    for _ in range(most):
+        if not goes_on(*run(params["cond_jaxpr"], [*of_test, *carry])):
+            return list(carry)
+        carry = run(params["body_jaxpr"], [*of_body, *carry])
+    return None
 
 
 def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR, linear_program
-from certgrad.jaxpr.programs import results
+from certgrad.jaxpr.programs import repeated, results, scanned
 from certgrad.obligations import balls
 
 from .balls._values import Value
@@ -33,9 +33,7 @@ from .tracing.jax_internals import (
     kind_of,
     program_of,
     sampler,
-    scan_loop,
     tells,
-    while_loop,
     wide_floats,
 )
 
@@ -186,19 +184,10 @@ def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Arr
 
 
 def _scan(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
-    loop = scan_loop(SimpleNamespace(params=params))
-    fixed, carry = operands[: loop.consts], operands[loop.consts : loop.consts + loop.carries]
-    rows, length = operands[loop.consts + loop.carries :], int(loop.length)
-    if not 0 < length <= MAX_STEPS:
+    if not 0 < int(params["length"]) <= MAX_STEPS:
         raise NoValueError("a scan of no steps, or of too many")
-    emitted: list[list[Array]] = []
-    for k in range(length - 1, -1, -1) if loop.reverse else range(length):
-        out = _run(loop.body, [*fixed, *carry, *(row[k] for row in rows)], setting)
-        carry, found = out[: loop.carries], out[loop.carries :]
-        emitted.append(found)
-    if loop.reverse:
-        emitted.reverse()
-    return [*carry, *map(_stacked, zip(*emitted, strict=True))]
+    carry, columns = scanned(params, operands, lambda one, xs: _run(one, xs, setting), lambda x, k: x[k])
+    return [*carry, *map(_stacked, columns)]
 
 
 def _stacked(column: Sequence[Array]) -> Array:
@@ -206,17 +195,13 @@ def _stacked(column: Sequence[Array]) -> Array:
 
 
 def _while(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
-    loop = while_loop(SimpleNamespace(params=params))
-    ends = loop.test_consts, loop.test_consts + loop.body_consts
-    test, body, carry = operands[: ends[0]], operands[ends[0] : ends[1]], operands[ends[1] :]
-    for _ in range(MAX_STEPS):
-        try:
-            if not np.all(_run(loop.test, [*test, *carry], setting)[0]):
-                return list(carry)
-            carry = _run(loop.body, [*body, *carry], setting)
-        except NoValueError as error:
-            raise EndlessError(f"a loop with {error}, which is not computed here") from error
-    raise EndlessError(f"a loop of more than {MAX_STEPS} steps")
+    try:
+        found = repeated(params, operands, lambda one, xs: _run(one, xs, setting), np.all, MAX_STEPS)
+    except NoValueError as error:
+        raise EndlessError(f"a loop with {error}, which is not computed here") from error
+    if found is None:
+        raise EndlessError(f"a loop of more than {MAX_STEPS} steps")
+    return found
 
 
 def _cond(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:

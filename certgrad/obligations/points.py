@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -25,20 +28,33 @@ said where both sides are no numbers."""
 _STYLES = (GENERIC, "unit", "positive", "signed unit", "above one", "eighths")
 
 
-def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
-    """A point of the domain: arrays, floats in 64 bits, then numbers that are left open; None where none was found."""
-    inputs = [
+def inputs_of(op: Subject, instance: Instance) -> list[Input]:
+    """The arguments as points are drawn for them, then the numbers that are left open."""
+    return [
         Input(
             name,
             dims,
-            {"held": "float", "key": "int"}.get(dtype, dtype),  # type: ignore[arg-type]
+            "float" if dtype == "held" else dtype,  # type: ignore[arg-type]
+            differentiable=dtype == "float",
             told=compared_with(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+            exact=exact if dtype == "int" else "",
             structure=op.structures.get(name),
         )
-        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
-    ] + [Input(p) for p in op.params]
-    conditions = (*op.domain, *(c for c in op.params.values() if c))
-    values = drawn(inputs, [*shapes.inputs, *[()] * len(op.params)], partial(inside, conditions), rng)
+        for name, dims, dtype, exact in zip(
+            op.arg_names, instance.inputs, instance.dtypes, instance.exact or repeat(""), strict=False
+        )
+    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
+
+
+def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
+    """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
+    return inside((*op.domain, *(c for c in op.params.values() if c)), values)
+
+
+def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
+    """A point of the domain: arrays, floats in 64 bits, then numbers that are left open; None where none was found."""
+    inputs = [replace(one, kind="int") if one.kind == "key" else one for one in inputs_of(op, instance)]
+    values = drawn(inputs, [*shapes.inputs, *[()] * len(op.params)], partial(inside_domain, op), rng)
     if values is None:
         return None
     whole = [np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)]

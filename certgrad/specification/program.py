@@ -110,15 +110,11 @@ Definition = Defined | Table | Loop | Determined | Opaque
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a traced program means. `outputs` are names of inputs or of defined tensors.
-
-    `idealised` says what is read otherwise than floats and machine integers have it, once each.
-    """
+    """What a traced program means. `outputs` are names of inputs or of defined tensors."""
 
     inputs: tuple[Tensor, ...]
     definitions: tuple[Definition, ...]
     outputs: tuple[Tensor, ...]
-    idealised: tuple[str, ...]
 
 
 # --- what is read, and what is needed

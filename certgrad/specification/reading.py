@@ -38,7 +38,7 @@ def meaning(program: Any, names: Sequence[str] = (), literals: Literals = litera
     outputs = []
     for k, out in enumerate(outs):
         outputs.append(reader.define(f"out{k}", "output", out))
-    return pruned(Program(tuple(inputs), (*reader.tables, *reader.definitions), tuple(outputs), tuple(reader.notes)))
+    return pruned(Program(tuple(inputs), (*reader.tables, *reader.definitions), tuple(outputs)))
 
 
 class Reader:
@@ -49,7 +49,6 @@ class Reader:
         self.definitions: list[Definition] = []
         self.tables: list[Definition] = []
         self.times: tuple[str, ...] = ()
-        self.notes: dict[str, None] = {}
         self.composing: Iterator[int] | None = None
         """Numbers bound variables where results are expressions in the operands, with no definitions of their own."""
         self._parts = 0
@@ -90,7 +89,7 @@ class Reader:
             if name not in IN_RANGE and wraps(np.dtype(dtype), name):
                 raise UnreadableError(f"{name} of integers of dtype {dtype}, which wrap around")
         results = [Result(tuple(map(size, a.shape)), sort_of(a.dtype), a.dtype) for a in avals]
-        found = RULES[name](Call(name, eqn.params, results, self.notes, self.composing or count()), *operands)
+        found = RULES[name](Call(name, eqn.params, results, {}, self.composing or count()), *operands)
         entries = [found] if callable(found) else list(found)
         defined = []
         for result, at in zip(results, entries, strict=True):

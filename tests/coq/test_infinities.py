@@ -29,7 +29,7 @@ def program(*entries):
     """Of x and a mask, with definitions a0, a1, … at i0, the last of which is the output."""
     inputs = (tensor("x"), tensor("mask", sort="boolean"))
     definitions = tuple(p.Defined(tensor(f"a{k}"), ("i0",), entry, "test") for k, entry in enumerate(entries))
-    return p.Program(inputs, definitions, (definitions[-1].tensor,), ())
+    return p.Program(inputs, definitions, (definitions[-1].tensor,))
 
 
 MASKED = e.If(at("mask", sort="boolean"), at("x"), MINUS)

@@ -112,7 +112,7 @@ def test_a_comparison_of_a_number_with_itself_is_no_hypothesis():
     x, out = p.Tensor("x", (N,), "real"), p.Tensor("out0", (N,), "real")
     entry = e.If(e.Compare("=", X, X), X, e.ZERO)
     with pytest.raises(NotPrintedError, match="with itself"):
-        off_boundaries(p.Program((x,), (p.Defined(out, ("i0",), entry, "select"),), (out,), ()))
+        off_boundaries(p.Program((x,), (p.Defined(out, ("i0",), entry, "select"),), (out,)))
 
 
 def test_an_index_of_a_hypothesis_hides_no_size():

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from jax import export, lax
 
+from benchmarks.pages.examples import calls
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.programs import equations_of
 from certgrad.language import tree as t
 from certgrad.language.tree import walk
-from certgrad.specification.examples import calls
 from certgrad.specification.program import Defined
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import RULES

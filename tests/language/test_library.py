@@ -22,7 +22,7 @@ from certgrad.obligations.decide.evaluate import Evaluation
 from certgrad.obligations.decide.evaluate import evaluate as value_of
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.prove import satisfiable
-from certgrad.obligations.prove.problem import build
+from certgrad.obligations.prove.problem import build, posed
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.tracing.jax_internals import dim_poly
@@ -77,7 +77,7 @@ def agreement(name: str, points: int) -> int:
 
 def agree(op: Any, trace: Any, points: int) -> int:
     shapes, rng, asked = trace.shapes, Random(5), 0
-    problem = build(op.arg_names, op.params, op.domain, shapes, trace.programs, op.name)
+    problem = build(posed(op, shapes, trace.programs))
     kinds = {op.arg_names[k]: dtype for k, dtype in enumerate(shapes.dtypes)}
     sizes = {n: [dim_poly(d) for d in s] for n, s in zip(op.arg_names, shapes.inputs, strict=True)}
     for kind in op.kinds:

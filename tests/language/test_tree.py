@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from flint import fmpq
 
+from benchmarks.pages.written import text
 from certgrad.language import tree as t
 from certgrad.language.arithmetic import UndefinedError, UnfitError
 from certgrad.language.build import argmax_over, for_all, least_over, minimum_over, sum_over
 from certgrad.language.coding import decode, encode
 from certgrad.language.reader import Reader, Scope
-from certgrad.language.sorts import misfit, sort
+from certgrad.language.sorts import sort
 from certgrad.language.substitute import substitute, unbound
-from certgrad.language.written import text
 from certgrad.obligations.balls.statements import BALLS
 from certgrad.specification.primitives.elementwise import integer_power
+from tests.language.misfit import misfit
 
 I, K, N = t.Index("i"), t.Index("k"), t.Size("n")
 TWO = t.Integer(2)

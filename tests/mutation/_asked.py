@@ -29,7 +29,7 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls import Programs as Evaluated
 from certgrad.obligations.balls._draw import draw_point, seeded
-from certgrad.obligations.balls._gaps import GAPS
+from certgrad.obligations.balls._gaps import gap_at
 from certgrad.obligations.balls._scalars import ball
 from certgrad.obligations.balls.statements import evaluate as holds_at
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
@@ -309,7 +309,7 @@ def _gap(law: str, programs: Evaluated, point: Point) -> Gap | None:
     Where one side is 0, a gap that is small beside 1 is such rounding as well: sin(π) with π in floats.
     """
     try:
-        found = GAPS[law](programs, point, BITS)
+        found = gap_at(law, programs, point, BITS)
     except (Undecided, NotDifferentiable):
         return None
     if found is None or not found.reaches(witnesses.ROUNDING):

@@ -26,7 +26,8 @@ from certgrad.obligations.balls import (
     evaluate,
 )
 from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested, seeded
-from certgrad.obligations.balls._gaps import GAPS, _differ
+from certgrad.obligations.balls._gaps import _differ
+from certgrad.obligations.balls._gaps import gap_at as gap_of_programs
 from certgrad.obligations.balls.statements import inside
 from certgrad.ops import Case, Op
 from certgrad.signatures.sizes import parse_size
@@ -146,7 +147,7 @@ def places(op: Op, case: Case) -> list[Place]:
     if op.broadcast:
         return [Place(op, [*inputs, *params], Dims(), dict(case.statics)) for inputs in _broadcast(op, case)]
     signature = case.signature
-    inputs = [Input.parse(name, str(s)) for name, s in zip(op.arg_names, signature.inputs, strict=True)]
+    inputs = [Input(name, s.dims, s.dtype) for name, s in zip(op.arg_names, signature.inputs, strict=True)]  # type: ignore[arg-type]
     found = {}
     for dims in _dims(list(case.names), list(signature.stars)):
         ranks = {star: len(group) for star, group in dims.stars.items()}
@@ -236,6 +237,6 @@ def smooth_at(programs: Programs, point: Point) -> bool:
 def gap_at(kind: str, programs: Programs, point: Point) -> Gap | None:
     """The gap in one law at a point; None also where the point says nothing."""
     try:
-        return GAPS[kind](programs, point, BITS)
+        return gap_of_programs(kind, programs, point, BITS)
     except (Undecided, NotDifferentiable):
         return None

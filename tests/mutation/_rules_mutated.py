@@ -17,13 +17,14 @@ import jax
 import jax.core
 
 from certgrad._subject import Rules, Subject
-from certgrad.obligations.auditing.witnesses import inputs_of, inside_domain, rule_of
+from certgrad.obligations.auditing.witnesses import rule_of
 from certgrad.obligations.balls import Dims, MalformedRule, NotDifferentiable, Point, Undecided, evaluate
 from certgrad.obligations.balls import Programs as Evaluated
 from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.reach import reachable
 from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.points import inputs_of, inside_domain
 from certgrad.obligations.prove.problem import Programs, Shapes, _specs
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import abstract, trace, wide_floats
@@ -171,7 +172,6 @@ class Right:
         for name in ROLES:
             if name != mutation.role and (name in self.roles or name == "forward"):
                 programs.__dict__[name] = getattr(right, name)
-        programs.missing = right.missing
         return programs
 
 

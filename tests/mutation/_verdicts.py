@@ -22,7 +22,7 @@ from certgrad.obligations.balls.statements import evaluate as holds_at
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import Instance, family
-from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.problem import build, posed, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.prove.statements import Outcome
@@ -150,7 +150,7 @@ def attempts(op: Op, instance: Instance, kinds: list[str]) -> Iterator[tuple[str
     programs = trace_rules(op.rules(shapes.statics), shapes, len(op.params), f"'{op.name}'")
     try:
         with limited():
-            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            problem = build(posed(op, shapes, programs))
     except Exception as error:
         yield from ((kind, Outcome(reason=f"{type(error).__name__}: {error}")) for kind in kinds)
         return

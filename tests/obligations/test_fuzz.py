@@ -17,7 +17,7 @@ from flint import fmpq
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.problem import build, posed, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -82,7 +82,7 @@ def hypotheses_of(f):
         with limited():
             shapes = scalars.shapes()
             programs = trace_rules(rule.rules({}), shapes, 0, "a random program")
-            problem = build(rule.arg_names, {}, (), shapes, programs, "a random program")
+            problem = build(posed(rule, shapes, programs))
             outcome = prove(problem, "jvp_is_derivative")
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return None

@@ -13,11 +13,12 @@ from flint import fmpq
 
 from certgrad.language import tree as e
 from certgrad.language.arithmetic import UndefinedError
-from certgrad.language.sorts import misfit, sort
+from certgrad.language.sorts import sort
 from certgrad.obligations.balls import Undecided, ball
 from certgrad.obligations.balls.statements import BALLS
 from certgrad.specification import program as p
 from certgrad.specification.evaluate import Evaluation
+from tests.language.misfit import misfit
 
 TOLERANCE = 1e-9
 Entries = Mapping[tuple[str, tuple[int, ...]], Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from certgrad.specification.document import document
+from benchmarks.pages.semantics import document
 from certgrad.specification.rule import RULES, STRUCTURED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/semantics.md"
@@ -12,7 +12,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/semantics.md"
 
 def test_the_page_is_current() -> None:
     assert PAGE.read_text(encoding="utf-8") == document(), (
-        "run `python -m certgrad.specification.document > docs/semantics.md`"
+        "run `python -m benchmarks.pages.semantics > docs/semantics.md`"
     )
 
 

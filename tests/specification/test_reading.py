@@ -11,15 +11,15 @@ import jax.numpy as jnp
 import pytest
 from jax import export
 
+from benchmarks.pages.definitions import definition_lines
+from benchmarks.pages.written import text
 from certgrad.language.build import sum_over
 from certgrad.language.definedness import defined
 from certgrad.language.substitute import substitute
 from certgrad.language.tree import Index, Integer
-from certgrad.language.written import text
 from certgrad.specification.program import Defined, Loop, Program
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
-from certgrad.specification.text import definition_lines
 
 
 def read(fn: Callable[..., Any], *shapes: str) -> Program:

@@ -17,6 +17,7 @@ from certgrad.accel.rounding._values import Rounded, middle, most, span, widened
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR as OF_TANGENTS
 from certgrad.jaxpr.linear import program_of
+from certgrad.jaxpr.programs import repeated, scanned
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import Step, program
@@ -358,26 +359,10 @@ def _plain(x: Value, format: Format | None) -> Rounded:
 
 
 def _scan(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
-    params = step.params
-    first = params["num_consts"]
-    last = first + params["num_carry"]
-    consts, carry, rows = (
-        list(operands[:first]),
-        list(operands[first:last]),
-        [with_error(x, self.format) for x in operands[last:]],
-    )
-    length = params["length"]
-    if length > STEPS:
+    if (length := step.params["length"]) > STEPS:
         raise Unsupported(f"a loop of {length} steps")
-    stacked: list[list[Any]] = []
-    order = range(length)[::-1] if params["reverse"] else range(length)
-    for k in order:
-        out = self.run(params["jaxpr"], [*consts, *carry, *(_row(x, k) for x in rows)])
-        carry = out[: len(carry)]
-        stacked.append(out[len(carry) :])
-    if params["reverse"]:
-        stacked.reverse()
-    return [*carry, *(_stack(list(column)) for column in zip(*stacked, strict=True))]
+    carry, columns = scanned(step.params, operands, self.run, lambda x, k: _row(with_error(x, self.format), k))
+    return [*carry, *map(_stack, columns)]
 
 
 def _row(x: Rounded, k: int) -> Rounded:
@@ -390,7 +375,7 @@ def _row(x: Rounded, k: int) -> Rounded:
     return Rounded(primal, error, x.format, None if x.sure is None else x.sure[k])
 
 
-def _stack(parts: list[Rounded]) -> Rounded:
+def _stack(parts: Sequence[Rounded]) -> Rounded:
     primal = np.stack([p.primal for p in parts])
     if parts[0].error is None:
         sures = [np.broadcast_to(True if p.sure is None else p.sure, p.primal.shape) for p in parts]
@@ -411,17 +396,16 @@ def _cond(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
 
 
 def _while(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
-    params = step.params
-    tests, bodies = params["cond_nconsts"], params["body_nconsts"]
-    of_test, of_body, carry = operands[:tests], operands[tests : tests + bodies], list(operands[tests + bodies :])
-    for _ in range(STEPS):
-        (goes_on,) = self.run(params["cond_jaxpr"], [*of_test, *carry])
-        if goes_on.sure is not None or goes_on.primal.dtype == object:
-            raise Undecided("a loop whose test may fall either way")
-        if not bool(goes_on.primal):
-            return carry
-        carry = self.run(params["body_jaxpr"], [*of_body, *carry])
-    raise Unsupported(f"a loop of more than {STEPS} steps")
+    found = repeated(step.params, operands, self.run, _goes_on, STEPS)
+    if found is None:
+        raise Unsupported(f"a loop of more than {STEPS} steps")
+    return found
+
+
+def _goes_on(test: Rounded) -> bool:
+    if test.sure is not None or test.primal.dtype == object:
+        raise Undecided("a loop whose test may fall either way")
+    return bool(test.primal)
 
 
 _LOOPS = {"scan": _scan, "cond": _cond, "while": _while}

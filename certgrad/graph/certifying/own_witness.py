@@ -21,12 +21,13 @@ from certgrad.graph.certificate import Lemma, Step, all_steps
 from certgrad.graph.induction.induction import Induction
 from certgrad.graph.points.satisfiable import holding
 from certgrad.graph.tracing.subject import GraphSubject
-from certgrad.obligations.auditing.witnesses import as_data, inputs_of, programs_at
+from certgrad.obligations.auditing.witnesses import as_data, programs_at
 from certgrad.obligations.balls import BallError, find_witness
 from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.patterns import named, sees_zeros
+from certgrad.obligations.points import inputs_of
 from certgrad.obligations.terms.budget import budget
 
 LARGEST = 4096

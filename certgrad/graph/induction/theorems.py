@@ -16,7 +16,7 @@ from certgrad._subject import Rules
 from certgrad.graph.certificate import Theorem
 from certgrad.graph.lemmas.rules import ActiveShapes
 from certgrad.obligations.certificate import KERNEL
-from certgrad.obligations.prove.problem import Programs, build, trace_rules
+from certgrad.obligations.prove.problem import Posed, Programs, build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.tracing.jax_internals import serialised, symbols, versions, wide_floats
 
@@ -97,7 +97,7 @@ def prove_statement(statement: Statement) -> Theorem:
     """The kernel's verdict on a statement: the tangents are those of the linear map, the sweep is their adjoint."""
     names, shapes, programs, digest = traced(statement)
     with wide_floats():
-        problem = build(names, {}, (), shapes, programs, statement.name)
+        problem = build(Posed(names, {}, (), shapes, programs, statement.name))
         outcomes = [prove(problem, kind) for kind in ("jvp_is_derivative", "vjp_is_adjoint")]
     holds = all(o.proved and not o.hypotheses for o in outcomes)
     return Theorem(

@@ -30,7 +30,7 @@ from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName,
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, same
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.problem import Problem, Programs, build
+from certgrad.obligations.prove.problem import Posed, Problem, Programs, build
 from certgrad.obligations.prove.prove import minimal, prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.prove.zero_tangents import may_be_zero, rest_conditions
@@ -372,11 +372,11 @@ def _reads(rules: TracedRules) -> Reads:
 def built(rules: TracedRules, reading: Reading) -> Problem:
     """The programs as terms, with what is known of where the arguments are."""
     operation = rules.operation
-    given = rules.shapes, rules.programs, operation.title, reading
+    given = Posed(operation.names, {}, operation.domain, rules.shapes, rules.programs, operation.title, reading)
     try:
-        problem = build(operation.names, {}, operation.domain, *given)
+        problem = build(given)
     except DomainError:
-        problem = build(operation.names, {}, (), *given)
+        problem = build(replace(given, domain=()))
     known = [
         fact
         for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
-
 
 class NoFamilyError(Exception):
     """The shapes of this operation cannot be generalised; its lemma is then proved at the sizes that it has."""
@@ -118,8 +116,3 @@ class Sizes:
 
     def shape(self, shape: Shape) -> tuple[Any, ...]:
         return tuple(self.of(axis) for axis in shape)
-
-
-def avals(shapes: Sequence[Shape], dtypes: Sequence[Any], sizes: Sizes) -> list[Any]:
-    """Abstract arrays of these shapes."""
-    return [jax.ShapeDtypeStruct(sizes.shape(s), d) for s, d in zip(shapes, dtypes, strict=True)]

@@ -18,7 +18,7 @@ import numpy as np
 from jax import lax
 
 from certgrad.jaxpr.kinds import MOVES
-from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number, scan_counts
+from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number, repeated, scanned
 
 from ._memory import Cell, KernelError, Value, read, written
 
@@ -142,32 +142,28 @@ class Body:
         return [Value(x) for x in merged[: len(merged) - len(cells)]]
 
     def scan(self, params: Mapping[str, Any], operands: list[Any]) -> Sequence[Operand]:
-        fixed, carried = scan_counts(params)
-        consts, carry, xs = operands[:fixed], operands[fixed : fixed + carried], operands[fixed + carried :]
-        length, body = params["length"], params["jaxpr"]
+        length = params["length"]
         if not isinstance(length, int) or length > MAX_STEPS:
             raise KernelError(f"a loop of more than {MAX_STEPS} steps")
-        rows: dict[int, Sequence[Value]] = {}
-        for k in reversed(range(length)) if params["reverse"] else range(length):
-            row = [Value(x.traced[k], None if x.known is None else x.known[k]) for x in xs]
-            out = self.closed(body, [*consts, *carry, *row])
-            carry, rows[k] = out[: len(carry)], out[len(carry) :]
-        avals = [v.aval for v in jaxpr_of(body).outvars[len(carry) :]]
+        carry, columns = scanned(
+            params, operands, self.closed, lambda x, k: Value(x.traced[k], None if x.known is None else x.known[k])
+        )
         if not length:
+            avals = [v.aval for v in jaxpr_of(params["jaxpr"]).outvars[len(carry) :]]
             return [*carry, *(Value(jnp.zeros((0, *a.shape), a.dtype)) for a in avals)]
-        return [*carry, *(Value(jnp.stack([rows[k][j].traced for k in range(length)])) for j in range(len(avals)))]
+        return [*carry, *(Value(jnp.stack([x.traced for x in column])) for column in columns)]
 
     def loop(self, params: Mapping[str, Any], operands: list[Any]) -> Sequence[Operand]:
-        count, more = params["cond_nconsts"], params["body_nconsts"]
-        tests, bodies, carry = operands[:count], operands[count : count + more], operands[count + more :]
-        for _ in range(MAX_STEPS):
-            (goes_on,) = self.closed(params["cond_jaxpr"], [*tests, *carry])
-            if goes_on.number is None:
-                raise KernelError("a loop whose number of steps depends on what it computes")
-            if not goes_on.number:
-                return carry
-            carry = self.closed(params["body_jaxpr"], [*bodies, *carry])
-        raise KernelError(f"a loop of more than {MAX_STEPS} steps")
+        found = repeated(params, operands, self.closed, _goes_on, MAX_STEPS)
+        if found is None:
+            raise KernelError(f"a loop of more than {MAX_STEPS} steps")
+        return found
+
+
+def _goes_on(test: Value) -> bool:
+    if test.number is None:
+        raise KernelError("a loop whose number of steps depends on what it computes")
+    return bool(test.number)
 
 
 _STRUCTURED = {

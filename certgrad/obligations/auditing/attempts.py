@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from certgrad.obligations.certificate import CaseClaim, Hypothesis, VerdictName,
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
+from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build, posed
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
@@ -103,12 +103,12 @@ def prove_all(
         record.relations.setdefault(OWN_OPERATIONS)
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
-    given = op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading
+    given = posed(op, shapes, programs, record.reading)
     steps, seconds = _limits(op)
     try:
         try:
             with limited(min(FIRST_STEPS, steps), seconds):
-                problem = build(*given)
+                problem = build(given)
         except BudgetError as error:
             decided = _without_terms(traces, instance, shapes, programs, record, asked, settled, str(error))
             outcomes |= {kind: outcome for kind, (outcome, _) in decided.items()}
@@ -117,7 +117,7 @@ def prove_all(
             if not asked:
                 return results, outcomes
             with limited(steps, seconds):
-                problem = build(*given)
+                problem = build(given)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
         for kind in asked:
@@ -168,24 +168,23 @@ def _without_terms(
     return out
 
 
-def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
-    """The function is seen to have a value at every input."""
+def _seen(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Problem], bool]) -> bool:
+    """Something is seen to hold of what the programs mean."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
-            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
-            return not problem.opaque and not any(t.defined for t in problem.forward)
+            return holds(build(posed(op, shapes, programs)))
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return False
+
+
+def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
+    """The function is seen to have a value at every input."""
+    return _seen(op, shapes, programs, lambda p: not p.opaque and not any(t.defined for t in p.forward))
 
 
 def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
     """An entry of the function is seen to be undefined at every input, as the mean of no entries is."""
-    try:
-        with limited(FIRST_STEPS, _limits(op)[1]):
-            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
-            return any(map(fails_always, (c for t in problem.forward for c in t.defined)))
-    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
-        return False
+    return _seen(op, shapes, programs, lambda p: any(map(fails_always, (c for t in p.forward for c in t.defined))))
 
 
 def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
@@ -277,7 +276,7 @@ def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) ->
         return None
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
-            outcome = generality.alike.prove_idle(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            outcome = generality.alike.prove_idle(posed(op, shapes, programs))
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return None
     if outcome is None or not outcome.proved:
@@ -298,9 +297,7 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
         return Outcome(alike=True)
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
-            outcome = generality.alike.prove_alike(
-                kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'"
-            )
+            outcome = generality.alike.prove_alike(kind, posed(op, shapes, programs))
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return None
     if not outcome.proved:

@@ -27,7 +27,7 @@ from certgrad.obligations.floats import Setting, run
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.problem import Problem, build
+from certgrad.obligations.prove.problem import Problem, build, posed
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import UndefinedTermError
 from certgrad.obligations.terms.rewriting import Rewriter
@@ -58,7 +58,7 @@ def _scalar_problem(traces: Traces) -> Problem | None:
     instance = min(traces.families[0].prove, key=lambda i: sum(len(s) for s in i.inputs))
     try:
         trace = traces.at(instance)
-        return build(op.arg_names, op.params, op.domain, trace.shapes, trace.programs, f"'{op.name}'")
+        return build(posed(op, trace.shapes, trace.programs))
     except (CertgradError, UnprovedError, ArithmeticError):
         return None
 

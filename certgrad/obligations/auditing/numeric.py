@@ -25,10 +25,11 @@ from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, Witness
 from certgrad.obligations.floats import NoValueError, Setting, compute
 from certgrad.obligations.floats import run as evaluated
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.points import inside_domain
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
-from .witnesses import ROUNDING, array, as_data, inside_domain, programs_at
+from .witnesses import ROUNDING, array, as_data, programs_at
 
 SHAPES, POINTS = 3, 4
 FEW = 2, 2
@@ -160,8 +161,7 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
             else:
                 moved = _dot(_run(programs.jvp, [*xs, *tangents]), weights) if rule.jvp is not None else slope
                 cotangents = _run(programs.vjp, [*xs, *weights])
-                kept = [dx for i, dx in zip(moving, tangents, strict=True) if i not in programs.missing]
-                left, right = moved, _dot(cotangents, kept)
+                left, right = moved, _dot(cotangents, tangents)
                 error = error if rule.jvp is None else 0.0
     if degenerate:
         of_function = left if kind == "vjp_is_adjoint" else right

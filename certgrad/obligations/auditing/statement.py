@@ -8,16 +8,12 @@ import sympy
 
 from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.errors import UsageError
-from certgrad.obligations.assume.tensor import own_index
-from certgrad.obligations.certificate import CODES
-from certgrad.obligations.differentiate.derivative import Differentiator
+from certgrad.obligations.certificate import CODES, OF_VALUES
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import Problem, Programs, build, trace_rules
-from certgrad.obligations.prove.statements import inner_product
-from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.prove.problem import Problem, Programs, build, posed, trace_rules
+from certgrad.obligations.prove.statements import derivative_of, forward_obligation, pulled_back, pushed_forward
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.rewriting import without_stops
-from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.wording.present import show
 from certgrad.obligations.wording.stated import name_variables
 from certgrad.obligations.wording.view import SympyView
@@ -87,7 +83,7 @@ def general_problem(op: Subject) -> tuple[Problem, Programs]:
     instance = family(op, op.cases[0]).prove[0]
     shapes = instance.shapes()
     programs = trace_rules(op.rules(shapes.statics), shapes, len(op.params), f"'{op.name}'")
-    return build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'"), programs
+    return build(posed(op, shapes, programs)), programs
 
 
 def stated_obligation(op: Subject, kind: str, problem: Problem) -> Obligation:
@@ -95,30 +91,12 @@ def stated_obligation(op: Subject, kind: str, problem: Problem) -> Obligation:
     return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
 
 
-def _derivative(body: Poly, problem: Problem) -> Poly:
-    """The derivative, where each maximum whose tangent stays in it is attained once."""
-    attained: set[str] = set()
-    while True:
-        differentiate = Differentiator(problem.tangents, attained)
-        found = without_stops(differentiate(body))
-        more = {n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(found, {n})}
-        if more <= attained:
-            return found
-        attained |= more
-
-
 def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
-    derivatives = [_derivative(out.body, problem) for out in problem.forward]
+    if kind in OF_VALUES:
+        other = (problem.reference if kind == OF_REFERENCE else problem.primal) or problem.forward
+        return [(without_stops(left), right) for left, right, _ in forward_obligation(problem, other).pairs]
+    derivatives = [derivative_of(out.body, problem)[1] for out in problem.forward]
     tangents = derivatives if problem.jvp is None else [t.body for t in problem.jvp]
     if kind == "jvp_is_derivative":
         return list(zip(tangents, derivatives, strict=True))
-    if kind == "vjp_is_adjoint":
-        left, right = Poly({}), Poly({})
-        for tangent, out, seed in zip(tangents, problem.forward, problem.seeds, strict=True):
-            left = left + inner_product(tangent, seed.body, out.shape)
-        for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
-            dx = access(problem.tangents[problem.names[k]], own_index(problem.inputs[k].shape))
-            right = right + inner_product(cotangent.body, dx, problem.inputs[k].shape)
-        return [(left, right)]
-    other = (problem.reference if kind == OF_REFERENCE else problem.primal) or problem.forward
-    return [(without_stops(p.body), without_stops(f.body)) for p, f in zip(other, problem.forward, strict=True)]
+    return [(pushed_forward(problem, tangents), pulled_back(problem))]

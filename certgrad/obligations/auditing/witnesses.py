@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, repeat
+from itertools import islice
 from math import prod
 from random import Random
 from typing import Any
@@ -20,7 +20,6 @@ from certgrad.obligations.balls import (
     BallError,
     Dims,
     Distance,
-    Input,
     Point,
     Programs,
     Rule,
@@ -29,15 +28,15 @@ from certgrad.obligations.balls import (
     compared,
     distance,
     find_witness,
-    inside,
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from certgrad.obligations.balls._witness import SECONDS, SIZES
-from certgrad.obligations.balls.statements import compared_with, question
+from certgrad.obligations.balls.statements import question
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.likeness import Itself
+from certgrad.obligations.points import inputs_of, inside_domain
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 
@@ -193,23 +192,6 @@ def _exact(values: Any) -> np.ndarray:
     return out
 
 
-def inputs_of(op: Subject, instance: Instance) -> list[Input]:
-    return [
-        Input(
-            name,
-            dims,
-            "float" if dtype == "held" else dtype,  # type: ignore[arg-type]
-            differentiable=dtype == "float",
-            told=compared_with(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
-            exact=exact if dtype == "int" else "",
-            structure=op.structures.get(name),
-        )
-        for name, dims, dtype, exact in zip(
-            op.arg_names, instance.inputs, instance.dtypes, instance.exact or repeat(""), strict=False
-        )
-    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
-
-
 def rule_of(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
     """The op at these structural arguments, as plain callables of arguments and parameters."""
     rules = op.rules(statics)
@@ -272,11 +254,6 @@ def programs_at(op: Subject, instance: Instance, wide: bool = True, of_reference
 @lru_cache(maxsize=16)
 def _programs_at(op: Itself, instance: Itself, wide: bool, of_reference: bool) -> ProgramsAt:
     return ProgramsAt(op.value, instance.value, wide, of_reference)
-
-
-def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
-    """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
-    return inside((*op.domain, *(c for c in op.params.values() if c)), values)
 
 
 def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:

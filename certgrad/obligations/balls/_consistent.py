@@ -11,7 +11,7 @@ import numpy as np
 
 from certgrad.obligations.balls._draw import Domain, draw_dims, draw_direction, draw_input, filled_by, nested, seeded
 from certgrad.obligations.balls._errors import BallError
-from certgrad.obligations.balls._gaps import GAPS, Point
+from certgrad.obligations.balls._gaps import Point, gap_at
 from certgrad.obligations.balls._rule import Dims, Input, Programs
 from certgrad.obligations.balls._values import Array
 
@@ -45,7 +45,7 @@ def agrees_somewhere(
         programs = programs_at(dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):
             try:
-                found += GAPS[kind](programs, point, PRECISION, False) is None
+                found += gap_at(kind, programs, point, PRECISION) is None
             except BallError:
                 continue
             if found == ENOUGH:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.linear import LINEAR
-from certgrad.jaxpr.programs import jaxpr_of, scan_counts
+from certgrad.jaxpr.programs import jaxpr_of, repeated, scanned
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
@@ -71,34 +71,23 @@ def _at(x: Value, step: int) -> Value:
 
 @primitive("scan")
 def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    consts, carried = scan_counts(params)
-    fixed, carry, rows = list(xs[:consts]), list(xs[consts : consts + carried]), xs[consts + carried :]
-    length = int(params["length"])
-    steps = range(length - 1, -1, -1) if params["reverse"] else range(length)
-    emitted: list[list[Value]] = []
-    for step in steps:
-        outs = ctx.run(params["jaxpr"], [*fixed, *carry, *(_at(x, step) for x in rows)])
-        carry, ys = outs[:carried], outs[carried:]
-        emitted.append(ys)
-    if not emitted:
-        inner = jaxpr_of(params["jaxpr"])
-        return [*carry, *(_nothing(v.aval) for v in inner.outvars[carried:])]
-    if params["reverse"]:
-        emitted.reverse()
-    return [*carry, *(moved(lambda *rows: np.stack(rows), *column) for column in zip(*emitted, strict=True))]
+    carry, columns = scanned(params, xs, ctx.run, _at)
+    if not params["length"]:
+        return [*carry, *(_nothing(v.aval) for v in jaxpr_of(params["jaxpr"]).outvars[len(carry) :])]
+    return [*carry, *(moved(lambda *rows: np.stack(rows), *column) for column in columns)]
 
 
 @primitive("while")
 def _while(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    in_test, in_body = params["cond_nconsts"], params["body_nconsts"]
-    test, body, carry = list(xs[:in_test]), list(xs[in_test : in_test + in_body]), list(xs[in_test + in_body :])
-    for _ in range(MAX_STEPS):
-        (go,) = ctx.run(params["cond_jaxpr"], [*test, *carry])
-        if go.tangent is not None:
-            raise NotDifferentiable("the exit of a while loop jumps at this point")
-        if go.primal.ndim:
-            raise Unsupported("a while loop with a test for each entry")
-        if not go.primal[()]:
-            return carry
-        carry = ctx.run(params["body_jaxpr"], [*body, *carry])
-    raise Unsupported(f"while loop of more than {MAX_STEPS} steps")
+    found = repeated(params, xs, ctx.run, _goes_on, MAX_STEPS)
+    if found is None:
+        raise Unsupported(f"while loop of more than {MAX_STEPS} steps")
+    return found
+
+
+def _goes_on(test: Value) -> bool:
+    if test.tangent is not None:
+        raise NotDifferentiable("the exit of a while loop jumps at this point")
+    if test.primal.ndim:
+        raise Unsupported("a while loop with a test for each entry")
+    return bool(test.primal[()])

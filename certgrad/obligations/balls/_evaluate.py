@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr.lowerings import lowered
-from certgrad.jaxpr.programs import consts_of, is_dropped, is_literal, jaxpr_of
+from certgrad.jaxpr.programs import consts_of, is_dropped, is_literal, jaxpr_of, needed_for, rounded_constant
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import beyond
 from certgrad.obligations.balls._errors import Unsupported
@@ -109,8 +109,9 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
     inputs = tuple(define(var) for var in inner.invars)
     steps = []
     held = dict(zip(inner.constvars, consts, strict=True))
-    for equation in _live(inner):
-        if (rounded := _rounded_constant(equation, held)) is not None:
+    # What is computed and dropped cannot make a point undecided.
+    for equation in needed_for(inner.eqns, inner.outvars):
+        if (rounded := rounded_constant(equation, held, is_float)) is not None:
             held[equation.outvars[0]] = rounded
             define(equation.outvars[0], constant(rounded, rounded.dtype, literals))
             continue
@@ -124,31 +125,10 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
     return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)
 
 
-def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
-    """A constant that is cast to another float, as that dtype has it; None for other equations."""
-    if equation.primitive.name != "convert_element_type":
-        return None
-    (atom,) = equation.invars
-    value = atom.val if is_literal(atom) else held.get(atom)
-    if value is None or not is_float(atom.aval.dtype) or not is_float(equation.params["new_dtype"]):
-        return None
-    return np.asarray(value).astype(equation.params["new_dtype"])
-
-
-def _live(inner: Any) -> list[Any]:
-    """The equations that an output depends on: what is computed and dropped cannot make a point undecided."""
-    needed = {atom for atom in inner.outvars if not is_literal(atom)}
-    kept = []
-    for equation in reversed(inner.eqns):
-        if any(var in needed for var in equation.outvars):
-            kept.append(equation)
-            needed.update(atom for atom in equation.invars if not is_literal(atom))
-    return kept[::-1]
-
-
 def needed_equations(jaxpr: Any) -> set[int]:
     """The identities of the equations that are evaluated."""
-    return {id(equation) for equation in _live(jaxpr_of(jaxpr))}
+    inner = jaxpr_of(jaxpr)
+    return {id(equation) for equation in needed_for(inner.eqns, inner.outvars)}
 
 
 @dataclass(frozen=True, eq=False)

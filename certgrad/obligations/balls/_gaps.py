@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Point:
     """A concrete point: one array for each input, one tangent for each differentiable input, one seed for each
     float output. Entries are exact (Fraction, int or bool)."""
@@ -27,6 +27,18 @@ class Point:
     inputs: Sequence[Array]
     tangents: Sequence[Array]
     seeds: Sequence[Array]
+
+    def moved(self, which: int, at: tuple[int | slice, ...], value: Any, group: str = "inputs") -> Point:
+        """The point with one entry changed, or with all entries of a slice: of an input, or in another group."""
+        arrays: list[Array] = list(getattr(self, group))
+        arrays[which] = arrays[which].copy()
+        arrays[which][at] = value
+        return replace(self, **{group: arrays})
+
+    def along(self, moving: Sequence[int]) -> list[Any]:
+        """The tangent of each input, None for what is held, where these are moving."""
+        of = dict(zip(moving, self.tangents, strict=True))
+        return [of.get(k) for k in range(len(self.inputs))]
 
 
 @dataclass(frozen=True)
@@ -93,19 +105,15 @@ def derivative(
         NotDifferentiable: the forward has no derivative or no finite value at the point.
     """
     try:
-        return _along(programs, point, point.tangents, precision, loose)
+        return _along(programs, point, precision, loose)
     except NotDifferentiable:
         if strict:
             raise
         return _from_both_sides(programs, point, precision, loose)
 
 
-def _along(
-    programs: Programs, point: Point, direction: Sequence[Array], precision: int, loose: bool, side: int = 0
-) -> tuple[list[Array], bool]:
-    tangents: list[Any] = [None] * len(programs.inputs)
-    for i, dx in zip(programs.moving, direction, strict=True):
-        tangents[i] = dx
+def _along(programs: Programs, point: Point, precision: int, loose: bool, side: int = 0) -> tuple[list[Array], bool]:
+    tangents = point.along(programs.moving)
     got = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose, side=side)
     if side:
         at_point = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
@@ -146,8 +154,9 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
         return out
 
     def slopes(direction: Sequence[Any]) -> tuple[list[Any], bool]:
-        after, stopped = _along(programs, point, split(direction), precision, loose, 1)
-        before, _ = _along(programs, point, split(direction), precision, loose, -1)
+        there = replace(point, tangents=split(direction))
+        after, stopped = _along(programs, there, precision, loose, 1)
+        before, _ = _along(programs, there, precision, loose, -1)
         pairs = [(x, y) for a, b in zip(after, before, strict=True) for x, y in zip(a.flat, b.flat, strict=True)]
         if not all(_same_value(x, y) for x, y in pairs):
             raise NotDifferentiable("branches meet at different slopes")
@@ -212,52 +221,19 @@ def jvp_sides(
     return sides, stopped
 
 
-def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """The rule's jvp against the derivative of the forward, entry by entry."""
-    sides, stopped = jvp_sides(programs, point, precision, loose)
-    with s.precision(precision):
-        gap = _first_gap(sides, stopped)
-    if gap is not None and gap.undefined:
-        derivative(programs, point, precision, loose, strict=True)
-    return gap
-
-
 def adjoint_sides(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> tuple[list[Side], bool]:
     """<jvp(x, dx), seed> and <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
     cotangents = evaluate(programs.vjp, [*point.inputs, *point.seeds], precision=precision, loose=loose).values
-    missing = programs.missing
-    moved = _moved(programs, point)
-    tangents = moved.tangents
-    kept = [dx for i, dx in zip(programs.moving, tangents, strict=True) if i not in missing]
     stopped = False
     if programs.rule.jvp is None:
-        pushed, stopped = derivative(programs, moved, precision, loose)
+        pushed, stopped = derivative(programs, point, precision, loose)
     else:
-        pushed = evaluate(programs.jvp, [*moved.inputs, *moved.tangents], precision=precision, loose=loose).values
+        pushed = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision, loose=loose).values
     with s.precision(precision):
-        lhs, rhs = _inner(pushed, point.seeds), _inner(cotangents, kept)
+        lhs, rhs = _inner(pushed, point.seeds), _inner(cotangents, point.tangents)
     return [("⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩", lhs, rhs)], stopped
-
-
-def _moved(programs: Programs, point: Point) -> Point:
-    """The point, with no tangent where the rule returns no cotangent."""
-    tangents = [
-        np.full(dx.shape, 0, dtype=object) if i in programs.missing else dx
-        for i, dx in zip(programs.moving, point.tangents, strict=True)
-    ]
-    return Point(point.inputs, tangents, point.seeds)
-
-
-def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """<jvp(x, dx), seed> against <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
-    sides, stopped = adjoint_sides(programs, point, precision, loose)
-    with s.precision(precision):
-        gap = _first_gap(sides, stopped)
-    if gap is not None and gap.undefined:
-        derivative(programs, _moved(programs, point), precision, loose, strict=True)
-    return gap
 
 
 def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
@@ -285,13 +261,6 @@ def forward_sides(
     return sides, False
 
 
-def forward_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """The primal outputs of the rule against the forward's, entry by entry."""
-    sides, _ = forward_sides(programs, point, precision, loose)
-    with s.precision(precision):
-        return _first_gap(sides)
-
-
 SIDES: dict[str, Callable[[Programs, Point, int, bool], tuple[list[Side], bool]]] = {
     "jvp_is_derivative": jvp_sides,
     "vjp_is_adjoint": adjoint_sides,
@@ -299,11 +268,18 @@ SIDES: dict[str, Callable[[Programs, Point, int, bool], tuple[list[Side], bool]]
 }
 
 
-GAPS: dict[str, Callable[[Programs, Point, int, bool], Gap | None]] = {
-    "jvp_is_derivative": jvp_gap,
-    "vjp_is_adjoint": adjoint_gap,
-    "rule_runs_forward": forward_gap,
-}
+def gap_at(kind: str, programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
+    """Where the two sides of the obligation differ, if they do.
+
+    Raises:
+        NotDifferentiable: the forward has no derivative. Where a side is undefined, two slopes that agree are none.
+    """
+    sides, stopped = SIDES[kind](programs, point, precision, loose)
+    with s.precision(precision):
+        gap = _first_gap(sides, stopped)
+    if gap is not None and gap.undefined and kind != "rule_runs_forward":
+        derivative(programs, point, precision, loose, strict=True)
+    return gap
 
 
 def settled_gap(
@@ -315,7 +291,7 @@ def settled_gap(
     """
     for bits in (precision, 4 * precision):
         try:
-            return GAPS[kind](programs, point, bits, loose)
+            return gap_at(kind, programs, point, bits, loose)
         except NotDifferentiable:
             return None
         except Undecided:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._values import Array, is_float
-from certgrad.signatures.sizes import Size, Star, parse_axis
+from certgrad.signatures.sizes import Size, Star
 
 Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]
@@ -24,16 +24,14 @@ LARGEST = 1000
 class Rule:
     """The callables of one op at a fixed rank, taking and returning flat lists of arrays.
 
-    `forward(inputs) -> outputs`; `fwd(inputs) -> (outputs, residuals)`; `jvp(context, tangents) -> tangents` and
-    `vjp(context, seeds) -> cotangents`, where the context is the residuals if there is a `fwd`, else the inputs.
-    Tangents and cotangents stand for the differentiable inputs, in order (a cotangent may be None: no gradient);
-    seeds for the float outputs. `primal(inputs) -> outputs` is what a jvp rule returns as its primal, if it does.
+    `forward(inputs) -> outputs`; `jvp(inputs, tangents) -> tangents`; `vjp(inputs, seeds) -> cotangents`. Tangents and
+    cotangents stand for the differentiable inputs, in order; seeds for the float outputs. `primal(inputs) -> outputs`
+    is what the rule itself returns as the output, if it does.
     """
 
     forward: Callable[[Arrays], Arrays]
-    fwd: Callable[[Arrays], tuple[Arrays, Any]] | None = None
-    jvp: Callable[[Any, Arrays], Arrays] | None = None
-    vjp: Callable[[Any, Arrays], Sequence[Any]] | None = None
+    jvp: Callable[[Arrays, Arrays], Arrays] | None = None
+    vjp: Callable[[Arrays, Arrays], Arrays] | None = None
     primal: Callable[[Arrays], Arrays] | None = None
     wide: bool = True
     """Traced in float64, else in float32."""
@@ -75,14 +73,6 @@ class Input:
         """Whether a tangent is drawn for it."""
         return self.differentiable and self.kind == "float"
 
-    @classmethod
-    def parse(cls, name: str, text: str, differentiable: bool = True) -> Input:
-        """From the text of an array in a signature: `*a n:int`."""
-        body, _, kind = text.partition(":")
-        if kind not in ("", "float", "int", "bool", "key"):
-            raise ValueError(f"{name}: unknown kind {kind!r} in {text!r}")
-        return cls(name, tuple(map(parse_axis, body.split())), kind or "float", differentiable)  # type: ignore[arg-type]
-
 
 @dataclass(frozen=True)
 class Dims:
@@ -123,7 +113,6 @@ class Programs:
         self.dims = dims
         self.shapes = [dims.shape(one.dims) for one in inputs]
         self.moving = [i for i, one in enumerate(inputs) if one.moves]
-        self.missing: frozenset[int] = frozenset()
         self._own_dtypes = False
 
     def _arguments(self) -> list[Any]:
@@ -138,9 +127,6 @@ class Programs:
 
     def _placeholder(self, shape: Sequence[int], kind: str, exact: str = "") -> Any:
         return _jaxpr.placeholder(shape, kind, self.rule.wide, exact)
-
-    def _context(self, xs: Arrays) -> Any:
-        return xs if self.rule.fwd is None else self.rule.fwd(xs)[1]
 
     def _trace(self, what: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         try:
@@ -173,10 +159,7 @@ class Programs:
 
     def runs(self, point: Any) -> list[Any]:
         """The programs, each with its arguments at a point and, for the forward, the tangents of these."""
-        tangents: list[Any] = [None] * len(self.inputs)
-        for i, dx in zip(self.moving, point.tangents, strict=True):
-            tangents[i] = dx
-        out: list[Any] = [(self.forward, point.inputs, tangents)]
+        out: list[Any] = [(self.forward, point.inputs, point.along(self.moving))]
         if self.rule.jvp is not None:
             out.append((self.jvp, [*point.inputs, *point.tangents], None))
         if self.rule.vjp is not None:
@@ -213,46 +196,31 @@ class Programs:
     @cached_property
     def primal(self) -> Any:
         """inputs -> the outputs that the rule itself computes."""
-        fwd, primal = self.rule.fwd, self.rule.primal
-        if fwd is not None:
-            return self._checked("fwd", lambda *xs: list(fwd(list(xs))[0]), self._arguments(), self.forward.out_avals)
+        primal = self.rule.primal
         assert primal is not None
-        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), self.forward.out_avals)
+        wanted = [tuple(aval.shape) for aval in self.forward.out_avals]
+        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), wanted)
 
     @cached_property
     def jvp(self) -> Any:
         """inputs, tangents -> tangents of the float outputs."""
         rule, count = self.rule.jvp, len(self.inputs)
         assert rule is not None
-        avals = [self.forward.out_avals[i] for i in self.floats]
-        run = lambda *flat: list(rule(self._context(list(flat[:count])), list(flat[count:])))  # noqa: E731
-        return self._checked("jvp", run, [*self._arguments(), *self._tangents()], avals)
+        run = lambda *flat: list(rule(list(flat[:count]), list(flat[count:])))  # noqa: E731
+        return self._checked("jvp", run, [*self._arguments(), *self._tangents()], self.output_shapes)
 
     @cached_property
     def vjp(self) -> Any:
-        """inputs, seeds -> cotangents of the differentiable inputs, without those that are None."""
+        """inputs, seeds -> cotangents of the differentiable inputs."""
         rule, count = self.rule.vjp, len(self.inputs)
         assert rule is not None
-
-        def run(*flat: Any) -> Arrays:
-            cotangents = list(rule(self._context(list(flat[:count])), list(flat[count:])))
-            if len(cotangents) != len(self.moving):
-                raise MalformedRule(f"{len(cotangents)} cotangents for {len(self.moving)} differentiable inputs")
-            self.missing = frozenset(i for i, c in zip(self.moving, cotangents, strict=True) if c is None)
-            return [c for c in cotangents if c is not None]
-
+        run = lambda *flat: list(rule(list(flat[:count]), list(flat[count:])))  # noqa: E731
         seeds = [self._placeholder(shape, "float") for shape in self.output_shapes]
-        traced = self._trace("vjp", run, [*self._arguments(), *seeds])
-        kept = [self.shapes[i] for i in self.moving if i not in self.missing]
-        self._check_shapes("vjp", traced, kept)
-        return traced
+        return self._checked("vjp", run, [*self._arguments(), *seeds], [self.shapes[i] for i in self.moving])
 
-    def _checked(self, what: str, function: Callable[..., Any], arguments: Sequence[Any], avals: Sequence[Any]) -> Any:
+    def _checked(self, what: str, function: Callable[..., Any], arguments: Sequence[Any], wanted: Sequence[Any]) -> Any:
         traced = self._trace(what, function, arguments)
-        self._check_shapes(what, traced, [tuple(aval.shape) for aval in avals])
-        return traced
-
-    def _check_shapes(self, what: str, traced: Any, wanted: Sequence[tuple[int, ...]]) -> None:
         found = [tuple(aval.shape) for aval in traced.out_avals]
         if found != list(wanted):
             raise MalformedRule(f"{what} returns shapes {found}, expected {list(wanted)}")
+        return traced

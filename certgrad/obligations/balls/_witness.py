@@ -260,7 +260,7 @@ def _simplified(found: _Candidate, search: _Search) -> _Candidate:
                     if budget == 0 or time.thread_time() > search.deadline:
                         return best
                     budget -= 1
-                    point = structured(search.inputs, _replaced(best.point, group, which, index, value))
+                    point = structured(search.inputs, best.point.moved(which, index, value, group))
                     gap = search.gap(best.programs, point) if search.inside(point) else None
                     if gap is not None and gap.undefined == found.gap.undefined:
                         best = _Candidate(best.programs, point, gap)
@@ -290,14 +290,6 @@ def _moved(point: Point, rng: Random) -> Point:
             moved[index] = beside(x[index])
         arrays.append(moved)
     return Point(inputs=arrays, tangents=point.tangents, seeds=point.seeds)
-
-
-def _replaced(point: Point, group: str, which: int, index: tuple[int, ...], value: Fraction) -> Point:
-    arrays: list[Array] = list(getattr(point, group))
-    arrays[which] = arrays[which].copy()
-    arrays[which][index] = value
-    parts = {"inputs": point.inputs, "tangents": point.tangents, "seeds": point.seeds, group: arrays}
-    return Point(**parts)
 
 
 def _report(kind: str, found: _Candidate) -> WitnessPoint:

@@ -12,7 +12,7 @@ alone: the rule is evaluated there, and nothing of it is differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,7 @@ from certgrad.language.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import hypothesis
 from certgrad.obligations.generality.bounded import inside
-from certgrad.obligations.prove.problem import Programs, Shapes, build
+from certgrad.obligations.prove.problem import Posed, Programs, build
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.walk import mentions
@@ -52,25 +52,18 @@ def compares_programs(kind: str, programs: Programs) -> bool:
     return kind == "vjp_is_adjoint" and programs.jvp is not None
 
 
-def prove_alike(
-    kind: str,
-    names: Sequence[str],
-    params: Mapping[str, str | None],
-    domain: tuple[str, ...],
-    shapes: Shapes,
-    programs: Programs,
-    where: str,
-) -> Outcome:
+def prove_alike(kind: str, given: Posed) -> Outcome:
     """An attempt at the obligation with shared values in place of what computes them; it holds under `FINITE`.
 
     Raises UnprovedError where the calculus cannot follow what is left.
     """
+    programs, last = given.programs, len(given.params)
     first, second = (programs.forward, programs.primal) if kind == "rule_runs_forward" else (programs.jvp, programs.vjp)
     assert first is not None
     assert second is not None
-    count, last = len(names), len(params)
+    count = len(given.names)
     arguments = [Value(v.aval, moves=True) for v in first.jaxpr.invars[:count]]
-    numbering = Numbering(inside(domain, dict(zip(names, arguments, strict=True))))
+    numbering = Numbering(inside(given.domain, dict(zip(given.names, arguments, strict=True))))
     scalars = [Value(v.aval, moves=True) for v in first.jaxpr.invars[_end(first, last) :]]
     sides = []
     for program in (first, second):
@@ -88,26 +81,19 @@ def prove_alike(
         reduced = Programs(one, None, nothing, other, programs.out_shapes)
     else:
         reduced = Programs(rebuilt((), [*arguments, *shared, *scalars]), one, other, None, programs.out_shapes)
-    outcome = _proved_of_any(shared, kind, names, params, domain, shapes, reduced, where)
+    outcome = _proved_of_any(shared, kind, replace(given, programs=reduced))
     alone = not idle.issuperset(shared)
     return replace(outcome, alike=alone or not shared, idle=not idle.isdisjoint(shared))
 
 
-def prove_idle(
-    names: Sequence[str],
-    params: Mapping[str, str | None],
-    domain: tuple[str, ...],
-    shapes: Shapes,
-    programs: Programs,
-    where: str,
-) -> Outcome | None:
+def prove_idle(given: Posed) -> Outcome | None:
     """An attempt at the JVP with any numbers in place of values that it multiplies by 0; None if there are none.
 
     It holds under `IDLE`. Raises UnprovedError where the calculus cannot follow what is left.
     """
+    programs, count, last = given.programs, len(given.names), len(given.params)
     forward, jvp = programs.forward, programs.jvp
     assert jvp is not None
-    count, last = len(names), len(params)
     arguments = [Value(v.aval, moves=True) for v in jvp.jaxpr.invars[:count]]
     scalars = [Value(v.aval, moves=True) for v in jvp.jaxpr.invars[_end(jvp, last) :]]
     tangents = [Value(v.aval, free=True, moves=True) for v in jvp.jaxpr.invars[count : _end(jvp, last)]]
@@ -116,9 +102,9 @@ def prove_idle(
     shared = [v for v in reached(outputs, idle) if v in idle]
     if not shared:
         return None
-    given = list(forward.jaxpr.invars)
+    invars = list(forward.jaxpr.invars)
     wider = SimpleNamespace(
-        invars=[*given[:count], *shared, *given[count:]],
+        invars=[*invars[:count], *shared, *invars[count:]],
         constvars=forward.jaxpr.constvars,
         eqns=forward.jaxpr.eqns,
         outvars=forward.jaxpr.outvars,
@@ -131,28 +117,19 @@ def prove_idle(
         None,
         programs.out_shapes,
     )
-    outcome = _proved_of_any(shared, "jvp_is_derivative", names, params, domain, shapes, reduced, where)
+    outcome = _proved_of_any(shared, "jvp_is_derivative", replace(given, programs=reduced))
     return replace(outcome, idle=True)
 
 
-def _proved_of_any(
-    shared: Sequence[Value],
-    kind: str,
-    names: Sequence[str],
-    params: Mapping[str, str | None],
-    domain: tuple[str, ...],
-    shapes: Shapes,
-    reduced: Programs,
-    where: str,
-) -> Outcome:
+def _proved_of_any(shared: Sequence[Value], kind: str, given: Posed) -> Outcome:
     """An attempt at the obligation of programs that take these values after their arguments."""
     added = [f"shared value {k}" for k in range(len(shared))]
     wider = replace(
-        shapes,
-        inputs=(*shapes.inputs, *(tuple(v.aval.shape) for v in shared)),
-        dtypes=(*shapes.dtypes, *(_KINDS[kind_of(v.aval.dtype)] for v in shared)),
+        given.shapes,
+        inputs=(*given.shapes.inputs, *(tuple(v.aval.shape) for v in shared)),
+        dtypes=(*given.shapes.dtypes, *(_KINDS[kind_of(v.aval.dtype)] for v in shared)),
     )
-    problem = build([*names, *added], params, domain, wider, reduced, where)
+    problem = build(replace(given, names=[*given.names, *added], shapes=wider))
     outcome = prove(problem, kind)
     if outcome.proved and any(mentions(p, set(added)) for c in outcome.hypotheses for p in polys(c)):
         return Outcome(reason="a condition on a value that stands for any number")

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad._subject import Rules
+from certgrad._subject import Rules, Subject
 from certgrad.errors import CertgradError, RuleError, TraceError, first_line
 from certgrad.jaxpr.references import shares_references
 from certgrad.obligations import meaning
@@ -291,21 +291,31 @@ def _read(texts: tuple[str, ...], table: Mapping[str, tuple[Poly, ...]], where: 
     return meaning.domain.read_domain(texts, table, where) if texts else []
 
 
-def build(
-    op_names: Sequence[str],
-    params: Mapping[str, str | None],
-    domain: tuple[str, ...],
-    shapes: Shapes,
-    programs: Programs,
-    where: str,
-    reading: Reading | None = None,
-) -> Problem:
-    """Interpret the programs. `reading` says what float literals mean, if not their shortest decimals.
+@dataclass(frozen=True)
+class Posed:
+    """Programs at shapes, with what is said of their arguments: what problems are built from."""
 
-    Raises UnprovedError where the calculus cannot follow them.
-    """
+    names: Sequence[str]
+    params: Mapping[str, str | None]
+    domain: tuple[str, ...]
+    shapes: Shapes
+    programs: Programs
+    where: str
+    reading: Reading | None = None
+    """What float literals mean, if not their shortest decimals."""
+
+
+def posed(subject: Subject, shapes: Shapes, programs: Programs, reading: Reading | None = None) -> Posed:
+    """Of a subject."""
+    name = f"'{subject.name}'"
+    return Posed(subject.arg_names, subject.params, subject.domain, shapes, programs, name, reading)
+
+
+def build(given: Posed) -> Problem:
+    """Interpret the programs. Raises UnprovedError where the calculus cannot follow them."""
     clear_caches()
-    names = list(op_names)
+    names, params, domain, reading = [*given.names], given.params, given.domain, given.reading
+    shapes, programs, where = given.shapes, given.programs, given.where
     polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
     inputs = [argument(n, s, d) for n, s, d in zip(names, polys, shapes.dtypes, strict=True)]
     taken = {*names, *params}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.by_place import at_all_places
@@ -102,7 +103,8 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
     once: list[Unique] = []
     for out in problem.forward:
         before = len(extra)
-        differentiate, derivative = _derivative(out.body, problem, Region(facts, clauses).over(dict(out.variables)))
+        around = Region(facts, clauses).over(dict(out.variables))
+        differentiate, derivative = derivative_of(out.body, problem, partial(_coefficient_left, around))
         ranges = {**differentiate.ranges, **dict(out.variables)}
         extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
         stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
@@ -129,7 +131,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         inside = Region(facts.extended(more), (*clauses, *others))  # a stopped value may stand on a seam alone
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
-            part = _coefficient_left(derivative, name, inside)
+            part = _coefficient_left(inside, derivative, name)
             if part is not None:
                 reason = (
                     "the forward's derivative needs that of a maximum"
@@ -143,14 +145,16 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
     return Differentiated(derivatives, merged(*conditions, extra), tuple(once))
 
 
-def _derivative(body: Poly, problem: Problem, region: Region) -> tuple[Differentiator, Poly]:
-    """The derivative, with those maxima differentiated whose arbitrary tangents do not cancel."""
+def derivative_of(
+    body: Poly, problem: Problem, left: Callable[[Poly, str], Poly | None] = lambda found, name: found
+) -> tuple[Differentiator, Poly]:
+    """The derivative, with those maxima differentiated of whose arbitrary tangents something is left in it."""
     needed: set[str] = set()
     while True:
         differentiate = Differentiator(problem.tangents, needed)
         derivative = without_stops(differentiate(body))
         maxima = [n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(derivative, {n})]
-        more = {n for n in maxima if _coefficient_left(derivative, n, region) is not None}
+        more = {n for n in maxima if left(derivative, n) is not None}
         if more <= needed:  # none, or one that stands in a recurrence
             return differentiate, derivative
         needed |= more
@@ -203,7 +207,7 @@ def _without(poly: Poly, tensors: set[str]) -> Poly:
     return Rewriter(replace=lambda a: ZERO if isinstance(a, Access) and a.tensor in tensors else None)(poly)
 
 
-def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
+def _coefficient_left(region: Region, poly: Poly, tensor: str) -> Poly | None:
     """None where the terms with this tangent cancel."""
     part = poly - _without(poly, {tensor})
     for group, ranges in paired(part, [tensor], []):
@@ -238,11 +242,9 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
 def adjoint_obligation(problem: Problem) -> Obligation:
     """⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩."""
     assert problem.jvp is not None
-    total = ZERO
-    for out, seed in zip(problem.jvp, problem.seeds, strict=True):
-        total = total + inner_product(out.body, seed.body, out.shape)
+    pushed = pushed_forward(problem, [t.body for t in problem.jvp])
     defined = merged(*map(defined_everywhere, problem.jvp), *map(defined_everywhere, problem.vjp))
-    return Obligation([(total - _pulled_back(problem), ZERO, ())], defined)
+    return Obligation([(pushed - pulled_back(problem), ZERO, ())], defined)
 
 
 def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
@@ -250,24 +252,30 @@ def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) ->
 
     Every hypothesis of the differentiation belongs to the claim.
     """
-    total = ZERO
-    for derivative, out, seed in zip(found.derivatives, problem.forward, problem.seeds, strict=True):
-        total = total + inner_product(derivative, seed.body, out.shape)
+    pushed = pushed_forward(problem, found.derivatives)
     conditions = merged(found.conditions, *map(defined_everywhere, problem.vjp))
-    return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True, once=found.once)
+    return Obligation([(pulled_back(problem), pushed, ())], conditions, derivative=True, once=found.once)
 
 
-def _pulled_back(problem: Problem) -> Poly:
+def pushed_forward(problem: Problem, tangents: Sequence[Poly]) -> Poly:
+    """⟨dy, seed⟩, where the outputs have these tangents."""
+    total = ZERO
+    for tangent, seed in zip(tangents, problem.seeds, strict=True):
+        total = total + _inner_product(tangent, seed.body, seed.shape)
+    return total
+
+
+def pulled_back(problem: Problem) -> Poly:
     """⟨dx, vjp(x, seed)⟩."""
     total = ZERO
     for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
         x = problem.inputs[k]
         dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
-        total = total + inner_product(cotangent.body, dx, x.shape)
+        total = total + _inner_product(cotangent.body, dx, x.shape)
     return total
 
 
-def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
+def _inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
     mapping: dict = {}
     dummies = []
     for k, n in enumerate(shape):

@@ -76,9 +76,7 @@ class At:
         return self._once("forward", lambda: self._forward(self.point.inputs, self.precision))
 
     def _forward(self, inputs: Sequence[Array], precision: int) -> Evaluation:
-        tangents: list[Any] = [None] * len(inputs)
-        for i, dx in zip(self.moving, self.point.tangents, strict=True):
-            tangents[i] = dx
+        tangents = self.point.along(self.moving)
         return evaluate(self.programs.forward, inputs, tangents, precision=precision, keep_stopped=True)
 
     def _values(self, name: str, extra: Sequence[Array]) -> list[Array]:

@@ -312,13 +312,10 @@ class AtShape:
         """The programs, each with its arguments at the point and, for the forward, the tangents of these."""
         count = len(self.shape.inputs)
         args, params = point.inputs[:count], point.inputs[count:]
-        tangents: list[Any] = [None] * len(point.inputs)
-        for i, dx in zip(self.space.moving, point.tangents, strict=True):
-            tangents[i] = dx
         extra: dict[str, Sequence[Array]] = {"jvp": point.tangents, "vjp": point.seeds}
         for name, program in self.programs.all().items():
             if name == "forward":
-                yield program, point.inputs, tangents
+                yield program, point.inputs, point.along(self.space.moving)
             else:
                 yield program, [*args, *extra.get(name, ()), *params], None
 

@@ -14,6 +14,7 @@ from flint import arb, fmpq
 from certgrad.obligations.balls import _draw
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import SCHEDULE, STYLES, draw_input, filled_by
+from certgrad.obligations.balls._gaps import Point
 from certgrad.obligations.balls._rule import Input
 from certgrad.obligations.balls._scalars import ZERO
 from certgrad.obligations.balls._values import Array, lifted
@@ -33,22 +34,6 @@ _NEAR = 2.0**-200
 _BITS = 64
 """How large the numerator and denominator of a boundary point may be."""
 _STEPS = (fmpq(1, 3), fmpq(-2, 7))
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Exact arguments (the parameters last), tangents of the float arguments, cotangents of the outputs."""
-
-    inputs: list[Array]
-    tangents: list[Array]
-    seeds: list[Array]
-
-    def moved(self, which: int, at: tuple[int | slice, ...], value: Any) -> Point:
-        """The point with one entry changed, or with all entries of a slice."""
-        inputs = list(self.inputs)
-        inputs[which] = inputs[which].copy()
-        inputs[which][at] = value
-        return Point(inputs, self.tangents, self.seeds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness
 from certgrad.obligations.certificate import worst as worst_of
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.problem import build, posed, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, limited
 from certgrad.report.wording import INTENDED
@@ -354,7 +354,7 @@ def proved(subject: UserRule, likely: bool = False) -> bool:
     try:
         programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
         with limited(subject.steps or FIRST_STEPS, ONE_PROOF):
-            problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
+            problem = build(posed(subject, shapes, programs))
             if not prove(problem, "vjp_is_adjoint").proved:
                 return False
     except (BudgetError, Exception):  # what does not even trace is not

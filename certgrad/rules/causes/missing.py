@@ -9,7 +9,7 @@ from certgrad.language.text import term_text
 from certgrad.language.tree import Term
 from certgrad.obligations.decide.pairing import paired_by_coordinates
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.problem import build, posed, trace_rules
 from certgrad.obligations.prove.prove import not_followed
 from certgrad.obligations.prove.statements import adjoint_of_derivative_obligation, differentiated
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -52,7 +52,7 @@ def _term(one: UserRule, k: int, longest: int) -> Missing:
     shapes = instance.shapes()
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
     programs = trace_rules(rules, shapes, len(one.params), one.name)
-    problem = build(one.arg_names, one.params, one.domain, shapes, programs, one.name)
+    problem = build(posed(one, shapes, programs))
     moving = {problem.names[k] for k in problem.differentiable}
     unknown = any(value.tensors & moving for value in problem.opaque.values())
     if unknown or not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function

@@ -77,7 +77,7 @@ def test_the_second_reading_ends_with_the_first_obligation_that_is_open(monkeypa
     meant = [False]
 
     def built(*args):
-        meant[0] = bool(args[-1].meant)
+        meant[0] = bool(args[-1].reading.meant)
         return build(*args)
 
     def proved(problem, kind):

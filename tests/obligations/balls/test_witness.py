@@ -17,8 +17,14 @@ from certgrad.obligations.balls._draw import TRIES, draw_inputs
 from certgrad.signatures.sizes import parse_axis
 
 JVP, VJP, FORWARD = "jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"
-X = [Input.parse("x", "*s")]
-ROWS = [Input.parse("x", "n d")]
+
+
+def argument(name: str, axes: str) -> Input:
+    return Input(name, tuple(map(parse_axis, axes.split())))
+
+
+X = [argument("x", "*s")]
+ROWS = [argument("x", "n d")]
 
 
 def rule_of(function: Callable[..., Any], jvp: Any = None, vjp: Any = None, **more: Any) -> Rule:
@@ -66,8 +72,8 @@ def matmul(x: Any, y: Any) -> Any:
     return x @ y
 
 
-QKV = [Input.parse("q", "n d"), Input.parse("k", "m d"), Input.parse("v", "m e")]
-XY = [Input.parse("x", "n d"), Input.parse("y", "d m")]
+QKV = [argument("q", "n d"), argument("k", "m d"), argument("v", "m e")]
+XY = [argument("x", "n d"), argument("y", "d m")]
 
 
 def positive(point: Any) -> bool:
@@ -123,7 +129,7 @@ WRONG: dict[str, tuple[str, Rule, list[Input], Any]] = {
         None,
     ),
     "zero cotangent": (VJP, rule_of(matmul, vjp=lambda x, y, g: (g @ y.T, jnp.zeros_like(y))), XY, None),
-    "stale primal": (FORWARD, rule_of(jnp.tanh, fwd=lambda xs: ([jnp.sin(xs[0])], xs)), X, None),
+    "stale primal": (FORWARD, rule_of(jnp.tanh, primal=lambda xs: [jnp.sin(xs[0])]), X, None),
 }
 
 
@@ -155,7 +161,6 @@ RIGHT: dict[str, tuple[Rule, list[Input], Any]] = {
     "attention": (rule_of(attention), QKV, None),
     "log": (rule_of(jnp.log), X, positive),
     "max": (rule_of(lambda x: x.max(1)), ROWS, None),
-    "no gradient": (rule_of(matmul, vjp=lambda x, y, g: (g @ y.T, None)), XY, None),
     "masked softmax": (
         rule_of(lambda x: softmax(jnp.where(jnp.tril(jnp.ones(x.shape, bool)), x, -jnp.inf))),
         ROWS,
@@ -177,16 +182,6 @@ def test_custom_vjp_without_jvp_is_compared_with_the_derivative() -> None:
     wrong = Rule(lambda xs: [jnp.sin(xs[0])], vjp=lambda xs, g: [-jnp.cos(xs[0]) * g[0]])
     assert find_witness(VJP, right, X) is None
     assert find_witness(VJP, wrong, X) is not None
-
-
-def test_residuals_reach_both_rules() -> None:
-    rule = Rule(
-        forward=lambda xs: [jnp.tanh(xs[0])],
-        fwd=lambda xs: ([jnp.tanh(xs[0])], {"y": jnp.tanh(xs[0])}),
-        jvp=lambda res, dxs: [(1 - res["y"] ** 2) * dxs[0]],
-        vjp=lambda res, seeds: [(1 - res["y"] ** 2) * seeds[0]],
-    )
-    assert all(find_witness(kind, rule, X) is None for kind in (JVP, VJP, FORWARD))
 
 
 def test_witness_is_small() -> None:
@@ -252,7 +247,7 @@ def test_fits_is_respected() -> None:
 
 
 def test_params_and_integers_have_no_tangent() -> None:
-    inputs = [Input.parse("x", "*s"), Input("alpha", (), differentiable=False), Input("k", (), "int")]
+    inputs = [argument("x", "*s"), Input("alpha", (), differentiable=False), Input("k", (), "int")]
     rule = Rule(
         forward=lambda xs: [xs[1] * xs[0] ** 2 + xs[2]],
         jvp=lambda xs, dxs: [2 * xs[1] * xs[0] * dxs[0]],
@@ -263,7 +258,7 @@ def test_params_and_integers_have_no_tangent() -> None:
 
 
 def test_rule_may_depend_on_dims() -> None:
-    inputs = [Input.parse("x", "*a n *c")]
+    inputs = [argument("x", "*a n *c")]
 
     def at(dims: Dims) -> Programs:
         axis = len(dims.stars["a"])

@@ -14,9 +14,9 @@ import pytest
 import scipy.special as sp
 
 import certgrad
+from benchmarks.pages.laws import applied_in
 from certgrad.obligations.terms.law import Law, applied, applied_laws
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.report.laws_page import applied_in
 
 Draw = np.random.Generator
 Sides = Iterator[tuple[object, object]]

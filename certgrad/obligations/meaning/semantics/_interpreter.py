@@ -7,14 +7,14 @@ result, so it is followed once: `Context.known` says what came of those before.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from certgrad.jaxpr.kinds import CALLS, MOVES
 from certgrad.jaxpr.lowerings import idealised, is_python, why_not
-from certgrad.jaxpr.programs import wraps
+from certgrad.jaxpr.programs import rounded_constant, wraps
 from certgrad.obligations.assume.conditions import UNDEFINED
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor, argument
@@ -141,7 +141,7 @@ def _run(
     held = dict(zip(jaxpr.constvars, program.consts, strict=True))
     for eqn, use in equations:
         budget.spend(10)
-        if (rounded := _rounded_constant(eqn, held)) is not None:
+        if (rounded := rounded_constant(eqn, held, _is_float)) is not None and genuine(eqn.primitive):
             held[eqn.outvars[0]] = rounded
             env[eqn.outvars[0]] = _constant(ctx, rounded)
             ctx.untouched[id(env[eqn.outvars[0]])] = env[eqn.outvars[0]]
@@ -152,18 +152,8 @@ def _run(
     return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
 
 
-def _rounded_constant(eqn: Any, held: Mapping[Any, Any]) -> Any:
-    """A constant that a program casts to a coarser float, as it is then: the number that this dtype makes of it.
-
-    A table of 64 bits that is cast to 32 in a program is the table that was cast before. None for other equations.
-    """
-    if eqn.primitive.name != "convert_element_type" or not genuine(eqn.primitive):
-        return None
-    (v,) = eqn.invars
-    value, new = (v.val if is_literal(v) else held.get(v)), eqn.params["new_dtype"]
-    if value is None or kind_of(v.aval.dtype) != "f" or kind_of(new) != "f":
-        return None
-    return np.asarray(value).astype(new)
+def _is_float(dtype: Any) -> bool:
+    return kind_of(dtype) == "f"
 
 
 def _as_read(

@@ -22,7 +22,6 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 from ._registry import UnprovedError
 
-Shapes = list[tuple]
 Dummies = list[tuple[Var, Poly]]
 
 

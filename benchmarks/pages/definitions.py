@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certgrad.language.written import text
+from certgrad.specification import program as p
 
-from . import program as p
+from .written import text
 
 
 def definition_lines(definition: p.Definition, indent: str = "") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The specification as a document: `python -m certgrad.specification.document > docs/semantics.md`."""
+"""The specification as a document: `python -m benchmarks.pages.semantics > docs/semantics.md`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from certgrad.language import tree as language
 from certgrad.language.definedness import defined
 from certgrad.language.functions import FUNCTIONS
 from certgrad.language.tree import TRUE
-from certgrad.language.written import text
+from certgrad.specification import program as programs
+from certgrad.specification.program import Defined, Determined, Loop, Program
+from certgrad.specification.reading import meaning
+from certgrad.specification.rule import RULES, STRUCTURED
 
-from . import program as programs
+from .definitions import definition_lines
 from .examples import calls
-from .program import Defined, Determined, Loop, Program
-from .reading import meaning
-from .rule import RULES, STRUCTURED
-from .text import definition_lines
+from .written import text
 
 CHAPTERS = (
     "elementwise comparisons casts shape reductions cumulative contractions order gather_scatter windows "
@@ -30,7 +30,7 @@ CHAPTERS = (
 ).split()
 HEAD = """# What JAX's primitives mean
 
-This page is generated from `certgrad/specification/`, by `python -m certgrad.specification.document`. It says, for each
+This page is generated from `certgrad/specification/`, by `python -m benchmarks.pages.semantics`. It says, for each
 primitive of JAX that the op library and the models use, what an entry of its result is, as an expression in entries of
 its operands, and where that is defined. From *Elementwise* on, a chapter is a file of `primitives/`. The statements
 that a proof assistant checks are made from it; the calculus reads it in arithmetic and wherever entries move, are
@@ -70,7 +70,7 @@ def _lines() -> Iterator[str]:
         yield f"| {name} | {_cell(meant.says)} | {_cell(where)} |"
     shown = _examples()
     for chapter in CHAPTERS:
-        module = importlib.import_module(f"{__package__}.primitives.{chapter}")
+        module = importlib.import_module(f"certgrad.specification.primitives.{chapter}")
         yield ""
         yield f"## {chapter.replace('_', ' ').capitalize()}"
         yield ""

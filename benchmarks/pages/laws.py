@@ -1,4 +1,4 @@
-"""The page on the laws, `docs/laws.md`: one row a law. `python -m certgrad.report.laws_page` prints it."""
+"""The page on the laws, `docs/laws.md`: one row a law. `python -m benchmarks.pages.laws` prints it."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from certgrad.report.markdown import code, tabulated
 _INTRODUCTION = """\
 # The laws of the calculus
 
-`python -m certgrad.report.laws_page > docs/laws.md` writes this page. Do not edit it by hand.
+`python -m benchmarks.pages.laws > docs/laws.md` writes this page. Do not edit it by hand.
 
 What a proof may apply beside polynomial arithmetic over ℚ, the chain rule, and the meaning of primitives. A law without
 a condition holds wherever both sides have a value; that a division, a root or a logarithm has one is a condition of the
