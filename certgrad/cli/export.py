@@ -114,6 +114,7 @@ def _to_graphs(
     sizes: dict[str, int],
     dtype: str | None,
 ) -> None:
+    """Certify the function's graph and write it as ONNX, as a module for PyTorch, or both."""
     _library.prepare()
     from certgrad.accel import NotCertifiedError, compile_graph
     from certgrad.cli.graph import load, specs_of

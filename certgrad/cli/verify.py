@@ -190,6 +190,7 @@ def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int | No
 
 
 def _check(task: _Task) -> "Verified":
+    """Return the second check of one certificate, with the seconds that it took."""
     _library.prepare()
     from certgrad.report.verification import Verified
 

@@ -74,15 +74,18 @@ def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), 
     return out
 
 
-def _proved(call: Call, middle: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
+def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
+    """Return the proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured
+    in it.
+    """
     kind = jnp.dtype(dtype)
-    arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in middle]
+    arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in centre]
     rules, params = call.op.rules(call.statics), list(call.parameters)
-    typed = [jax.ShapeDtypeStruct(x.shape, kind if x.dtype.kind == "f" else x.dtype) for x in middle]
+    typed = [jax.ShapeDtypeStruct(x.shape, kind if x.dtype.kind == "f" else x.dtype) for x in centre]
     flat, count = list(arrays), len(arrays)
 
-    def forward(*given: Any) -> Any:
-        return rules.forward(list(given), params)
+    def forward(*values: Any) -> Any:
+        return rules.forward(list(values), params)
 
     function: Callable[..., Any] = forward
     try:
@@ -90,8 +93,8 @@ def _proved(call: Call, middle: list[Any], part: str, dtype: str, rng: Any, poin
             outs = jax.tree.leaves(jax.eval_shape(forward, *typed))
             seeds = [_box(rng.uniform(-1, 1, size=y.shape), kind) for y in outs]
 
-            def vjp(*given: Any) -> Any:
-                found = rules.vjp(list(given[:count]), list(given[count:]), params)
+            def vjp(*values: Any) -> Any:
+                found = rules.vjp(list(values[:count]), list(values[count:]), params)
                 return [x for x in found if x is not None]
 
             function, flat = vjp, [*arrays, *seeds]

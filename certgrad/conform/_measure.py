@@ -170,6 +170,10 @@ class _Measuring:
         return {part: [y for y in ys if y is not None] for part, ys in found.items()}
 
     def measure(self, dtype: str, out: Conformity, hardly: bool) -> None:
+        """Add to `out` the largest deviation at `POINTS` ordinary points in a dtype, and at hard points if `hardly`.
+
+        Raises UnfitError where no ordinary point has a known exact value.
+        """
         rng = np.random.default_rng(self.seed)
         kept: Point | None = None
         count = 0

@@ -26,6 +26,7 @@ def conditions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Func
 
 
 def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
+    """Return the Coq definition of where a program is defined: a proposition of the place of its output's entry."""
     inputs = {t.name: t for t in program.inputs}
     lines = []
     for definition in program.definitions:
@@ -48,8 +49,8 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     own = that_it_is_defined(output.name)
     if output.name in inputs:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
-        held = inside([e.Index(v) for v in variables], output)
-        own = f"fun ({' '.join(variables)} : Z) => {held}" if variables else held
+        inside_output = inside([e.Index(v) for v in variables], output)
+        own = f"fun ({' '.join(variables)} : Z) => {inside_output}" if variables else inside_output
     if any(isinstance(d, p.Determined) for d in program.definitions):
         axes = " ".join(f"i{k}" for k in range(len(output.shape)))
         lines = [f"  fun ({axes} : Z) =>" if axes else "", *lines]

@@ -92,6 +92,11 @@ class _Nodes:
         outer: _Nodes | None = None,
         held: Mapping[Value, str] | None = None,
     ) -> None:
+        """Print the nodes of a graph, or of a loop's body, whose nodes `outer` reads around it.
+
+        `held` names what Coq calls a value that does not move. Arrays that are no program's are variables of every
+        theorem.
+        """
         self.graph, self.name, self.operations = graph, name, operations
         self.held: dict[Value, str] = dict(held or {})
         known = [k for k, n in enumerate(graph.nodes) if not n.moves and n.program is None and (k, 0) not in self.held]

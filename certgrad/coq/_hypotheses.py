@@ -57,6 +57,9 @@ class Hypotheses:
         return self.tensors[name]
 
     def _sorted(self, s: e.Statement) -> Any:
+        """Return a statement with every term cast to the sort that Coq needs there. Raises NotPrintedError for other
+        forms.
+        """
         match s:
             case e.Compare(relation, e.Matrix(kind, over, body, index), right):
                 (rows, columns) = self._over(over)
@@ -122,6 +125,9 @@ class Hypotheses:
         return e.SortedEntry(tensor.name, tuple(map(self._integer, x.index)), tensor.sort)
 
     def _real(self, x: e.Term) -> Any:
+        """Return a term as a real number: integers are cast, booleans become 0 or 1. Raises NotPrintedError for other
+        forms.
+        """
         match x:
             case e.Number() | e.Constant("pi"):
                 return x

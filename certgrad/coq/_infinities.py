@@ -1,12 +1,11 @@
 """Programs in which infinities stand, as programs of numbers alone.
 
-A tensor with entries that may be infinite becomes two: its number, of which nothing is said where it has none, and
-whether it is finite. So a masked softmax is printed, where −∞ stands for what a mask leaves out: the maximum is that of
-the entries which are finite, and exp(−∞) = 0, as the specification says of `Infinity`. Nothing is made of a sum of two
-infinities, nor of a program of which an output may be infinite.
+A tensor with entries that may be infinite becomes two: one of numbers, unspecified where the entry is infinite, and one
+of booleans, whether the entry is finite. So a masked softmax is printed, where −∞ stands for what a mask leaves out:
+the maximum is that of the finite entries, and exp(−∞) = 0, as the specification says of `Infinity`. A sum of two
+infinities is not printed, nor a program with an output that may be infinite.
 
-Each is defined only where the tensor was: whether it is finite where the entry is defined but for its number, and the
-number where it is finite.
+The boolean is defined where the entry is defined, finite or not; the number where the entry is defined and finite.
 """
 
 from __future__ import annotations

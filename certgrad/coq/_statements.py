@@ -236,6 +236,10 @@ class Case:
         return Theorem(name, HOLD, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
+        """Return the theorem of one obligation under these hypotheses, with the proof scripts that Coq tries in order.
+
+        Raises NotPrintedError where the obligation or one of its names cannot be printed.
+        """
         says: dict[str, Callable[[], _Conclusion]] = {
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,

@@ -115,6 +115,11 @@ class Check:
         largest: int = 4,
         symbols: Traced | None = None,
     ) -> None:
+        """Read the statements about the arguments, and choose the shapes at which both sides are evaluated.
+
+        `among` are the shapes that are wanted (else drawn), `largest` the size up to which all shapes are tried,
+        `symbols` the programs at symbolic sizes if they are known.
+        """
         self.subject, self.case = subject, case
         self.symbols = symbols
         self.limited = "its programs at symbolic sizes are not known"
@@ -226,6 +231,9 @@ class Check:
         return failed or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
     def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
+        """Return the verdict: "differs" with its point, "outside" or "undecided" with the reason, or "agrees" with its
+        bound.
+        """
         all_seen = [*self.seen.values(), *([self.everywhere] if self.everywhere is not None else [])]
         opened = [text for one in all_seen for text in one.open]
         rounded = [text for one in all_seen for text in one.rounded]

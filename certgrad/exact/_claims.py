@@ -186,24 +186,26 @@ class Claims:
             raise SpecialError(str(error)) from None
 
     def _smooth(self, values: list[dict[Any, Any]]) -> dict[Any, Side]:
-        """How the outputs move where the forward compares equal numbers, over the reals alone.
+        """Return the derivative of each output entry where the forward compares equal numbers, if it is smooth there.
 
-        In all regions around the point, at several places near to it, the outputs are near to those here, and move
-        alike. Raises SpecialError where that is not seen.
+        `values` are the output entries at that point. Beside it, at each of `PLACES` and however the equal numbers
+        compare, the outputs must be close to these, with one derivative. A derivative seen so is a real number alone:
+        modulo P nothing is known, so that 0 stands there. Raises SpecialError where the function is not seen to be
+        smooth.
         """
         if _has_tiny_numbers(self.programs.forward):
             raise SpecialError("its numbers are smaller than what is seen near to a seam")
         model = Beside()
         near = Claims(self.programs, model, self.most)
-        here = {(o, at): self.model.lifted(u).x for o, found in enumerate(values) for at, u in found.items()}
+        here = {(o, at): self.model.lifted(u).x for o, outputs in enumerate(values) for at, u in outputs.items()}
         slopes: dict[Any, arb] = {}
-        for (place, side), _ in ((near_by, region) for near_by in PLACES for region in model.regions()):
+        for (distance, side), _ in ((near_by, region) for near_by in PLACES for region in model.regions()):
             model.begin(self.model.seed, self.model.width)
-            near.at({key: _moved(u, model, key, place, side) for key, u in self.entries.items()}, {})
-            found = near._forward()
+            near.at({key: _moved(u, model, key, distance, side) for key, u in self.entries.items()}, {})
+            outputs = near._forward()
             self._nearby += near.entries_known
             for key, before in here.items():
-                u = found[key[0]][key[1]]
+                u = outputs[key[0]][key[1]]
                 slope = _slope(u)[1]
                 if not (_close(before, model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
                     raise SpecialError("equal numbers are compared, and it is not smooth there")

@@ -42,7 +42,7 @@ class Field:
         self.begin("", 1)
 
     def begin(self, seed: str, width: int) -> None:
-        """Another point: nothing is known."""
+        """Start another point, which `seed` determines. A number has `width` values modulo Q."""
         self.seed, self.width = seed, width
         self.tie = False
         """Two numbers that are not equal by the laws were met as equal, or a floor at a jump: the point is special."""
@@ -137,6 +137,9 @@ class Field:
     # --- the field
 
     def add(self, u: Any, v: Any) -> Any:
+        """Return u + v. A number is held in both fields and as a ball; plain rationals and infinities may stand beside
+        it.
+        """
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u + v
@@ -163,6 +166,7 @@ class Field:
         )
 
     def mul(self, u: Any, v: Any) -> Any:
+        """Return u · v, with the product rule for tangents. Plain rationals and infinities may stand beside numbers."""
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u * v

@@ -182,6 +182,9 @@ class Model(Field):
         return out
 
     def exp(self, u: Any) -> Any:
+        """Return exp u: a homomorphism from the exponents' field, with logarithms in u taken out as powers of their
+        arguments.
+        """
         if isinstance(u, Infinite):
             return 0
         if not isinstance(u, Number):

@@ -130,7 +130,7 @@ class Nonzero:
         return self.is_count(x)
 
     def nonnegative(self, x: t.Node) -> bool:
-        """Nowhere less than 0."""
+        """Return whether the node is known to be nowhere less than 0."""
         x = self.meant(x)
         if self.positive(x) or self.is_0(x) or self._square(x) is not None:
             return True
@@ -150,7 +150,7 @@ class Nonzero:
         return False
 
     def _square(self, x: t.Node) -> t.Node | None:
-        """Of what it is an even power."""
+        """Return the base of an even power; None for any other node."""
         match x:
             case t.Power(base=base, exponent=e) if Fraction(e).denominator == 1 and Fraction(e) % 2 == 0:
                 return base

@@ -39,6 +39,9 @@ class Rule(Subject):
         domain: str | Sequence[str],
         name: str,
     ) -> None:
+        """Read a function's signature, domain and static arguments. Raises UsageError or SignatureError where they do
+        not fit.
+        """
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function, self.name = function, name or getattr(function, "__name__", "") or "a function"

@@ -47,7 +47,11 @@ def enough(programs: Programs, free: bool = False) -> dict[str, int]:
 
 
 def _enough(programs: Programs, asked: SizeQuestions) -> int:
-    """How many indices of a size occur in a monomial of a claim at most, and tell arguments of functions apart."""
+    """Return a value of the size such that the claims hold at all values if they hold at this one.
+
+    It is the largest number of the size's indices in a monomial of a claim, with the places that tell apart the
+    arguments of functions (docs/exact.md).
+    """
     forward = programs.forward
 
     def free(scope: Scope) -> int:

@@ -130,6 +130,11 @@ class Widths:
         return any(found)
 
     def _compared(self, x: t.Compare, left: t.Node, right: t.Node, scope: Scope) -> bool:
+        """Return whether the result rests on how numbers compare; comparisons of indices along one axis do not.
+
+        Where comparisons are free (`asked.free`) it rests on none, and the difference of both sides is noted as an
+        argument. Raises NoTheoremError where the comparison may fall out otherwise at another size.
+        """
         left, right = self.inlined(left), self.inlined(right)
         if sort(left) == "integer" and not any(isinstance(n, t.Entry) for side in (left, right) for n in t.walk(side)):
             lengths = [scope[side.name] if isinstance(side, t.Index) else None for side in (left, right)]
@@ -364,6 +369,9 @@ class Widths:
         return x
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
+        """Return the width of a function of entries and that of its derivative. Raises NoTheoremError where there is no
+        bound.
+        """
         found = [self.term(u, scope) for u in x.arguments]
         if x.function == "stop":
             return found[0]

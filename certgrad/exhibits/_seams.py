@@ -89,7 +89,9 @@ class _Entry:
 
     @classmethod
     def of(cls, subject: Subject) -> _Entry | None:
-        """None where the function is none of numbers."""
+        """Return the subject with all sizes 1; None where it does not trace there, or then has arrays of more than one
+        entry.
+        """
         instance = min(family(subject, subject.cases[0]).prove, key=lambda i: sum(len(s) for s in i.inputs))
         if any(d not in ("float", "held") for d in instance.dtypes):
             return None
@@ -104,6 +106,9 @@ class _Entry:
             return None
 
     def plot(self, argument: str, seams: Sequence[tuple[Fraction, dict[str, Fraction]]]) -> Plot | None:
+        """Return the plot of the function and of the rule's derivative in one argument around its seams; None if
+        nothing is known.
+        """
         names = [one.name for one in self.programs.inputs]
         moving = [names[i] for i in self.programs.moving]
         if argument not in moving:

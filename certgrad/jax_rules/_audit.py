@@ -219,6 +219,7 @@ def _certificate(
     conventions: list[Convention],
     digest: str,
 ) -> Certificate:
+    """Return the sealed certificate of a rule of JAX's from its claims."""
     verdicts: list[VerdictName] = [c.verdict for c in claims]
     return sealed(
         Certificate(

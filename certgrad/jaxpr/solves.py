@@ -59,6 +59,11 @@ def solves(residual: Callable) -> Callable[[F], F]:
 
 
 def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return what the solver returns, as one primitive that holds its residual; while nothing is traced, by a plain
+    call.
+
+    Raises UsageError where solver and residual do not return one array of the same shape.
+    """
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
     moving = [k for k, x in enumerate(leaves) if isinstance(x, (jax.Array, np.ndarray, np.generic))]
     if trace_state_clean() and not any(isinstance(leaves[k], jax.core.Tracer) for k in moving):

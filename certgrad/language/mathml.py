@@ -95,6 +95,7 @@ class _Printer:
     # --- statements
 
     def statement(self, s: t.Statement) -> str:
+        """Return a statement as MathML; forms without a formula as words."""
         if isinstance(s, t.Compare) and not isinstance(s.left, t.Matrix) and not platform_named(s):
             left, relation, right = self.plain.balanced(s)
             return row(self.term(left), operator(SIGNS[relation]), self.term(right))

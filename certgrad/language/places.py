@@ -147,6 +147,10 @@ def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[s
 
 
 def _test(s: t.Statement, scope: Scope) -> Tested:
+    """Return whether a statement holds, and whether it is defined, at all places of the scope at once.
+
+    Raises UnfitError for statements in words and about loops.
+    """
     if isinstance(s, t.Compare):
         return _compared(s.relation, _term(s.left, scope), _term(s.right, scope))
     if isinstance(s, t.NotIn):
@@ -415,6 +419,9 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
 
 
 def _matrix(p: t.Matrix, scope: Scope) -> Any:
+    """Return a function of a matrix (its determinant, inverse, smallest minor, …) at all places of the scope at
+    once.
+    """
     inner = scope.within(p.over)
     rows = _spread(_real(_term(p.body, inner)), inner)
     if rows.shape[-1] != rows.shape[-2]:

@@ -356,6 +356,9 @@ class Reader:
             return next((order for a, b in zip(one[0], other[0], strict=True) if (order := self.order(a, b))), 0)
 
         def value(scope: Scope) -> Any:
+            """Return the index that an arg-max, a sort or a pivot search chooses. Raises UndefinedError where there is
+            none.
+            """
             found: list[tuple[list[Any], int]] = []
             for inner in scopes(scope):
                 found.append(([body(inner) for body in bodies], inner.indices[variable]))

@@ -56,6 +56,7 @@ def misfit(x: t.Node) -> str:
 
 
 def _wanted(x: t.Node) -> list[tuple[t.Node, t.Sort]]:
+    """Return the sort that each part of a node must have."""
     match x:
         case t.Entry():
             return [(i, "integer") for i in x.index]

@@ -84,6 +84,7 @@ class Printer:
     # --- statements
 
     def statement(self, s: t.Statement) -> str:
+        """Return a statement as plain text or LaTeX."""
         if isinstance(s, t.ForAll):
             return self.statement(s.holds) + self.bounded(s)
         if isinstance(s, t.Compare):
@@ -272,6 +273,7 @@ class Printer:
         return sorted(shown, key=lambda x: (x[1] < 0, len(x[0]), x[0]))
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
+        """Return a rational times factors, with negative powers as a denominator."""
         up: list[str] = []
         down: list[str] = []
         for f in roots_together(factors):
@@ -304,6 +306,7 @@ class Printer:
         return f"{inner}^{{{e}}}" if self.latex else f"{inner}^{e}" if e.denominator == 1 else f"{inner}^({e})"
 
     def atom(self, a: t.Term) -> str:
+        """Return a term as it stands in a product: in parentheses where it is a sum, a product or negative."""
         if isinstance(a, t.Add | t.Mul | t.Power | t.Number):
             alone = isinstance(a, t.Number) and Fraction(a.value) >= 0
             return self.term(a) if alone else f"({self.term(a)})"

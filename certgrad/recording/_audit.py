@@ -95,6 +95,7 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
 
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
+    """Return the worst result over the variants of a recorded rule, with what was not looked at in time."""
     started = time.perf_counter()
     looked = _ClaimAudits()
     try:

@@ -91,6 +91,7 @@ def changes(old: Side, new: Side) -> list[Change]:
 
 
 def _of_rule(old: Certificate, new: Certificate, before: Side, after: Side) -> Iterator[Change]:
+    """Yield what changed between two certificates of a rule, the loss of a proof first."""
     had: dict[str, Claim] = {c.kind: c for c in old.claims}
     has: dict[str, Claim] = {c.kind: c for c in new.claims}
     lost = [

@@ -169,6 +169,7 @@ def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpe
 
 
 def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
+    """Return the array that a part of a signature writes. Raises SignatureError at the token that is wrong."""
     dims: list[Size | Star] = []
     dtype, exact, last = "float", "", ""
     for match in _TOKEN.finditer(text, start, stop):

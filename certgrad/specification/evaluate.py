@@ -150,6 +150,7 @@ class Evaluation:
         return found
 
     def _entry(self, name: str, index: tuple[int, ...]) -> Any:
+        """Return an entry's value, by its definition or by the inputs. Raises UndefinedError outside of the shape."""
         tensor = self._tensors[name]
         place = index[len(tensor.times) :]
         for i, n in zip(place, self.shape(tensor), strict=True):

@@ -75,6 +75,7 @@ class Reader:
             return [Operand(tuple(map(size, v.aval.shape)), "real", v.aval.dtype, unreadable) for v in eqn.outvars]
 
     def _equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """Return what an equation defines, by its primitive's rule. Raises UnreadableError where there is none."""
         name = eqn.primitive.name
         if name in STRUCTURED:
             if self.composing:

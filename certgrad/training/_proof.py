@@ -136,6 +136,9 @@ class _Shapes:
     """The arguments of a step as arrays with names that formulas can have: `theta_W`, `g_W`, `m_W`, `t`, `lr`."""
 
     def __init__(self, update: Update, trained: Mapping[str, str], frozen: Mapping[str, str]) -> None:
+        """Make the arguments of an update's two sides from the parameters' shapes. Raises UsageError where names
+        collide.
+        """
         both = [n for n in trained if n in frozen]
         if both:
             raise UsageError(f"{both[0]} is both trained and frozen. Name it once.")

@@ -56,6 +56,7 @@ class TrainingStep:
         options: Options = PLAIN,
         domain: Sequence[str] = (),
     ) -> None:
+        """Compile the certified loss with the update; `training_step` makes these arguments."""
         scalars = {*update.hyperparameters, COUNT}
         self.conditions = [
             c for c in dict.fromkeys((*update.conditions, *domain)) if {*re.findall(r"[A-Za-z_]\w*", c)} <= scalars

@@ -56,6 +56,12 @@ class Rounding:
         return self._rule(step, given)
 
     def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
+        """Return one `Rounded` for each output of a step: its exact value, and a bound on its rounding error.
+
+        Comparisons, moves, selections and casts have methods of their own. Of any other operation the bound is made of
+        what its operands' errors do to it, and of its own roundings. Raises Undecided where an operand is a comparison
+        that may fall either way.
+        """
         name = step.name
         if name in kinds.COMPARES or name in kinds.LOGIC:
             return [self._truth(step, given)]
@@ -193,6 +199,9 @@ class Rounding:
         return Rounded(exact.primal, sure=None if sure.all() else sure)
 
     def _selected(self, step: Step, given: list[Rounded]) -> Rounded:
+        """Return what `select_n` gives: the error of the chosen case where the choice is sure, else of the cases'
+        distance too.
+        """
         which, *cases = given
         exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
@@ -220,6 +229,10 @@ class Rounding:
         return Rounded(exact.primal, total + remainder(np.where(left > 0, left * UP, 0.0)), format)
 
     def _converted(self, step: Step, x: Rounded) -> Rounded:
+        """Return a cast's result; only a cast to a narrower float format rounds.
+
+        Raises Undecided where rounding may change the integer that a float becomes.
+        """
         exact = _enclose_step(step, [_value(x)])
         assert isinstance(exact, Value)
         dtype = step.params["new_dtype"]
@@ -358,6 +371,7 @@ def _plain(x: Value, format: Format | None) -> Rounded:
 
 
 def _scan(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
+    """Return the outputs of a scan that is run step by step, for at most `STEPS` steps."""
     params = step.params
     first = params["num_consts"]
     last = first + params["num_carry"]

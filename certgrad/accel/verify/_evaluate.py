@@ -129,6 +129,10 @@ class AtSizes(AtShape):
     """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
 
     def __init__(self, walk: Walk, sizes: dict[str, int], program: Any) -> None:
+        """Trace the sweep of a certified graph at these sizes, and the values (`keys`) that its hypotheses are about.
+
+        `program` is the function's at these sizes. Raises NotEvaluatedError where it takes a random key.
+        """
         self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
         own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
@@ -140,9 +144,9 @@ class AtSizes(AtShape):
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
         sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
-        read = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
-        still = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
-        self.keys: list[Key] = list(dict.fromkeys([*read, *still]))
+        in_hypotheses = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
+        zero_tangents = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
+        self.keys: list[Key] = list(dict.fromkeys([*in_hypotheses, *zero_tangents]))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
             values = sweep.forward(args)

@@ -77,6 +77,11 @@ def verify_graph(
 
 
 def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draws: int) -> GraphVerification:
+    """Return the outcome of the second check: the graph, each step, the algebra, what code asks for, and points, in
+    order.
+
+    The first contradiction ends it as "failed"; what cannot be looked at, as "not checked".
+    """
     try:
         joined = joined_as(traced, certificate.graph, Proofs())
     except (ValueError, KeyError, IndexError) as error:

@@ -16,6 +16,7 @@ class _Places:
     """The axes of an array at which whole slices are read or written, as GatherND and ScatterND have them."""
 
     def __init__(self, w: Writer, step: Step, operand: Atom, indices: Atom, sizes: Sequence[Size]) -> None:
+        """Read the dimension numbers of a gather or scatter. Raises where ONNX has no counterpart."""
         p = step.params["dimension_numbers"]
         scatter = step.primitive.startswith("scatter")
         removed = p.inserted_window_dims if scatter else p.collapsed_slice_dims
@@ -106,6 +107,8 @@ def _add_one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) 
 
 
 def _scatter(reduction: str) -> Rule:
+    """Return the rule that writes a scatter as ScatterND with this reduction."""
+
     def rule(w: Writer, step: Step, xs: list[str]) -> str:
         operand, _, updates = step.inputs
         offsets = list(step.params["dimension_numbers"].update_window_dims)

@@ -13,6 +13,7 @@ from certgrad.exports._onnx._shapes import Size, padded
 
 
 def _dot(w: Writer, step: Step, xs: list[str]) -> str:
+    """Write a `dot_general` as MatMul where its axes allow it, else as Einsum."""
     (left, right), (left_batch, right_batch) = step.params["dimension_numbers"]
     ranks = [a.rank for a in step.inputs]
     if _plain(ranks, (left, right), (left_batch, right_batch)):
@@ -42,6 +43,7 @@ def _plain(ranks: list[int], summed: tuple[Sequence[int], ...], batch: tuple[Seq
 
 
 def _conv(w: Writer, step: Step, xs: list[str]) -> str:
+    """Write a convolution as Conv, between transpositions; batch groups as groups of features."""
     p = step.params
     numbers = p["dimension_numbers"]
     x, kernel = w.transpose(xs[0], numbers.lhs_spec), w.transpose(xs[1], numbers.rhs_spec)

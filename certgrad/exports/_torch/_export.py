@@ -26,7 +26,10 @@ HELPERS = {
 
 
 def source_of(exported: Exported) -> str:
-    """The file. `exported` is the graph's vjp."""
+    """Return the Python module that runs the graph's forward and backward in PyTorch. `exported` is the graph's vjp.
+
+    The forward returns its outputs and the residuals that the backward reads of it.
+    """
     flat, certified = exported.flat, exported.certified
     inputs = certified.traced.ir.inputs
     count = len(inputs)
@@ -142,6 +145,7 @@ def _place(value: Value, given: Sequence[Value], outputs: Sequence[Atom], own: S
 
 
 def _preface(exported: Exported, title: str, names: Sequence[str]) -> str:
+    """Return the docstring of the file: the verdict, the arguments' shapes and the hypotheses."""
     certificate = exported.certified.certificate
     under = [f"    {h.text}" for h in certificate.hypotheses]
     shapes = [

@@ -321,7 +321,10 @@ def _elsewhere(induction: Induction) -> Elsewhere:
 
 
 def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[str]]:
-    """What the program of sizes that are numbers asks for where it is another one, and findings if it fails there."""
+    """Return the further hypotheses of the graph where sizes are numbers, and findings if its program there fails.
+
+    Nothing is added where sizes that are numbers give the same program as symbolic ones.
+    """
     tried: list[str] = []
     if not induction.traced.ir.dims:
         return [], defects(induction, induction.traced, {}, outside)

@@ -53,6 +53,10 @@ def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
 def _tensors_by_node(
     traced: TracedGraph, program: p.Program
 ) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+    """Return, by node, the tensors of the whole program that its outputs are, and those that it is computed through.
+
+    Tensors of both readings are the same where the digests of their definitions are.
+    """
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
     made: dict[int, tuple[int, int]] = {}

@@ -75,6 +75,11 @@ class Induction(Walk):
         values: Values | None = None,
         resting: Set[int] = frozenset(),
     ) -> None:
+        """Start the induction over a graph, or over the body of a loop at a `place`.
+
+        `moving` and `signs` say of each input whether it is differentiated and which sign it has; `names` are the
+        arguments'.
+        """
         super().__init__(traced, moving, names or {}, place)
         self.shared, self.values = shared, values or Values(traced)
         self.given = moving, signs, names, place
@@ -229,6 +234,7 @@ class Induction(Walk):
         return informed, signs, gone
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
+        """Return the step of a node by its lemma: the lemma's hypotheses at the node, but for those that hold there."""
         sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY)
         if judgement.asks_nothing:
             return self.stepped(node, judgement, arguments, "proved", sign=sign)

@@ -181,6 +181,11 @@ class Uses:
     """Who reads each node, which are fixed, which can move, which say nothing without the seed that they serve."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
+        """Collect where each value is read last and by which nodes, which nodes are fixed, and which need no cotangent.
+
+        `seeds` are the nodes that need none; so are those that hand one on as it is, and operands of what makes
+        matrices symmetric.
+        """
         self.silent = set(seeds)
         self.moving = moving_values(traced, [True] * len(traced.ir.inputs))
         self.last = [0] * len(traced.nodes)

@@ -212,6 +212,9 @@ def _prove_at(
     names: tuple[str, ...],
     judged: dict[Any, Proof] | None = None,
 ) -> Proof:
+    """Return the proof of an operation's lemma at these sizes, for every pattern of symbolic zeros; the first failure
+    ends it.
+    """
     shapes = active_shapes(operation, sizes)
     try:
         programs = traced_programs(operation, run, sizes)
@@ -225,9 +228,9 @@ def _prove_at(
         return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
     known = {} if judged is None else judged
     proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
-    for words, (there, programs_there) in programs.patterns.items():
+    for words, (operation_there, programs_there) in programs.patterns.items():
         if proof.holds:
-            part = TracedRules(there, active_shapes(there, sizes), programs_there, names)
+            part = TracedRules(operation_there, active_shapes(operation_there, sizes), programs_there, names)
             proof = _with_pattern(proof, words, _judged_once(part, known))
     return proof
 
@@ -286,6 +289,11 @@ def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
 
 
 def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
+    """Return the proof of an operation's obligations under one reading of its literals, with their minimal hypotheses.
+
+    Where an operand is known to have a zero tangent wherever it is 0 (`still`), hypotheses that only matter there are
+    left out.
+    """
     operation, programs, names = rules.operation, rules.programs, rules.names
     results: list[ObligationResult] = []
     clauses: dict[Statement, Clause] = {}

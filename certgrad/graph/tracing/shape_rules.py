@@ -232,6 +232,7 @@ def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
 
 
 def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the sizes of a gather: batch axes to those of the indices, whole slices to the operand's axes."""
     numbers, (operand, indices) = params["dimension_numbers"], shapes
     indices[-1].fix()
     gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)

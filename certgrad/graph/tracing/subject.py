@@ -53,6 +53,9 @@ class GraphSubject(Subject):
         used: Sequence[int] | None = None,
         forward_mode: bool = False,
     ) -> None:
+        """Read a graph as a subject of audits. `moving` are the differentiated arguments, `used` the outputs that are
+        looked at.
+        """
         arguments, dtypes = traced.specs.arguments, traced.specs.dtypes
         specs = tuple(
             replace(a.spec, exact=str(d) if kind_of(d) in "fi" and a.own is not None else "")

@@ -150,6 +150,10 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
+    """Return the graph of a function at symbolic sizes (`fixed` says which are others), with what its code asked for.
+
+    Raises TraceError where it does not trace or has side effects.
+    """
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
@@ -365,6 +369,9 @@ class _Builder:
     def equation(
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
+        """Add the node of an equation and return its outputs. A call is inlined where no rule or random draw is its
+        own.
+        """
         equation = self.shared.equation(eqn, original, jaxpr, operands)
         called = self.shared.called.get(equation)
         if called is None:

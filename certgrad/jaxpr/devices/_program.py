@@ -82,6 +82,9 @@ class _Run:
             carried = wider
 
     def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        """Return the outputs of a scan over parts of arrays, once the axes along which each carry is split are
+        settled.
+        """
         consts_of, carries = scan_counts(params)
         consts, others = operands[:consts_of], operands[consts_of:]
         init, rows = others[:carries], others[carries:]
@@ -106,6 +109,10 @@ class _Run:
         return [*(Shards(a, x.axes) for a, x in zip(last, start, strict=True)), *made]
 
     def switch(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        """Return the outputs of the branch that is taken, split along the axes that any branch's outputs are.
+
+        Raises DevicesError where devices may take different branches.
+        """
         which, *args = operands
         if which.axes:
             raise DevicesError("a branch with a collective that some devices may not take")
@@ -131,6 +138,10 @@ class _Run:
         return [Shards(a, of) for a, of in zip(found, every, strict=True)]
 
     def loop(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        """Return the outputs of a `while`, once the axes along which each carry is split are settled.
+
+        Raises DevicesError where devices may leave it at different steps.
+        """
         of_test, of_body = params["cond_nconsts"], params["body_nconsts"]
         for_test, for_body = operands[:of_test], operands[of_test : of_test + of_body]
 

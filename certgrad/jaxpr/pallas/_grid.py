@@ -38,6 +38,7 @@ def in_order(params: Mapping[str, Any]) -> bool:
 
 class _Kernel:
     def __init__(self, params: Mapping[str, Any]) -> None:
+        """Read the grid, blocks and aliases of a `pallas_call`. Raises KernelError for what is not modelled."""
         mapping = params["grid_mapping"]
         if mapping.local_grid_env is not None or params.get("mesh") is not None:
             raise KernelError("a mesh of cores")
@@ -117,6 +118,10 @@ class _Kernel:
                 raise KernelError("an operand that may be read after an output was written over it")
 
     def step_by_step(self, ahead: Sequence[Cell], operands: Sequence[Any]) -> list[Any]:
+        """Return the outputs of the kernel run at each place of its grid, in order, for a grid of numbers.
+
+        Scratch and output blocks live on from step to step of one core. Raises KernelError where cores share a block.
+        """
         inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
         scratch: list[Cell] = []
         left: list[dict[Index, Any]] = [{} for _ in self.outputs]

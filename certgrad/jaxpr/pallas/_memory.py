@@ -248,14 +248,19 @@ def _numbers(at: Sequence[Place]) -> list[Value]:
 
 
 def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | None, other: Value | None) -> Any:
+    """Return what each lane reads of an array: `other` where the mask leaves it out.
+
+    Where the lanes fill a known box of the array it is a slice, else a gather, in which NaN stands for what is out of
+    bounds. Raises KernelError for a gather of integers, which have no NaN.
+    """
     numbers = _numbers(at)
     box = _box(x.shape, numbers, lanes, mask)
     if box is None:
-        nothing = np.nan if jnp.issubdtype(x.dtype, jnp.floating) else None
-        if nothing is None:
+        out_of_bounds = np.nan if jnp.issubdtype(x.dtype, jnp.floating) else None
+        if out_of_bounds is None:
             raise KernelError("integers that are read at computed places")
         index = tuple(jnp.broadcast_to(p.traced, tuple(lanes)) for p in numbers)
-        found = x.at[index].get(mode="fill", fill_value=nothing, wrap_negative_indices=False)
+        found = x.at[index].get(mode="fill", fill_value=out_of_bounds, wrap_negative_indices=False)
         return _masked(found, mask, other)
     sizes = [1 if axis is None else box.sizes[axis] for axis in box.along]
     piece = lax.slice(x, box.first, [a + n for a, n in zip(box.first, sizes, strict=True)])

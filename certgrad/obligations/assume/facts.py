@@ -84,6 +84,7 @@ class Facts(LinearSigns):
         return not self.consistent(ground)
 
     def _signs(self, poly: Poly) -> int:
+        """Return the possible signs of a term. Each method below narrows them; the dearer ones run where they may."""
         if isinstance(a := poly.atom(), Matrix) and self._of_positive_definite(a):
             return POS
         if self.facts and (value := apart(poly)) is not None and self._says(of_spectrum(value), NONZERO):

@@ -147,6 +147,7 @@ class FormSigns(ABC):
         return signs
 
     def atom_signs(self, a: Atom) -> int:
+        """Return the possible signs of an atom, by its kind and by the facts about it."""
         if a.positive:
             return POS
         if isinstance(a, (Pred, Side)):

@@ -165,6 +165,7 @@ class Words:
         return "(" + " + ".join(parts) + ")"
 
     def atom(self, a: IntegerAtom) -> str:
+        """Return isl's word for an integer atom, and note what is known of it: its bounds and its definition."""
         divisor = whole_number(a.divisor) if isinstance(a, Quotient) else None
         if isinstance(a, Quotient) and divisor is not None:
             return f"floor({self.ix(a.ix)}/{divisor})"

@@ -125,6 +125,7 @@ class LinearSigns(FormSigns):
         return not infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def by_linear(self, poly: Poly, possible: int) -> int:
+        """Return those of the possible signs that linear arithmetic over the facts does not exclude."""
         if len(poly) > LONGEST:
             return possible
         relevant = self.relevant(poly)

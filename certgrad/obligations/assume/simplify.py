@@ -343,6 +343,7 @@ def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
 
 
 def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
+    """Return conditions that together say p > 0: of a product, one for each factor whose sign decides it."""
     if poly.is_zero or _divided_in_places(poly):
         return [Atomic("> 0", poly)]
     c, taken, rest = content(poly, only_positive=True)

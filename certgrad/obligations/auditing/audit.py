@@ -153,6 +153,7 @@ def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
 
 
 def _audit(traces: Traces, reading: Reading) -> Certificate:
+    """Return the certificate of an op under one reading of its literals: each case, each obligation."""
     op = traces.op
     texts: list[str] = []
     identities: list[TracedCase] = []

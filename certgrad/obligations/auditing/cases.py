@@ -171,6 +171,11 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
 
     def examine(trace: Trace, fixed: Fixed) -> None:
+        """Prove the obligations of one trace, and add to each what its hypotheses say beyond those of the general
+        shapes.
+
+        `fixed` holds the sizes that are numbers there. A trace of a program that was proved already adds nothing.
+        """
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
         if trace.text in proved:  # another family of shapes came to the same programs

@@ -162,6 +162,7 @@ def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
 
 
 def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distance:
+    """Return how far two functions are apart at drawn points, evaluated in float64."""
     found = Distance(in_floats=True)
     rng = seeded(op.name, "floats")
     inputs = inputs_of(op, instance)
@@ -178,9 +179,9 @@ def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distanc
                 except Exception as error:  # a function may refuse a point in its own way
                     found.problem = found.problem or str(error)
                     continue
-            here = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
+            arguments = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
             for a, b in zip(left, right, strict=True):
-                compared(found, _exact(a), _exact(b), here)
+                compared(found, _exact(a), _exact(b), arguments)
     return found
 
 

@@ -191,7 +191,10 @@ def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
 
 
 def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[..., Any] | None) -> None:
+    """Register a scatter. `value` and `tangent` say how an update joins the entry; without them it replaces it."""
+
     def rule(ctx: Context, params: Params, x: Value, indices: Value, updates: Value) -> Value:
+        """Return the operand with its updates, in their order. Raises Undecided where their order would matter."""
         targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
         if _mode(params) == "promise_in_bounds" and (targets < 0).any():
             raise Undecided("an update lands outside of the bounds that were promised")

@@ -131,6 +131,9 @@ def scalar(x: Any, dx: Tangent) -> Value:
 
 
 def _cumulative(name: str, step: Step, discrete: Any) -> None:
+    """Register a cumulative operation: `step` gives value and tangent of one step, `discrete` numpy's ufunc for
+    integers.
+    """
     value, tangent = step
 
     def rule(ctx: Context, params: Params, x: Value) -> Value:

@@ -28,6 +28,7 @@ def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
         bound.setdefault(name, []).extend(nodes)
 
     def visit(node: ast.AST, times: int) -> None:
+        """Add what a node binds, each as often as it may run: twice inside a loop."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]

@@ -127,6 +127,9 @@ class _Reader:
             self._node(node, scope)
 
     def _node(self, node: ast.AST, scope: _Scope) -> None:
+        """Read what a node does when it runs. Raises _EffectError where it changes something that is not the module's
+        own.
+        """
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -391,6 +394,7 @@ class _Reader:
     # --- classes ---
 
     def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
+        """Read what making a class runs: its decorators, its bases' hooks, its metaclass and its body."""
         for decorator in node.decorator_list:
             self._call(decorator, [node], scope)
         self.read([*node.bases, *(k.value for k in node.keywords)], scope)

@@ -117,6 +117,7 @@ class Identity:
         self._say("end")
 
     def _content(self, value: Any, kind: type) -> None:
+        """Add what a value of a known kind is made of; of any other object, see `_object`. Raises UnknownError."""
         if kind is types.FunctionType:
             self._function(value)
         elif kind is types.ModuleType or isinstance(value, types.ModuleType):
@@ -212,6 +213,7 @@ class Identity:
                 raise UnknownError(f"an object of type {type(value).__name__} cannot be read")
 
     def _object(self, value: Any, kind: type) -> None:
+        """Add an object by its class and its state. Raises UnknownError where Python does not see all of its state."""
         if isinstance(value, logging.Logger):
             self._say(value.name, str(value.getEffectiveLevel()), str(value.disabled))
             return

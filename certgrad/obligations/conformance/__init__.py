@@ -23,7 +23,7 @@ from ..generality.state import ReadState
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared, Sizes, sized
-from ._surroundings import turned
+from ._surroundings import difference_in_surroundings
 
 WIDTHS = ("float64", "float32")
 HALF = ("bfloat16", "float16")
@@ -99,6 +99,11 @@ def conformance(
 def _conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort, earlier: Heard | None
 ) -> Conformance | Difference:
+    """Return what was compared with the traces, or the first difference: traces at numbers, calls, other answers to its
+    code.
+
+    `earlier` is what was heard of the code in a trace at numbers that was made before.
+    """
     compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
@@ -138,7 +143,9 @@ def _conformance(
         if (last or precision is plan[0]) and (changed := state.compare()):  # after two calls a cycle is where it was
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
-    if (found := turned(subject, dtypes, effort.either and not subject.draws, asked, state)) is not None:
+    if (
+        found := difference_in_surroundings(subject, dtypes, effort.either and not subject.draws, asked, state)
+    ) is not None:
         return found
     gone = {text.partition(" (")[0] for text in refused}
     if done := [str(p) for p in plan if str(p) not in gone]:

@@ -69,15 +69,15 @@ class Way:
                 yield replace(self, platform=platform, asked=heard.devices.platform[0])
 
 
-def turned(
+def difference_in_surroundings(
     subject: Compared, dtypes: Sequence[str], either: bool, asked: Sequence[tuple[Sizes, Heard]], state: ReadState
 ) -> Difference | None:
-    """How the rule differs where what it asked for at some sizes is another; the first difference.
+    """Return the first difference between the traced programs and those in other surroundings; None if there is none.
 
-    Caches of its code, and JAX's of functions under `jit`, may hold an earlier answer: no trace finds any there.
-
-    Where its code asks for dtypes, so that not all are claimed, it is also traced in the narrower one while JAX
-    computes in 64 bits, and with one array of it among others; not so unless `either`.
+    `asked` holds what the code asked for at each of some sizes: for every question that it asked it is traced with each
+    other answer, and for what it asks then again. With `either`, code that asks for dtypes is also traced in float32:
+    as it is, while JAX computes in 64 bits, and there with one array of float32 alone. Caches are emptied before each
+    trace.
     """
     waiting: deque[tuple[Way, Sizes]] = deque()
     seen: set[tuple[Way, str]] = set()
@@ -111,11 +111,11 @@ def turned(
         state.forget()
         try:
             with unremembered(), hearing(subject.files, way.platform, dict(way.turned)) as heard:
-                there = _traced(subject, way, sizes)
+                programs = _traced(subject, way, sizes)
         finally:
             state.forget()
-        subject.narrow = subject.narrow or (there is None and way.wide)
-        if (found := follow(way, sizes, heard) or _differs(subject, way, there, sizes)) is not None:
+        subject.narrow = subject.narrow or (programs is None and way.wide)
+        if (found := follow(way, sizes, heard) or _differs(subject, way, programs, sizes)) is not None:
             return found
     return None
 

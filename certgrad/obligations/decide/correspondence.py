@@ -244,6 +244,7 @@ def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
     seen: set[tuple[Atom, tuple]] = set()
 
     def visit(p: Poly, known: Ranges) -> None:
+        """Note the latest time at which each loop inside a term is read, by the ranges of its variables."""
         for a in atoms_of(p):
             mark = (a, tuple(sorted((v, known[v].key) for v in a.free if v in known)))
             if mark in seen:
@@ -287,6 +288,9 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
     poly = folded(poly)
 
     def total(a: Atom, ranges: Ranges = ranges) -> Poly | None:
+        """Return an atom with a carry c ← f·c + a in closed form: Σ of a times the later factors. None keeps
+        the atom.
+        """
         if not has_loop(poly_of(a)):
             return poly_of(a)
         if isinstance(a, Sum):

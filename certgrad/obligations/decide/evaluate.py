@@ -128,6 +128,9 @@ class Evaluation:
         return found
 
     def _atom(self, a: Atom, env: Env) -> arb:
+        """Return an atom's value as a ball. Raises UndecidedError on the boundary of a predicate and for an empty
+        extremum.
+        """
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
@@ -263,6 +266,7 @@ class Evaluation:
         raise UndecidedError("an order that the precision does not decide")
 
     def matrix(self, a: Matrix, env: Env) -> arb:
+        """Return a function of a matrix as a ball, such as its determinant or an entry of its inverse."""
         n, m = (self.size(r, env) for r in a.ranges)
         row, column = a.vars
         inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])

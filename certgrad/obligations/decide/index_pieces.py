@@ -215,6 +215,7 @@ class _Blanks:
         self.written = 0
 
     def atom(self, a: Atom) -> str:
+        """Return an atom as text in which each index is a blank, listed in `arguments`. Raises UnreadableError."""
         budget.spend(1)
         self.written += 1
         if self.written > MAX_ATOMS:
@@ -260,6 +261,7 @@ class _Blanks:
         return "*".join(f"{self.atom(a)}^{e}" for _, e, a in rows)
 
     def index(self, ix: Ix) -> str:
+        """Return an index as text: what bound variables have no part in becomes a blank."""
         only = ix.only_term()
         if isinstance(only, RowMajor):
             return f"({self.index(only.major)}~{self.index(only.minor)}:{only.stride.key})"

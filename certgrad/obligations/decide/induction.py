@@ -41,12 +41,14 @@ def by_induction(
 
 
 def oriented(poly: Poly) -> Poly:
-    """Every sum in the direction in which what stands deepest counts up: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t).
+    """Return the term with each sum counting up in its innermost index, so that equal sums have one form: Σ_{t<n} f(n −
+    1 − t) = Σ_{t<n} f(t).
 
     A loop that reads from the end on counts up where its time counts down.
     """
 
     def turned(a: Atom) -> Poly | None:
+        """Return a sum with the ranges reversed that make its loops count up; None leaves the atom to the rewriter."""
         if not isinstance(a, Sum):
             return poly_of(a) if isinstance(a, Rec) or not has_loop(poly_of(a)) else None
         dummies, body = open_sum(a)

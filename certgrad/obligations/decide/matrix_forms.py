@@ -133,6 +133,7 @@ def updated(poly: Poly, facts: Facts) -> Poly:
 
 
 def _updates(a: Matrix, facts: Facts) -> Iterator[Poly]:
+    """Yield an inverse or a determinant of M + u·vᵀ by the update formula, for each term u·vᵀ where M⁻¹ is known."""
     row, column = a.vars
     size = a.ranges[0]
     for mono, c in a.body.sorted_items():

@@ -32,6 +32,11 @@ def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tu
 
 
 def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var, Poly]]:
+    """Return the entries of tangents and seeds in a monomial as a label, the rest of it, and the ranges of their
+    indices.
+
+    Sums around an entry are opened; the variables in its indices are numbered, so that equal places have equal labels.
+    """
     opened: dict[Var, Poly] = {}
     factors = mono
     for family in families:

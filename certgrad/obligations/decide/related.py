@@ -37,6 +37,8 @@ def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
 
 
 def _vanishes(poly: Poly, facts: Facts) -> bool:
+    """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is."""
+
     def simplified(p: Poly) -> Poly:
         p = decided(p, facts) if p.piecewise else p
         for _ in range(NESTED):

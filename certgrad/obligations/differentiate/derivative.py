@@ -77,6 +77,7 @@ class Differentiator:
         return found
 
     def _atom(self, a: Atom) -> Poly:
+        """Return the derivative of an atom along the tangents. Raises NoDerivativeError where the calculus has none."""
         if isinstance(a, Access):
             solution = solution_of(a.tensor)
             if solution is not None:

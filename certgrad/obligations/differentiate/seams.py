@@ -154,6 +154,12 @@ class _Search:
         return list(out)
 
     def seam(self, poly: Poly, p: Poly) -> None:
+        """Add the hypotheses for the seam p = 0 of a term; none where p is locally constant, is never 0, or is excluded
+        already.
+
+        Predicates inside p are decided first, and each form of p that they leave is a seam of its own. Where every
+        hypothesis that was added excludes a tie of one maximum, "it is attained once" takes their place.
+        """
         if steady(p, self.tangents):
             return  # `smooth`, and the seams of what it is made of, see to where it jumps
         if predicates(p):

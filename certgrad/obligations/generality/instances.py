@@ -99,6 +99,7 @@ def family(op: Subject, case: Case) -> Family:
 
 
 def _family(op: Subject, case: Case) -> Family:
+    """Return the shapes at which a case is proved and compared: each group of star axes at several ranks."""
     if op.broadcast:
         prove = list(_broadcast_instances(case))
         shapes = (", ".join(" ".join(map(str, shape)) or "scalar" for shape in i.inputs) for i in prove)

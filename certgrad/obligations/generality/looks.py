@@ -67,6 +67,9 @@ class Looks:
         """Why a group of axes was taken apart, if it was: known when all looks are made."""
 
     def __iter__(self) -> Iterator[Look]:
+        """Yield all that a claim has to cover: the general shapes, further ones that differ from them, and contrary
+        cases.
+        """
         traces, family = self._traces, self._family
         first, others = self.general, family.prove[1:]
         general = traces.at(first)

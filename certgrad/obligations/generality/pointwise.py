@@ -126,6 +126,9 @@ class Pointwise:
     def _run(
         self, program: Program, inputs: Sequence[_Value | None], needed: Sequence[bool], primitives: dict[str, None]
     ) -> list[_Value | None]:
+        """Return the needed outputs of a program as functions of entries. Raises _NotPointwiseError where one is not
+        pointwise.
+        """
         jaxpr = program.jaxpr
         if getattr(jaxpr, "effects", None):
             raise _NotPointwiseError
@@ -160,6 +163,7 @@ class Pointwise:
         return _Value(node, ())
 
     def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
+        """Return the output of an equation that is pointwise, sums whole axes, or only broadcasts and reshapes."""
         name, params = eqn.primitive.name, eqn.params
         if name in kinds.CALLS or len(eqn.outvars) != 1:
             raise _NotPointwiseError

@@ -67,6 +67,10 @@ def _text_digest(file: str) -> str:
 
 
 def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str, ast.AST, RankFlow], bool]) -> str:
+    """Return why an op's code may depend on `what`, such as its ranks, which it reads by `sources`; "" where it cannot.
+
+    `openly` decides of one function whether all that it reads goes where it cannot matter.
+    """
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     large: dict[str, frozenset[str]] = {}
     for function in reachable(op):

@@ -85,11 +85,11 @@ def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lam
 
 
 def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
-    """Ranks go only where they cannot matter: one size of a shape, an axis list, an axis argument of the libraries.
+    """Return whether a function uses ranks only where they cannot change its program.
 
-    That is: `x.shape[-1]`; `ndim` and `len` inside `range(…)` or where a call of JAX takes axes; a whole shape as an
-    argument of a call of the libraries. Unpacking, iterating, slicing or testing a shape is left to the ranks that are
-    shown, and so is a number beside a rank that they do not reach: `range(5, x.ndim)` is empty at all of them.
+    Such uses are `x.shape[-1]`; `ndim` and `len` inside `range(…)` or as an axis argument of a library's call; a whole
+    shape as an argument of one. False for all others, such as unpacking, iterating or slicing a shape, testing it, or
+    `range(5, x.ndim)`, which is empty at all ranks that are traced: then the claim is for the ranks that were traced.
     """
     ranks = READS | known.returning | known.ranks[name]
     for node, above in with_ancestors(tree):

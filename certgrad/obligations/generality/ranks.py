@@ -88,6 +88,9 @@ class _Collapsing(Serialiser):
         return remembered(self.sizes, value, self._dim)
 
     def _dim(self, value: Any) -> str:
+        """Return a size as text in which the product of a star group's axes is one name. Raises SplitGroupError for a
+        part of it.
+        """
         if not isinstance(value, DimExpr):
             return str(value)
         total = Poly({})
@@ -114,6 +117,11 @@ class _Collapsing(Serialiser):
         return f"{getattr(aval, 'dtype', '?')}[{','.join(shape)}]"
 
     def params(self, eqn: Any) -> str:
+        """Return the parameters of an equation as text in which each star group is one axis.
+
+        Raises SplitGroupError where the primitive treats axes of a group differently, or is not known to treat them as
+        one.
+        """
         name = eqn.primitive.name
         shapes = [getattr(v.aval, "shape", ()) for v in eqn.invars]
         out_shapes = [v.aval.shape for v in eqn.outvars]

@@ -74,6 +74,7 @@ class Traces:
     """Makes the traces of an op. Everything that an audit traces of the op's rules is asked for here."""
 
     def __init__(self, op: Subject) -> None:
+        """List the families of shapes of an op. Nothing is traced yet."""
         self.op = op
         self.families: list[Family] = [family(op, case) for case in op.cases]
         self._instances = [[*f.prove, *f.compare] for f in self.families]

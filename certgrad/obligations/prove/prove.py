@@ -87,6 +87,11 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
+    """Return what one attempt at an obligation gives under these assumptions: its hypotheses, or the reason and the
+    residue.
+
+    The steps: differentiate, collect the conditions of both sides, reduce them to hypotheses, and close each pair.
+    """
     shapes = problem.array_shapes
     assumed, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
     facts = problem.facts.extended(assumed)

@@ -159,6 +159,7 @@ def _holds(
     known: Mapping[Var, Poly],
     axes: Mapping[tuple[str, int], int],
 ) -> bool:
+    """Return whether a clause holds at a point for all values of its indices. Raises BudgetError when time is over."""
     lengths = _lengths(clause, axes) if axes else {}
     variables: list[Var] = sorted(clause.free)
     ranges: list[Sequence[int]] = []

@@ -42,6 +42,7 @@ def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, E
 
 
 def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
+    """Return the largest c·m with poly = c·m·rest, for a number c and a monomial m of atoms that may be divided by."""
     items = poly.sorted_items()
     if not items:
         return fmpq(1), {}, poly
@@ -147,6 +148,7 @@ class UndefinedTermError(ArithmeticError):
 
 
 def _integer_power(poly: Poly, e: int) -> Poly:
+    """Return a power of a term to a negative whole number: of a product by its factors, of a sum as one atom."""
     single = poly.single()
     if single and not any(type(a) in PREDICATES for a, _ in single[0]):
         mono, c = single
@@ -175,6 +177,7 @@ def _integer_power(poly: Poly, e: int) -> Poly:
 
 
 def _fractional_power(poly: Poly, e: Fraction) -> Poly:
+    """Return a fractional power of a term. Factors that are not known to be ≥ 0 stay under one root."""
     single = poly.single()
     if single is None:
         numerator, denominators = cleared(poly)
@@ -358,6 +361,7 @@ def pred(poly: Poly) -> Poly:
 
 
 def _pred(poly: Poly) -> Poly:
+    """Return [poly > 0] as a term, without factors that are positive; 1 or 0 where its sign is known by its form."""
     c = poly.constant()
     if c is not None:
         return ONE if c > 0 else Poly({})

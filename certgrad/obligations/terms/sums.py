@@ -48,6 +48,9 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
+    """Return the sum of a monomial over ranges: by its equations, by what its atoms say of sums, and in independent
+    parts.
+    """
     if any(n.is_zero for n in ranges.values()):
         return ZERO
     variables = ranges.keys()

@@ -121,6 +121,7 @@ class Case(PointClaims):
     def __init__(
         self, op: Subject, case: SubjectCase, certificate: Certificate, index: int, symbols: Any = None
     ) -> None:
+        """Read the hypotheses and the domain of one case of a certificate, for the points at which it is checked."""
         self.op, self.case, self.symbols = op, case, symbols
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
@@ -167,6 +168,7 @@ class Case(PointClaims):
             return self._check(counts, seed, draws)
 
     def _check(self, counts: Counts, seed: str, draws: int) -> list[str]:
+        """Return where the case fails: exactly over finite fields, and at points of balls that this leaves open."""
         failures: list[str] = []
         rng = seeded(self.digest, seed)
         found = list(shapes(self.op, self.case, rng, draws // 10))

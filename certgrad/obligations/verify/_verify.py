@@ -105,6 +105,7 @@ def _checked(
     traced: Callable[[int], Mapping[str, Any]],
     one_program: Callable[[], bool],
 ) -> Verification:
+    """Return the outcome of the second check of all cases, with its level."""
     total = Counts()
     failures: list[str] = []
     for k, case in enumerate(op.cases):

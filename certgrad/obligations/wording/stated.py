@@ -228,6 +228,7 @@ class Writer:
         return self.atom(a) if e == 1 else t.Power(self.atom(a), str(Fraction(e)))
 
     def atom(self, a: Atom) -> t.Term:
+        """Return an atom as a tree of `certgrad/language/`."""
         if isinstance(a, Access):
             return self.access(a.tensor, a.index)
         if isinstance(a, Dim):

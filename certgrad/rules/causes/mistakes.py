@@ -379,7 +379,10 @@ def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Right where two sizes are one, which were taken for one another: what is said where nothing else is found."""
+    """Yield, for each pair of sizes, the rule as it is where both are equal: the last mistake to be tried.
+
+    A rule that is right there has taken one size for the other.
+    """
     plain = replace(rules, jvp=None, primal=None)
     for a, b in combinations(family(one, one.cases[0]).prove[0].names, 2):
         yield Mistake(f"right where {a} = {b}", plain, {b: named(a)})

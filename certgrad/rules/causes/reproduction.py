@@ -119,6 +119,11 @@ def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
 
 
 def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witness, statics: Mapping[str, Any]) -> str:
+    """Return a Python script that shows the difference at a witness: the rule beside a central difference of the
+    function.
+
+    Names between « and » are the script's own, and made distinct from the rule's by `_written`.
+    """
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
     statics, needed = _pasted(statics)
     lines = [

@@ -105,6 +105,9 @@ class Search:
     _parts: dict[Key, list[_Part]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Trace the backward and evaluate it at points, those first where it is wrong. Raises ValueError where none
+        shows it.
+        """
         self.instance = family(self.one, self.one.cases[0]).prove[0]
         self.statics = numbers_of(self.one)
         with wide_floats():

@@ -67,6 +67,9 @@ class Steps:
         counts: Counter[Key] = Counter()
 
         def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand], call: Any) -> list[Operand]:
+            """Add the steps of a program, those of the programs that it calls in their place, and return its
+            outputs.
+            """
             refs = dict(zip(jaxpr.invars, operands, strict=True))
             for v, c in zip(jaxpr.constvars, consts, strict=True):
                 refs[v] = Operand(("const", len(values)))

@@ -59,6 +59,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """Return the objects that a value leads to, each with the suffix of its name; attributes as they are stored."""
     if isinstance(value, ModuleType):
         return []
     if isinstance(value, type):

@@ -286,6 +286,7 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 
 
 def _remarks(made: Audit) -> Iterator[Remark]:
+    """Yield the remarks on an audit: what is inferred, excluded, assumed or left out."""
     report = made.report
     if made.declared.origin == INFERRED_BY:
         from certgrad.rules.declared.written import unwritten

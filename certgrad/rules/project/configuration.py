@@ -167,6 +167,7 @@ def nearest(start: Path) -> Configuration:
 
 
 def _read(file: Path) -> Configuration:
+    """Return what [tool.certgrad] of a file says. Raises UsageError for an unknown key or a value of another type."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("certgrad")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -317,6 +318,9 @@ def _failing(found: tuple[str, ...], file: Path) -> tuple[str, ...]:
 
 
 def declaration_from(name: str, value: Any, file: Path) -> Declaration:
+    """Return the declaration that an entry of `signatures` writes. Raises UsageError for an unknown key or another
+    type.
+    """
     where = f"The signature of '{name}' in '{file}'"
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):

@@ -76,6 +76,9 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
 
 
 def _read_as(rule: UserRule) -> Iterator[Ideal]:
+    """Yield, for each choice of static arguments, how a call of the rule's function is read: as the function it
+    approximates.
+    """
     if rule.params or rule.ideal is None:  # numbers that are left open: what is called has others
         return
     try:
@@ -108,11 +111,11 @@ def named_in_module(helper: Any) -> bool:
 
 
 def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
-    """At values of the static arguments that nobody declared, the function is near its ideal at all drawn points, or
-    about as far from it as at those that are declared.
+    """Return whether, at undeclared static arguments, the function is close to the one it approximates at all drawn
+    points.
 
-    A table that is right for one order alone is near nothing at another; one that is right in a part of the domain is
-    for the author to declare with that domain.
+    It may be about as far from it there as at the declared ones. A table that is right for one order alone is near
+    nothing at another; one that is right in a part of the domain is for the author to declare with that domain.
     """
     found = _measured(rule, statics)
     if not found.near or found.undefined:
@@ -121,7 +124,7 @@ def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
 
 
 def _is_near_somewhere(rule: UserRule, statics: Mapping[str, Any]) -> bool:
-    """The function is near its ideal at one of the drawn points at least, or nothing shows that it is not."""
+    """Return whether the function is close to the one it approximates at a drawn point, or far from it at none."""
     found = _measured(rule, statics)
     return bool(found.near or not found.far)
 

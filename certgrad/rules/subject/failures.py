@@ -78,6 +78,9 @@ def failure(rule: UserRule, first: Called | None = None) -> Failure | None:
 def _failing(
     rule: UserRule, instance: Instance, called: Called | None
 ) -> tuple[list[np.ndarray], list[float], str, bool] | None:
+    """Return arrays and scalars at which the rule raises where its function does not, the error, and whether only under
+    `jit`.
+    """
     called = called or _called(rule, instance)
     if called is None:
         return None

@@ -188,6 +188,7 @@ class Report(Judged):
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
 
     def __str__(self) -> str:
+        """Return the report as `check` prints it: the verdict, its limits, and each open case."""
         from certgrad.report import text
         from certgrad.report.audited import open_cases, told_once, under
         from certgrad.report.wording import CAUSE, PROVED_WHERE

@@ -106,6 +106,10 @@ class UserRule(Subject):
         multiples: Mapping[str, str] | None = None,
         assumed: Sequence[str] = (),
     ) -> None:
+        """Read a rule's object and its declaration; the arguments are those of `check`.
+
+        Raises UsageError, SignatureError or DomainError where they do not fit.
+        """
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function = function
@@ -432,6 +436,13 @@ class UserRule(Subject):
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:
+        """Return the programs of the rule at one choice of static arguments: forward, jvp, vjp, and primal with either
+        in one call.
+
+        Among the statics, `PATTERN` names the perturbed arguments, `USED` the outputs with a seed, and `ALSO` arguments
+        without a gradient that are perturbed as well. `moving` are the places of those with a gradient, `moved` of all
+        that are perturbed.
+        """
         statics = dict(statics)
         pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))
         also = [k for k, n in enumerate(self.arg_names) if extra is not None and n in extra.split(", ")]
@@ -465,8 +476,9 @@ class UserRule(Subject):
         def vjp(args: list, seeds: list, params: list) -> list:
             if not moving:
                 return []
-            both = [*moving, *also]
-            return list(jax.vjp(of_moving(args, params, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
+            perturbed = [*moving, *also]
+            pull = jax.vjp(of_moving(args, params, perturbed), *(args[k] for k in perturbed))[1]
+            return list(pull(list(seeds)))[: len(moving)]
 
         def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))

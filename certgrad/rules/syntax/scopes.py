@@ -68,6 +68,9 @@ def bindings(scope: ast.AST) -> Mapping[str, Bound]:
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
+    """Yield each name that a scope binds with what it is bound to, None where that is not known; inner scopes are left
+    out.
+    """
     body = getattr(scope, "body", None)  # of a lambda it is an expression, and comprehensions have none
     waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body] if isinstance(body, ast.expr) else []
     waiting += [generator.target for generator in getattr(scope, "generators", ())]

@@ -151,6 +151,9 @@ def _commands() -> BinaryIO:
 
 
 def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
+    """Yield the events of a worker: the rules that its target has, then the result of each rule that it is told to
+    audit.
+    """
     from certgrad.obligations.terms.budget import AUDIT, auditing
     from certgrad.rules.finding.find import find
     from certgrad.rules.finding.nested import makes_rules

@@ -53,6 +53,9 @@ def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
     out: list[Case] = []
 
     def visit(p: Poly, guard: Poly, conditions: tuple[Condition, ...]) -> None:
+        """Add the cases of an index, by whether each predicate in it holds. Raises UnprovedError where a case is no
+        index.
+        """
         if guard.is_zero:
             return
         choice = next((a for a in atoms_of(p) if isinstance(a, PREDICATES)), None)

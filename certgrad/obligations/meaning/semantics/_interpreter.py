@@ -213,6 +213,11 @@ def _compares_draws(eqn: Any, inner: Program) -> bool:
 
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    """Return what an equation gives, by the function of its primitive or by the program that it runs.
+
+    Equal equations of equal operands are read once. Raises UnprovedError for what has no meaning here, such as wrapping
+    integers.
+    """
     name = eqn.primitive.name
     if not genuine(eqn.primitive) and not is_python(eqn.primitive):
         raise UnprovedError(f"primitive {name}, which is not JAX's own")

@@ -196,7 +196,11 @@ class _Body:
         return Tensor(x.shape, pred(entry) if x.kind == "b" else entry, x.kind, signs=NONNEG if x.kind == "b" else ANY)
 
     def run(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
-        """Interpret the step, and solve for the carries that it needs."""
+        """Interpret one step of the loop and solve for its carries; `needed` says which outputs are used.
+
+        Sets `conditions` to those of all steps. An integer carry that is not solved by counting has to stay in its
+        dtype's range. Raises UnprovedError where a carry may be infinite, or an index rests on a carry.
+        """
         inputs = self._with_counters(inputs, needed)
         outs = interpret(self.ctx, self.program, inputs, needed)
         self.steps = outs[: len(self.names)]

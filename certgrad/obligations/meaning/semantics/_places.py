@@ -100,7 +100,11 @@ class Places:
         return least is not None and at_least(least) == ONE
 
     def index(self, x: t.Node) -> Ix:
-        """An integer that indices and sizes make."""
+        """Return the index expression that an integer node stands for.
+
+        A size made of a parameter, such as ⌊n / 2⌋, is a constant. A quotient, a remainder or a chosen place that is an
+        index of its own stands in `known`. Raises UnprovedError for any other node.
+        """
         match x:
             case t.Index():
                 return self.variables[x.name]

@@ -151,9 +151,12 @@ def _required(r: Entry, x: t.Node) -> Clauses:
 
 
 def _promised(r: Entry, x: t.Either) -> Clauses:
-    """What is promised of two places, one before the other: of one row of them a condition, where it is not shown.
+    """Return the condition that two places of indices are unique or sorted, as the program promises; none where it is
+    shown.
 
-    A promise about what is moved is kept where the places are as given, and keep it.
+    `x` says "the two are no pair, or the promise holds". The promise is about the indices as they are given: what wraps
+    or clamps them keeps it where they are in range, which is a part of the condition. Raises UnprovedError for other
+    forms.
     """
     no_pair, claim = x.parts
     places = [*dict.fromkeys(_compared(claim))]

@@ -111,6 +111,10 @@ def _of_arguments(given: Sequence[Tensor]) -> tuple[Clauses, Clauses]:
 def _newly_defined(
     called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
 ) -> Tensor:
+    """Return the solution of a solver's equation as a new tensor, by what its arguments are; solved where it is affine.
+
+    Raises UnprovedError where the equation does not determine it, or holds a loop, a maximum or another solver.
+    """
     name = unused(called)
     determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
     unknown = Tensor(shape, access(name, own_index(shape)))

@@ -204,6 +204,9 @@ class Entry(Places):
         return replace(out, defined=defined, smooth=smooth)
 
     def _selected(self, x: t.If) -> Tensor:
+        """Return a choice by a condition; those that are abs, sign, max, min or a truncated quotient as these
+        functions.
+        """
         match x:
             case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
                 return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")

@@ -71,6 +71,9 @@ class Serialiser:
         return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
+        """Return a program as text in which equal programs are equal; with `fold` scalars known at tracing are
+        literals.
+        """
         names: dict[Any, str] = {}
         numbers: dict[Any, float] = {}
         count = itertools.count()
