@@ -320,7 +320,9 @@ def log_gamma_difference(x: Any, y: Any) -> jax.Array:
 
 
 def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The solver of an equation, elementwise, with the derivative that the implicit function theorem gives."""
+    """Return a decorator for the elementwise solver of an equation, with the derivative by the implicit function
+    theorem.
+    """
 
     def with_implicit_derivative(solver: Callable[..., Any]) -> Callable[..., Any]:
         solution = jax.custom_jvp(solves(equation)(solver))

@@ -52,7 +52,10 @@ class Loop:
         return self._split(consts, carry, row).before(consts, carry, row)
 
     def backward(self, operands: Sequence[Any], seeds: Sequence[Any], kept: Sequence[Any] | None) -> list[Any]:
-        """A cotangent for each operand, None where there is none; from what was kept, or with the steps anew."""
+        """Return a cotangent for each operand, None where it has none.
+
+        The residuals of the steps are those in `kept`, or are computed anew.
+        """
         first, last = self._ends
         consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
         length, reverse = length_of(dimension(self._scan.length, self.body.sizes)), self._scan.reverse

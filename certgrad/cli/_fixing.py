@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def fixed(results: "Sequence[RuleResult]") -> list[str]:
-    """Write the declarations, and say in which files they are, and of which rules none is."""
+    """Write the inferred declarations into the files; return the lines that say where, and for which rules there is
+    none.
+    """
     files: dict[str, list[tuple[Beside, str]]] = {}
     left: list[str] = []
     for one in results:

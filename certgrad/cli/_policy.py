@@ -43,9 +43,11 @@ def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "
 
 
 def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[str]:
-    """What is to be noted of each rule beside its findings; brief, without the remarks that are listed among these, and
-    of others how many there are. So it is with inferred shapes of many rules, of which nothing else is to be said. With
-    `rows`, each rule has one, which says what limits it, and what `--strict` fails on is listed below them.
+    """Return what is noted of each rule beside its findings.
+
+    `brief` leaves out remarks that the findings list, and counts the others. Remarks on inferred shapes are counted as
+    well where many rules have one. With `rows`, a rule's own row says what limits it, and what `--strict` fails on is
+    listed below, so that neither is noted here.
     """
     from certgrad.report import concise
     from certgrad.report.findings import IGNORED, IN_A_ROW, INFERRED

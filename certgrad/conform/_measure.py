@@ -206,8 +206,11 @@ class _Measuring:
             out.hard.setdefault(dtype, []).extend(self._searched(kept, dtype))
 
     def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
-        """By part, the worst entry in units, what moving the arguments does, and whether an entry is NaN; None where
-        the exact value is not a number, or not known."""
+        """Return, by part, the worst error in units, what moving the arguments does in units, and whether an entry is
+        NaN.
+
+        None where the exact value is not known, or is no number.
+        """
         kind = DTYPES[dtype]
         tangents, seeds = self._directions(kind, rng)
         exact = self._exactly(point, tangents, seeds)
@@ -238,8 +241,9 @@ class _Measuring:
         }
 
     def _searched(self, start: Point, dtype: str) -> list[Hard]:
-        """Where a part is NaN although float64, which is wide enough to stand for the exact value, has a number there
-        that is one of the dtype."""
+        """Return the points at which a part is NaN in this dtype, while in float64 it has a number within the dtype's
+        range.
+        """
         rng = np.random.default_rng(self.seed + 1)
         kind = DTYPES[dtype]
         most = float(jnp.finfo(kind).max)

@@ -215,8 +215,11 @@ def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) ->
 
 
 def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
-    """Arguments whose smallest entry is the least that the op states, or whose largest is the most: all of that size,
-    then up to four times apart; with the signs of the ordinary ones, then with others."""
+    """Yield arguments at the least and at the largest magnitude that the op states.
+
+    All entries have that size, then sizes up to four times apart; with the signs of the ordinary point, then with
+    others.
+    """
     low, high = call.op.magnitudes.ends(dtype)
     for _ in range(ENDS if call.op.magnitudes != ANY else 0):
         for spread in (0.0, 1.0):

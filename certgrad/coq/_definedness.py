@@ -60,7 +60,9 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
 
 
 def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> list[str]:
-    """There are such arrays, all alike inside their shapes, and with any that are such all is defined."""
+    """Return the lines of Coq on arrays that an equation determines: they exist, all such agree inside of their shapes,
+    and with any such arrays all that reads them is defined.
+    """
     tensors = definition.tensors
     names = [identifier(t.name) for t in tensors]
     says = f"{names[0]}_is_determined"

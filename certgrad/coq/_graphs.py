@@ -214,7 +214,7 @@ class _Nodes:
 
     @property
     def laws(self) -> Iterator[Theorem]:
-        """That the nodes are wired, and that those of each list, and all, are lawful."""
+        """Yield the theorems that the nodes are wired, that those of each list are lawful, and that all are."""
         for loop in self.inside:
             yield from loop.laws
         parts = [f"{name}_are_lawful" for name in self.lists]
@@ -286,7 +286,9 @@ def _section(nodes: _Nodes) -> Section:
 
 
 def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
-    """About the whole."""
+    """Yield the theorems about the whole graph: its tangents are derivatives, its sweep gives the adjoint, and of one
+    number its gradient.
+    """
     name, given, inputs = nodes.name, nodes.given, nodes.called("inputs")
     at = f"{len(nodes.inputs)} {nodes.called('nodes')}"
     wired, lawful = f"{name}_{KINDS[0]}", f"{name}_{KINDS[1]}"

@@ -44,7 +44,10 @@ class _InfiniteTensors:
 
 
 def without_infinities(program: p.Program) -> p.Program:
-    """The program of numbers that it is; itself where it has no infinity. Raises NotPrintedError."""
+    """Return the program with each array that may be infinite split into two; the same program where none is.
+
+    Raises NotPrintedError where an infinity cannot be split off.
+    """
     signs: dict[str, bool] = {}
     never_finite: set[str] = set()
     taken = {t.name for t in program.inputs}
@@ -93,7 +96,7 @@ def _infinite(x: e.Node) -> bool:
 
 
 def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
-    """The expression by its form. `known` tells of the tensors before."""
+    """Return an expression's number, and whether it is finite. `known` has the arrays before it, split."""
     zero = e.ZERO
     match x:
         case e.Infinity():

@@ -86,7 +86,7 @@ class Library:
 
     @cached_property
     def folder(self) -> Path:
-        """Where it lies compiled; compiled now if need be."""
+        """Return the folder of the compiled library; compile it first where need be."""
         target = self.cache / f"library-{self.digest[:16]}"
         if (target / "Library.vo").is_file():
             return target

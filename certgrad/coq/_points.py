@@ -27,9 +27,10 @@ TRIED = 2000
 
 
 def point(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], sizes: Sequence[str]) -> Point | None:
-    """A point where all sizes are one number and each tensor is constant, if there is one of few numbers.
+    """Return a point with one number for all sizes and one for each tensor that satisfies the statements; None if none
+    is found.
 
-    Of all comparisons of a forward nothing is asked here: there, each tensor is 1, if that fits the rest.
+    Statements that a forward is off its boundaries are not evaluated. Where there are some, each tensor is 1.
     """
     asked = [s for s in statements if not isinstance(s, OffBoundaries)]
     named = [n for n in tensors if any(n in arrays(s) for s in asked)]

@@ -133,7 +133,7 @@ class AtShape:
         self.slots += [Slot(name, "held", (), ("parameter", k)) for k, name in enumerate(asked.parameters)]
 
     def run(self) -> Seen:
-        """Points until a few in a row bring nothing new, then special ones."""
+        """Evaluate at points until a few in a row decide nothing new, then at special ones; return what was seen."""
         seen, limits, nothing_new = self.seen, self.asked.limits, 0
         patience = 2 + 2 * min(len(self.numbers), 3)
         for k in range(TRIES):
@@ -156,7 +156,7 @@ class AtShape:
         return seen
 
     def _at_point(self, k: int, special: bool) -> None:
-        """One point of the reals, with points of the field until what is said of it is certain."""
+        """Evaluate at one real point, with as many points of the field as make the error bound small enough."""
         name, agreed, limits = f"{self.asked.name} {self.shape} {k} {special}", 0, self.asked.limits
         for attempt in range(ROOTS):
             model = self.model

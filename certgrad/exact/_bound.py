@@ -77,11 +77,12 @@ def _fraction(c: int) -> tuple[int, int] | None:
 
 
 def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None:
-    """The binary logarithm of a bound at one point where sides of this degree were compared so often; None without one.
+    """Return the binary logarithm of a bound on the probability of a wrong result at one point; None where there is no
+    bound.
 
-    So many points of the field were tried until one had all roots.
-
-    Each comparison, and each pair of arguments of oracles, is one identity that may hold by chance.
+    `degree` is that of the sides, `compared` how many comparisons were made, `attempts` how many points of the field
+    were tried until one had all roots. Each comparison, and each pair of arguments of oracles, is one identity that may
+    hold by chance.
     """
     exponents = related(model.exponents)
     if exponents.rank >= model.width or exponents.height is None:

@@ -169,7 +169,9 @@ class Check:
         return bool(self.case.names or self.case.signature.stars) or self.subject.broadcast
 
     def _look_everywhere(self, asked: PointQuestions, symbols: Traced, free: bool) -> None:
-        """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
+        """Evaluate with weights at the sizes that the theorem asks for; set `everywhere`, or `limited` to the reason
+        against it.
+        """
         limited, self.limited = self.limited, ""
         try:
             programs = replace(read(self.subject, self.case, symbols, self.literals), positive=self.positive)
@@ -206,7 +208,9 @@ class Check:
         return [one.shape.named for one in self.seen.values() if one.exact]
 
     def _difference(self, asked: PointQuestions) -> Difference | str | None:
-        """What differs, or why nothing can be said."""
+        """Evaluate at each shape in turn; return the first difference, the reason why nothing is decided, or None for
+        agreement.
+        """
         failed = ""
         with deep():
             for shape in self.shapes if self.everywhere is None else self.among:

@@ -150,10 +150,11 @@ class Claims:
         return self._nearby + sum(one.count for one in self._evaluations.values())
 
     def run(self, special: bool, at_seams: bool = False) -> None:
-        """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does.
+        """Compare both sides of each claim at this point.
 
-        Of a special point nothing is claimed where equal numbers are compared and the function is not smooth; with
-        `at_seams`, of others nothing is asked.
+        Raises SpecialError where nothing is claimed, DiffersError, RoundedError or UnequalError where the sides differ,
+        and what the arithmetic raises. At a `special` point the function may not be smooth where equal numbers are
+        compared; with `at_seams`, only points at which equal numbers are compared count.
         """
         programs, model = self.programs, self.model
         values = self._forward()

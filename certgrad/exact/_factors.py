@@ -236,7 +236,9 @@ def _slopes(model: Model, left: Left, values: Matrix, k: int) -> list[Any]:
 
 
 def _root(model: Model, left: Left, count: int, apart: Apart) -> Vector:
-    """A root over the reals, and near it no other. Raises OpenError where none is found."""
+    """Return the only real root near one of `STARTS`, by Newton's method and an enclosure. Raises OpenError if there is
+    none.
+    """
 
     def lifted(x: Vector, k: int | None = None) -> list[Any]:
         one = [Number(model, model.residue("unknown", i), model.draws(("unknown", i)), v) for i, v in enumerate(x)]

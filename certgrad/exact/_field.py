@@ -238,7 +238,11 @@ class Field:
     # --- comparisons
 
     def order(self, u: Any, v: Any) -> int:
-        """−1, 0 or 1: equal by the laws, or else as the real numbers are. Raises OpenError."""
+        """Return −1, 0 or 1 as u is below, equal to or above v: equal where equal modulo P, else as the real numbers
+        are.
+
+        Raises OpenError where the real numbers do not decide it.
+        """
         if u is v:
             return 0
         if type(u) is int and type(v) is int:

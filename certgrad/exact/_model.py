@@ -305,7 +305,9 @@ class Model(Field):
     # --- other functions
 
     def oracle(self, name: str, arguments: Sequence[Any], real: Callable[..., Any], parity: str = "") -> Number:
-        """A function of which nothing is known but that it is one, and its parity; without a tangent."""
+        """Return the value of an uninterpreted function: equal at equal arguments, with its parity, and without a
+        tangent.
+        """
         found = [self.lifted(u) for u in arguments]
         residues = [u.a for u in found]
         turned = parity in ("odd", "even") and 2 * residues[0] > P

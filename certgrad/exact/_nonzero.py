@@ -47,8 +47,9 @@ class Nonzero:
         return False  # of a choice only one part is evaluated
 
     def no_square(self, x: t.Node) -> None:
-        """Raises NoTheoremError where a root or a logarithm of it may be one of a square of a sum, whose sign may be
-        another one at another size: √(a²) = |a|, log(a²) = 2·log|a|.
+        """Raise NoTheoremError if the argument of a root or a logarithm may be the square of a sum.
+
+        √(a²) = |a| and log(a²) = 2·log|a| depend on the sign of a, which may be another one at another size.
         """
         x = self.meant(x)
         match x:
@@ -96,7 +97,7 @@ class Nonzero:
         return self._is_linear(x)
 
     def positive(self, x: t.Node) -> bool:
-        """Nowhere less than 0, and not identically 0."""
+        """Return whether the node is known to be nowhere less than 0 and not identically 0."""
         x = self.meant(x)
         match x:
             case t.Number():
@@ -218,7 +219,9 @@ class Nonzero:
             yield x
 
     def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
-        """An input of which it is an entry times other numbers, or a sum of such."""
+        """Return the name of an input and factors, where the node is an entry of that input times these, or a sum of
+        such products over different entries; else "" and none.
+        """
         x = self.meant(x)
         match x:
             case t.SortedEntry(name=name, sort="real") if name in self.inputs:

@@ -101,7 +101,11 @@ def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:
 
 
 def read(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
-    """What programs at a shape, or at symbols, mean, each literal read as `literals` says. Raises OutsideError."""
+    """Return the meaning of a subject's programs, traced at a shape or at symbolic sizes; `literals` reads each
+    literal.
+
+    Raises OutsideError where a program has no meaning here.
+    """
     kinds = tuple(s.dtype for s in case.signature.inputs)
     if unknown := [kind for kind in kinds if kind not in at_shapes.DTYPES]:
         raise OutsideError(f"an argument of {unknown[0]}")

@@ -144,7 +144,7 @@ class Rule(Subject):
         return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The forward, and what `jax.vjp` and `jax.jvp` of the function compute."""
+        """Return the rule's forward, with the VJP and the JVP that JAX makes of the function."""
         moving = [k for k, s in enumerate(self.cases[0].signature.inputs) if s.dtype == "float"]
 
         def of_moving(args: list, params: list) -> Callable[..., list[Any]]:

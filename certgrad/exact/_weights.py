@@ -22,9 +22,9 @@ LARGEST = 160
 
 
 def enough(programs: Programs, free: bool = False) -> dict[str, int]:
-    """Sizes such that claims hold at all sizes if they hold at these, with weights. Raises NoTheoremError.
+    """Return sizes such that claims hold at all sizes if they hold at these, with weights. Raises NoTheoremError.
 
-    With `free`, how numbers compare is a free number.
+    With `free`, the outcome of a comparison of numbers counts as a free number.
     """
     tensors = (*programs.forward.inputs, *programs.forward.outputs)
     lengths = [n for tensor in tensors for n in tensor.shape]
@@ -95,7 +95,11 @@ def total(size: str) -> str:
 
 
 def weighted(program: Program, sizes: Iterable[str], free: bool = False) -> Program:
-    """The program with a weight for each index of these sizes, and their sum for the size. It takes both at its end."""
+    """Return the program in which sums over these sizes have a weight for each index, and the weights' sum stands for
+    the size.
+
+    The weights and their sum are its last inputs.
+    """
     read = Widths(program, "", SizeQuestions("", frozenset(), {}))
 
     def number(x: t.Node) -> t.Node:

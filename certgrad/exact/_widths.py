@@ -218,7 +218,7 @@ class Widths:
         return value.at(values), None if slope is None else slope.at(values)
 
     def term(self, x: t.Node, scope: Scope) -> Dual:
-        """The width of a number."""
+        """Return the width of an expression of numbers, with that of its tangent."""
         match x:
             case t.Number() | t.Integer() | t.Constant():
                 return NOTHING, None

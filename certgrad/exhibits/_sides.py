@@ -77,9 +77,9 @@ def _common(left: Poly, right: Poly, names: Names, facts: Facts) -> list[Form]:
 
 
 def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, found: list[Form]) -> bool:
-    """The form that both sides have, in each region where that differs; False where they have none in common.
+    """Add to `found` the form that both sides have in each open region; return False where they have none in common.
 
-    Only open regions are shown: on a boundary the law holds from each side, which the proof looks at.
+    Boundaries are not shown: there the law holds from each side, which the proof examines.
     """
     if len(found) > REGIONS:
         return False

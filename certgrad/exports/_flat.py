@@ -228,9 +228,10 @@ def live(flat: Flat) -> Flat:
 
 
 def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
-    """A program in two: its first `first` outputs from its first `given` inputs, and the others from the other inputs
-    and from what the first part leaves behind, which comes before them. The second part computes nothing that the first
-    one could have.
+    """Split a program in two. The first part computes the first `first` outputs from the first `given` inputs.
+
+    The second part computes the other outputs from the other inputs and from values of the first part, which come first
+    among its inputs; it computes nothing that the first part could.
     """
     early = {id(v) for v in flat.inputs[:given]}
     free: set[int] = set()  # what depends on no input is computed in both parts, not handed on

@@ -46,10 +46,10 @@ class Exported:
 
 
 def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | None = None, real: Any = None) -> Exported:
-    """A program of the graph, at the sizes that are given and for all others.
+    """Return a program of the graph at the given sizes, with the other sizes symbolic.
 
-    Raises UsageError: the graph has no such program, a size is none of its dimensions, a dtype in which it is another
-    program, or a program that depends on more of its sizes than their names.
+    Raises UsageError where the graph has no such program or size, is another program in that dtype, or depends on more
+    of its sizes than their names.
     """
     certified = compiled.certified
     specs = certified.traced.specs

@@ -147,7 +147,7 @@ def _unproved(name: str, reason: str) -> Certificate:
 
 
 def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
-    """One certificate: the claims of all configurations, each a case."""
+    """Return the certificate of a rule of JAX's, in which the claims at each configuration are a case."""
     claims = []
     for kind in OF_RULES:
         parts = [(c, claim) for c, one in results for claim in one.claims if claim.kind == kind]

@@ -106,9 +106,10 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
 
 
 def _traced(function: Callable, args: Sequence[Any], keep: int = 0) -> tuple[Any, list[Any]]:
-    """The program over what it captured of the traces around it, then the arguments; and what it captured.
+    """Return the program of a function over the traced values that it captures and its arguments, and these captured
+    values.
 
-    The first `keep` arguments stay in front.
+    The first `keep` arguments stay in front of the captured ones.
     """
     closed = jax.make_jaxpr(function)(*args)
     captured = [c for c in closed.consts if isinstance(c, jax.core.Tracer)]

@@ -70,8 +70,10 @@ def _over(statement: t.Statement) -> tuple[t.Range, ...]:
 
 
 def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | None:
-    """The statement where each array with an axis that the variable numbers has another one behind it. None where the
-    variable is more than an index, or the axis more than its range.
+    """Return the statement with one axis more: each array that the variable `doubled` indexes has another axis behind
+    that one.
+
+    None where the variable stands elsewhere than in indices, or the axis elsewhere than as its range.
     """
     place = doubled.size
     if not isinstance(statement, t.ForAll) or not isinstance(place, t.Axis):
@@ -96,8 +98,9 @@ def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | No
 
 
 def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
-    """At which axis of each array the variable is the index. None where it is not at the same one throughout, where it
-    stands elsewhere, or where the size of that axis is part of what is said.
+    """Return, by array, the position of the axis that the variable indexes.
+
+    None where it is at different positions, stands elsewhere, or the statement uses the size of that axis.
     """
     found: dict[str, int] = {}
     without: set[str] = set()

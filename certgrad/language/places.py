@@ -247,8 +247,11 @@ def _greatest(values: Any, kept: Any) -> Any:
 
 
 def _term(p: t.Term, scope: Scope) -> Any:
-    """Its numbers, with an axis for each variable around it, of length 1 where it does not depend on that; or one
-    number. What stands for indices alone is numpy's, so that it is known while JAX traces."""
+    """Return a term's values with one axis for each variable in scope, of length 1 where it does not depend on that; or
+    a number.
+
+    Values made of indices alone are arrays of numpy, so that they are known while JAX traces.
+    """
     if isinstance(p, t.Number):
         value = Fraction(p.value)
         return _float_if_too_large(int(value)) if value.denominator == 1 else as_float(value)
@@ -445,8 +448,8 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
 
 
 def _eliminated(rows: Any) -> tuple[Any, Any]:
-    """Elimination with pivots, of matrices side by side: which row comes to each place, and the least gap between the
-    modulus of a pivot and that of another entry which could be taken (1 if there is none).
+    """Return, for matrices side by side, which row comes to each place by elimination with pivots, and the smallest gap
+    between the modulus of a pivot and of another candidate (1 if there is none).
     """
     n = rows.shape[-1]
     order, gap = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1]), jnp.ones(rows.shape[:-2])
@@ -468,7 +471,9 @@ def _eliminated(rows: Any) -> tuple[Any, Any]:
 
 
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
-    """The first place of the greatest values; or which comes to a place in their order; or to which place one comes."""
+    """Return the first index of the maximum, or the index at a place of the sorted order, or the place of an index in
+    it.
+    """
     values, kept = _flat(p.over, p.bodies, p.where, scope, whole=True)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]

@@ -123,7 +123,7 @@ def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
 def _applied(
     eqn: Any, params: dict[str, Any], operands: list[Array], dtypes: Sequence[Any], setting: Setting
 ) -> list[Array]:
-    """What one equation gives; casts are left to the caller, who knows the dtypes of its outputs."""
+    """Return the results of one equation in numpy; the caller casts them to the dtypes of its outputs."""
     name = eqn.primitive.name
     if hasattr(eqn, "invars") and sampler(eqn) and (drawn := inner_program(eqn)):  # it makes bits its own numbers
         own = [

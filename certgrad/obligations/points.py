@@ -26,7 +26,7 @@ _STYLES = (GENERIC, "unit", "positive", "signed unit", "above one", "eighths")
 
 
 def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
-    """A point of the domain: arrays, floats in 64 bits, then numbers that are left open; None where none was found."""
+    """Return a point of the domain: arrays with floats of 64 bits, then open parameters; None where none is found."""
     inputs = [
         Input(
             name,
@@ -51,7 +51,7 @@ def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Rando
 def drawn(
     inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]], domain: Domain | None, rng: random.Random
 ) -> list[np.ndarray] | None:
-    """Values of the inputs inside the domain, on no boundary; None where none was found."""
+    """Return values of the inputs inside the domain and off all boundaries; None where none is found."""
     tops = tops_of(shapes)
     if sum(map(prod, shapes)) > EXACT:
         return [

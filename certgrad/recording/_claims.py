@@ -137,7 +137,7 @@ def _shapes(call: Call, fixed: dict[str, Any]) -> Shapes:
 
 
 def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes], bool]:
-    """Whether the rule, its value and its derivative, traces at shapes, in the dtypes of a call."""
+    """Return the test whether the rule's value and derivative trace at given shapes, in the dtypes of a call."""
     arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
     leaves = [x for a in arguments if isinstance(a, Given) for x in a.leaves]
 

@@ -191,7 +191,9 @@ class Notes:
         return shown
 
     def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
-        """The rule and variant that an object is; None for one that is not kept, and a mark for one inside another."""
+        """Return the rule and variant that an object belongs to; None for one that is not kept, a mark for one inside
+        another.
+        """
         plain = own_function(custom)
         name = _named(plain)
         module = name.partition(":")[0]

@@ -144,7 +144,7 @@ def _reach(
     has: Mapping[str, Claim],
     kept: Sequence[tuple[Claim, Claim]],
 ) -> Iterator[Change]:
-    """Of what the claims are: sizes, ranks, dtypes, cases, arguments."""
+    """Yield the changes in what the claims cover: sizes, ranks, dtypes, cases, arguments."""
     gone = [c.code for kind, c in had.items() if kind not in has and is_discharged(c.verdict)]
     if gone:
         yield Change(old.op, "narrower", f"{', '.join(gone)} {'is' if len(gone) == 1 else 'are'} not claimed any more")

@@ -148,7 +148,7 @@ class TrainingStep:
         return given
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
-        """The whole step. What is checked here is checked when it is traced: JAX traces again for other names."""
+        """Compute the whole step. Its checks run when it is traced: JAX traces again for other names."""
         if changed := self._state.compare():
             raise UsageError(
                 f"{changed}, which {self.update.name} reads, is not what it was when this step was certified, and the "

@@ -135,7 +135,11 @@ Part = tuple[list[Array], list[Array]]
 
 
 def _hull(jaxpr: Any, flat: Sequence[Any], most: int) -> tuple[list[Any], int]:
-    """The hull of enclosures over boxes that together are the box: the one with the widest result is halved next."""
+    """Return the hull of a program's outputs over at most `most` boxes into which the given one is split, and their
+    number.
+
+    The box with the widest result is halved next.
+    """
     varied = [k for k, x in enumerate(flat) if isinstance(x, Box)]
     order = itertools.count()
     start: Part = [flat[k].lower for k in varied], [flat[k].upper for k in varied]

@@ -105,7 +105,10 @@ def _as_number(x: Maybe) -> Any:
 def _comparison(
     holds: Callable[[int | None], bool], equal: bool | None = None
 ) -> Callable[[Value, Value], Value | None]:
-    """`equal` says of == and != which one it is: these compare truth values too."""
+    """Return the rule of a comparison over boxes; entries that it does not decide there are None.
+
+    `equal` says whether it is == or !=, which compare truth values too; None for an order.
+    """
 
     def truth_of(a: Any, b: Any) -> Maybe:
         try:

@@ -104,7 +104,7 @@ class Rounding:
     def rounded(
         self, exact: Array, error: Error, size: Any, roundings: Any, format: Format, name: str, floor: Any = None
     ) -> Error:
-        """An error, and what rounding its result adds: relative to `size`, at most so often."""
+        """Return the error of a result: `error`, and at most `roundings` roundings of its own relative to `size`."""
         lower, upper = span(exact)
         reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
         size = np.maximum(size, reach) * UP
@@ -126,8 +126,10 @@ class Rounding:
     # --- kinds of operations
 
     def _smooth(self, step: Step, given: list[Rounded], out: Array, format: Format) -> tuple[Error, Any, float]:
-        """By the mean value theorem: the derivative anywhere between what is exact and what is computed, times the
-        error of the operand."""
+        """Return the error that a smooth function passes on, by the mean value theorem.
+
+        It is the error of the operand times the derivative anywhere between the exact and the computed operand.
+        """
         roundings = format.roundings(step.name, step.params)
         if roundings is None:
             raise Unsupported(f"nothing is assumed of how {step.name} is rounded")
@@ -310,7 +312,7 @@ def _spread(e: Error | None, shape: Any) -> Error:
 
 
 def _moved(step: Step, given: list[Rounded]) -> list[Any]:
-    """Entries that are moved take their errors with them: the rule of the primitive moves their numbers."""
+    """Return entries moved with their errors, by the primitive's own rule for numbers."""
     real = any(x.real for x in given[:1]) or any(x.real for x in given if step.name in ("concatenate",))
     exact = _listed(_enclose_step(step, [_value(x) for x in given]))
     if not real:

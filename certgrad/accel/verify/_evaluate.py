@@ -66,10 +66,9 @@ class Counts:
 
 
 def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> str:
-    """What fails, with the point; an empty text where nothing does. `dimensions`: hypotheses on these are stated.
+    """Return the first failure with its point, or "". `dimensions`: the certificate has hypotheses on dimensions.
 
-    Raises:
-        NotEvaluatedError: with the reason.
+    Raises NotEvaluatedError with the reason where no point can be evaluated.
     """
     for asked in (*walk.shared.hypotheses, *walk.shared.signs):
         try:

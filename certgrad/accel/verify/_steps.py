@@ -144,7 +144,9 @@ class Walk(walk.Walk):
     def _listed(
         self, node: Node, step: Step, lemma: Lemma, arguments: Mapping[str, Ref], sizes: Mapping[str, Any]
     ) -> None:
-        """Each hypothesis of the lemma is stated at the node, or discharged; what is to be evaluated is kept."""
+        """Check that each hypothesis of the lemma is stated at the node or discharged; keep those that points have to
+        satisfy.
+        """
         computed = {d.tree for d in step.discharged if d.because == COMPUTED}
         for tree in computed:
             read = [r.node for n, r in arguments.items() if n in arrays(tree)]

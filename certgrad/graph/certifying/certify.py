@@ -276,9 +276,9 @@ class Elsewhere:
 
 
 def _elsewhere(induction: Induction) -> Elsewhere:
-    """The other programs of a graph, each certified where it can be, and refuted where a point says so.
+    """Certify the graph's other programs, at other sizes, where possible; a witness against one refutes the graph.
 
-    Of a graph whose own steps are refuted none is looked at: its own point says more.
+    None is examined for a graph whose own steps are refuted: its own witness says more.
     """
     out = Elsewhere()
     if any(s.verdict == "refuted" for s in induction.steps):

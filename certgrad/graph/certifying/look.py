@@ -78,10 +78,10 @@ def _is_own(equation: Equation, title: str) -> bool:
 
 
 def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size], left: Set[Statement]) -> str:
-    """A point at which a lemma fails inside its own hypotheses, or at which the rule is wrong outside of those that are
-    `left` to the graph; nothing where none is found.
+    """Return a point at which a lemma fails inside its own hypotheses, or the rule is wrong where a hypothesis in
+    `left` excludes it; "" if none is found.
 
-    A lemma that takes for granted how its arguments move is about no point alone.
+    A lemma that assumes how its arguments move is not about single points, and is not evaluated.
     """
     operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
     sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}

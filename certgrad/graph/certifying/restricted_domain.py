@@ -31,9 +31,10 @@ _SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
 
 
 def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None:
-    """The induction with each refuted rule in a domain in which its lemma is proved, and at which nodes they stand.
+    """Repeat the induction with each refuted rule restricted to a domain in which its lemma is proved.
 
-    None where a step fails otherwise, or no such domain was found. The domains are hypotheses of the new induction.
+    Return it with the nodes of these rules; None where a step fails otherwise, or no such domain is found. The domains
+    are hypotheses of the new induction.
     """
     wrong = [s for s in induction.steps if s.verdict not in PROOFS]
     if not wrong or any(s.verdict != "refuted" for s in wrong):

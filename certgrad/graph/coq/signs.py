@@ -22,8 +22,11 @@ _WORDS = {
 
 
 def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
-    """The claims by node: of each node of which all hypotheses are discharged by the signs of what moves, which signs
-    those are, and of each node before it that gives one of these why it has it."""
+    """Return, by node, the claims on signs that discharge hypotheses: which signs a node's operands have, and which its
+    outputs.
+
+    A node has a claim if the signs of its operands discharge all its hypotheses, or if it gives one of these signs.
+    """
     wanted: set[tuple[int, int]] = set()
     claims: dict[int, Claim] = {}
     for node in reversed(traced.nodes):

@@ -100,8 +100,11 @@ def _tensor(result: Operand) -> str:
 
 
 def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """Of each tensor, of its definition in terms of the digests of those that it reads: numbers that are computed from
-    numbers are put in, and what is another tensor is that one. And for each those in it of which this was said."""
+    """Return a digest of each tensor's definition, and for each tensor the plain tensors that it rests on.
+
+    A digest reads the tensors in a definition by their digests. Plain are tensors that are a number, which is put in,
+    or another tensor, whose digest they have.
+    """
     found: dict[str, str] = {}
     numbers: dict[str, e.Node] = {}
     plain: dict[str, set[str]] = {}

@@ -126,8 +126,9 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
 
 
 def _seeds(traced: TracedGraph) -> Iterator[int]:
-    """Nodes that say nothing on their own: stopped values that depend on inputs, constants that are not finite, and
-    factorisations whose rule is right for symmetric matrices alone."""
+    """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants, and
+    factorisations whose rule is right for symmetric matrices only.
+    """
     depends: set[int] = set()
     for node in traced.nodes:
         moves, infinite = node.kind == "input", False
@@ -226,9 +227,11 @@ Before = Callable[[TracedGraph, "Uses", set[int]], set[int]]
 
 
 def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: Before | None = None) -> Region | None:
-    """The smallest region from a node on whose lemma asks nothing; failing that, one whose lemma holds.
+    """Return the smallest region from a node on whose lemma has no hypotheses, or else one whose lemma is proved under
+    some.
 
-    Of those it is the smallest, unless a larger one asks less: that some entry of each row is kept, and not all.
+    Of the latter a larger one is taken only if it has weaker hypotheses, such as "some entry of each row is kept" in
+    the place of "all are".
     """
     reached = {seed}
     under_hypotheses: Region | None = None
@@ -335,7 +338,7 @@ def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
 
 
 def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> Region:
-    """The members as one equation."""
+    """Return the members as one equation, a region, whose output is that of the last member."""
     order = sorted(members)
     operands: dict[tuple[int, int], Ref] = {}
     for k in order:

@@ -189,7 +189,9 @@ class Walk:
         )
 
     def _with_graphs(self, node: Node) -> Step:
-        """The step of a node whose graphs have been certified: what they need is asked where they run."""
+        """Return the step of a loop or branch whose inner graphs are certified; their hypotheses are stated inside of
+        it.
+        """
         moving = [self.is_moving(o) for o in node.operands]
         parts = PARTS[node.kind](self.traced, node, moving, [self.expressions.of(o) for o in node.operands])
         if parts.refused:

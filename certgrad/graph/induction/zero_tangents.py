@@ -90,8 +90,11 @@ def _output(
 
 
 def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False) -> tuple[bool, ...]:
-    """Which outputs of an operation are still, given that these operands are: at its own sizes, in each case of them
-    that tracing decided away; if `beside`, under hypotheses that its lemma does not have.
+    """Return, for each output of an operation, whether it has a zero tangent wherever it is 0, given the operands
+    `still` that have.
+
+    It must hold at the node's sizes and in each case of sizes that tracing decided. With `beside`, it may rest on
+    hypotheses that the lemma does not have.
     """
     if not judgement.instance.proof.holds:
         return ()
@@ -115,9 +118,7 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
 def _of_programs(
     operation: Operation, programs: Programs, lemma: Proof | None, still: Collection[int]
 ) -> tuple[bool, ...]:
-    """The same of these programs, under hypotheses that the lemma at the node, if given, has as well, or leaves out
-    because the result has the tangent 0 where they fail.
-    """
+    """Return the same for these programs, under hypotheses of the lemma alone, those included which it leaves out."""
     sizes = tuple(tuple(v.aval.shape) for v in programs.forward.jaxpr.invars)
     try:
         with limited():

@@ -134,7 +134,7 @@ def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4096)
 def relation(where: int) -> str:
-    """In words: `> 0`, `in (0, 1]`, `≠ 0`; empty where nothing is known."""
+    """Return an interval in words: `> 0`, `in (0, 1]`, `≠ 0`; "" where nothing is known."""
     parts = _parts(where)
     if not parts or where == ANY:
         return ""

@@ -101,7 +101,9 @@ class Proof:
 
 
 def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
-    """The lemma, with the cases that tracing decided away traced and proved as well, or else excluded."""
+    """Return the lemma proved at all sizes: each case that tracing decided is traced and proved as well, or
+    excluded.
+    """
     proof = prove_at({})
     if proof.programs is None:
         return proof

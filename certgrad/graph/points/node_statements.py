@@ -121,10 +121,10 @@ class Failing(NamedTuple):
 def failing(
     asked: NodeStatement, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
 ) -> tuple[About, Failing]:
-    """How often a statement fails at arrays of JAX or of numpy, at the steps of the loops around it that run.
+    """Count how often a statement fails at arrays of JAX or numpy, over the steps of surrounding loops that run.
 
-    With `where`, and at which place first, which takes longer than to count. Raises UnfitError where it cannot be
-    evaluated.
+    With `where`, also return the first place at which it fails, which takes longer. Raises UnfitError where the
+    statement cannot be evaluated.
     """
     about: list[Question] = []
     dims = asked.dims(sizes)

@@ -138,7 +138,7 @@ class _Search:
         return None if failing else "rigorous" if rigorous else "in floats"
 
     def drawn(self) -> Certainty:
-        """Whether one was found among those drawn, or near the best of them."""
+        """Search for a point that satisfies all hypotheses: at drawn points, then near the best of them."""
         rng = random.Random(20)
         least, best = len(self.asked) + 1, dict[int, str]()
         nearest: _Point | None = None
@@ -164,7 +164,7 @@ class _Search:
         return "none" if nearest is None else self._near(rng, nearest)
 
     def _near(self, rng: random.Random, best: _Point) -> Certainty:
-        """Whether one was found from this one on: an array changed at a time, or an entry of one."""
+        """Search from the best point on, changing one array or one entry at a time."""
         exact = self._at(best.sizes).rigorous
         for attempt in range(TRIES - DRAWN if best.arrays else 0):
             if self.long_enough:
@@ -199,7 +199,7 @@ class _Search:
         return self.programs[key]
 
     def _failing(self, sizes: Mapping[str, int], point: Sequence[Any], one_is_enough: bool = False) -> tuple[int, bool]:
-        """How many hypotheses do not hold at the point, and whether rigorous arithmetic says so."""
+        """Return how many hypotheses fail at the point, and whether rigorous arithmetic was used."""
         at = self._at(sizes)
         self.tried += 1
         if at.rigorous:
@@ -259,7 +259,9 @@ def _holds_if_known(asked: NodeStatement, table: Mapping[Any, Any], sizes: Mappi
 
 
 def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> _Programs:
-    """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
+    """Return the program that computes the values which the hypotheses mention, at concrete shapes, from the inputs
+    they depend on.
+    """
     inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
     def run(*inputs: Any) -> list[Any]:

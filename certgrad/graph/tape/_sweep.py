@@ -64,7 +64,7 @@ class Sweep:
 
 
 def swept(tape: Tape, seeds: Sequence[tuple[Value, Any]]) -> Sweep:
-    """From the last record to the first, each VJP adds to the cotangents of its parents."""
+    """Return the cotangents of a tape: from the last record to the first, each VJP adds to those of its parents."""
     cotangents: dict[Key, Any] = {}
 
     def add(key: Key, cotangent: Any) -> Any:

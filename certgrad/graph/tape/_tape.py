@@ -218,7 +218,7 @@ class Tape:
 def _with_vjp(
     call: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]] | None]:
-    """The outputs, and the cotangents of the real arrays by those of the real outputs."""
+    """Return the outputs of a call, and the map from cotangents of its real outputs to those of its real arrays."""
     moving = [k for k, x in enumerate(arrays) if is_real(x)]
     if not moving:
         return call(arrays), None

@@ -69,9 +69,9 @@ def draws(traced: TracedGraph) -> bool:
 
 
 def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -> Conformance:
-    """One call of the function in each of these dtypes, compared with the value of the program.
+    """Call the function once in each dtype and compare with the value of its program.
 
-    It is called at the arrays that were given as specs, or at drawn ones.
+    The arguments are the arrays that were given as specs, or drawn ones.
     """
     if why := uncalled(traced):
         return Conformance((f"not compared with calls: {why}",), _traced_again(traced))

@@ -80,13 +80,13 @@ def case_text(fixed: Fixed) -> str:
 def other_programs(
     traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] | None = None
 ) -> Iterator[Case]:
-    """The cases where the function may not be the graph with those dimensions set: where it traces to another program,
-    and where it chose between rules, perhaps, which the program does not show.
+    """Yield the sizes at which the function may be another graph: it traces to another program, or may have chosen
+    another rule.
 
     Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
-    so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and
-    one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same ones;
-    without it, no rule is code of users: then nothing is traced again for what was never asked.
+    so found. Those by JAX's library code (every broadcast compares) are tried together, all dimensions 1 and all equal,
+    and one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same
+    rules; None where no rule is code of users, so that sizes which only JAX compares need no trace.
     """
     names = traced.ir.dims
     first: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []

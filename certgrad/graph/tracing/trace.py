@@ -263,7 +263,9 @@ class Shared:
         return found
 
     def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
-        """The one equation of all nodes that do the same to values of the same types. Literals are shared already."""
+        """Return the one equation that stands for all which do the same to values of the same types. Literals are
+        shared already.
+        """
         slots: dict[Any, int] = {}
         reads = tuple(
             [
@@ -322,7 +324,9 @@ class _Builder:
     def walk(
         self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
     ) -> list[Operand]:
-        """The outputs of a program whose inputs are these. `site` is where it is called from, for inner programs."""
+        """Add the nodes of a program and return its outputs. `site` is the line that an inner program is called
+        from.
+        """
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
         # An inner program may be called on a literal, and sizes are computed from literals.
         known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
@@ -485,7 +489,7 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
 
 
 def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
-    """The graph of some of its nodes, or of others in their places, with a number for each by its position."""
+    """Return the graph of the nodes `kept`, or of others in their places, numbered by their positions."""
     place = {n.id: k for k, n in enumerate(kept)}
 
     def moved(operand: Operand) -> Operand:

@@ -189,7 +189,11 @@ class _Checker:
         return None
 
     def _fits(self, node: Node, body: Graph) -> str | None:
-        """A scan's body takes what the scan takes, a row of what it runs over; a branch all but the index."""
+        """Return how the inputs of a loop's or a branch's body differ from what they are given, or None.
+
+        The body of a scan takes what the scan takes, with a row in the place of each array that it runs over; a branch
+        takes all operands but the index.
+        """
         if node.kind == "while":
             return None
         operands = node.operands[1:] if node.kind == "cond" else node.operands

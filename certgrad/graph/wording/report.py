@@ -59,7 +59,7 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
 
 
 def _sections(certificate: GraphCertificate, explain: bool) -> list[tuple[str, str, list[str]]]:
-    """What follows the table of nodes, with its title in plain text and in Markdown."""
+    """Return the sections of the report after the table of nodes, each with its title in plain text and in Markdown."""
     why = explained(certificate) if explain else []
     return [
         ("hypotheses", "Hypotheses", grouped(certificate) or ["none"]),

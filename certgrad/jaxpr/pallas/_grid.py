@@ -76,7 +76,9 @@ class _Kernel:
         return found
 
     def at_once(self, operands: Sequence[Any]) -> list[Any]:
-        """All steps beside each other, for any number of them: each makes blocks of its own."""
+        """Return the outputs of a kernel whose steps are independent, mapped over the grid; each step makes blocks of
+        its own.
+        """
         if self.aliases:
             raise KernelError("operands that are written to, and sizes that are names")
         axes = [one.axes(self.grid) for one in self.outputs]

@@ -126,8 +126,10 @@ def _regions(
     depth: int,
     tried: Sequence[int],
 ) -> Iterator[_Region]:
-    """The regions in which the alternatives do not hold anyway, and where no guard is `off`; `tried` are signs that
-    together are all. A predicate asks whether its term is positive or not.
+    """Yield the regions, by the signs of predicates, in which no alternative holds already and all guards hold.
+
+    `off` are conditions of which each must fail. `tried` are signs that together are all; a predicate is decided by
+    whether its term is positive. Raises _NotDecidedError where `depth` predicates do not decide it.
     """
     if any(holds(a, facts) or _no_integer(a) for a in (*alternatives, *off)):
         return

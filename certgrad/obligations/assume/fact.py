@@ -77,9 +77,9 @@ def instances(fact: Fact, question: Question) -> Iterable[Fact]:
 
 
 def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access]) -> Iterator[dict[Var, Ix]]:
-    """What the free index variables of a statement's terms are where entries of these are among the targets.
+    """Yield values of the free index variables at which entries among the terms are among the targets.
 
-    An entry that has all of the variables says what they are. Where none does, several say it together: a matrix
+    An entry that has all of the variables determines them. Where none has, several determine them together: a matrix
     product's Σ_k x[i, k]·w[k, j] is that of the row i of one entry and the column j of another.
     """
     terms = tuple(terms)
@@ -108,10 +108,10 @@ def unbound(a: Atom) -> frozenset[Var]:
 
 
 def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
-    """What the variables of a pattern are where it is the target; None where it cannot be.
+    """Return the values of a pattern's variables at which it is the target; None where it cannot be.
 
-    The pattern stands in a statement whose binders go up to this level. A target may stand under binders too: variables
-    of theirs that binders of the statement could capture are not put into it.
+    The pattern stands in a statement whose binders go up to `level`. A target may stand under binders too: variables of
+    theirs that binders of the statement could capture are not put into it.
     """
     if pattern.tensor != target.tensor:
         return None

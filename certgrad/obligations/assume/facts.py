@@ -178,7 +178,7 @@ class Facts(LinearSigns):
         return out
 
     def by_match(self, poly: Poly) -> int:
-        """A fact about the same term up to a factor of known sign."""
+        """Return the signs of a term by a fact about the same term up to a factor of known sign."""
         out = ANY
         facts = self.relevant(poly)
         if not facts:
@@ -205,7 +205,9 @@ class Facts(LinearSigns):
         return out
 
     def _by_parts(self, poly: Poly) -> int:
-        """Signs of a common factor and of what is left; then of the factors over the rationals."""
+        """Return the signs of a term by those of its common factor and the rest, then of its factors over the
+        rationals.
+        """
         numerator, denominators = cleared(poly)
         if numerator.is_zero:
             return ZERO

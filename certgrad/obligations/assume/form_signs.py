@@ -77,7 +77,7 @@ class FormSigns(ABC):
         return total
 
     def of_masked_sum(self, poly: Poly) -> int:
-        """Signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
+        """Return the signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
 
         It is f's where w ≥ 0 whichever conditions hold, and w > 0 at the first or the last v, of which there is one.
         """
@@ -103,7 +103,7 @@ class FormSigns(ABC):
         return signs if attained else signs | ZERO
 
     def of_squared_sums(self, poly: Poly) -> int:
-        """Signs by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)², so that a variance is not negative.
+        """Return the signs of a variance by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)².
 
         If the term is −k·(Σ f)² + r with k ≥ 0, it is at least r − k·n·Σ f². The square of a combination Σ w_a·S_a of
         sums is found by one of them, whose products with the others give the w_a.

@@ -150,9 +150,10 @@ def counts(a: Pred) -> bool:
 
 
 def some_place(poly: Poly, indices: Indices) -> bool:
-    """A term that counts is positive: at the values that stand at the same places in entries of the same tensors.
+    """Return whether a term that counts places is known to be positive: one entry of the same tensor is a place that it
+    counts.
 
-    Those entries stand in it, or in the conditions that are in force.
+    Entries are those in the term and in the conditions that are in force.
     """
     for mono, _ in poly.items():
         if len(mono) != 1 or mono[0][1] != 1 or not isinstance(a := mono[0][0], Sum):
@@ -327,7 +328,11 @@ def choices(poly: Poly) -> list[IxPred | IxEq]:
 
 
 def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
-    """The term where the condition holds and where it fails, as far as that can be, with what was substituted."""
+    """Return the term where an index condition holds and where it fails, each with its indices and the substitution
+    made.
+
+    A case that is infeasible is left out.
+    """
     out: list[tuple[Poly, Indices, Mapping[Var, Ix]]] = []
     for condition, value in ((holding(a), ONE), (failing(a), ZERO)):
         here = indices.where(condition)
@@ -396,7 +401,7 @@ def _moved(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
 
 
 def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
-    """The term where an integer is equal to another: what stands at the one stands at the other.
+    """Return the term at a place where an integer atom has a value: entries at the atom become entries at the value.
 
     As a = e, x[a] = x[e], and [a ≥ i] = [e ≥ i].
     """

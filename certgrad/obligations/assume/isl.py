@@ -238,7 +238,7 @@ _answers: Memo[str, bool] = Memo()
 
 
 def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
-    """Whatever the sizes and the other indices are, the 0/1-valued term is 1 for some value of the dummies."""
+    """Return whether a 0/1-valued term is 1 for some value of the dummies, whatever the sizes and other indices are."""
     atoms = atoms_of(where)
     if len(atoms) > MAX_CONDITIONS or not all(isinstance(a, (IxPred, IxEq)) for a in atoms):
         return False

@@ -39,7 +39,7 @@ strict."""
 
 
 def infeasible(constraints: Iterable[Constraint]) -> bool:
-    """True only if no assignment of reals to the monomials satisfies all constraints.
+    """Return whether no real values of the monomials satisfy all constraints.
 
     Elimination that grows past a bound counts as feasible: the answer False is always safe.
     """
@@ -191,7 +191,7 @@ class LinearSigns(FormSigns):
         return poly
 
     def _side_constraints(self, polys: list[Poly], shrinking: bool = False) -> list[Constraint]:
-        """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
+        """Return constraints on single monomials: positive ones, bounded functions, dimensions of at least 1."""
         out: dict[Mono, list[Constraint]] = {}
         queue = [m for p in polys for m in p if m]
         for mono in queue:

@@ -162,9 +162,10 @@ def _impossible(a: Atomic) -> bool:
 
 
 def _unguarded(clause: Clause) -> Clause:
-    """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0.
+    """Return the clause without its guards where it then says as much.
 
-    One on an index that holds anyway where its guards fail needs none: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
+    A clause that can never hold says that its guards fail: "0 ≠ 0 where [x > 0] = 0" is x > 0. An index bound that
+    holds wherever its guards fail needs no guards: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
@@ -313,10 +314,10 @@ def _root(poly: Poly) -> Poly:
 
 
 def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
-    """The same sign asked without divisors, and without factors whose sign is known: what is asked of
-    t·σ(l) + (1 − t)·(1 − σ(l)) is asked of t·exp(l) + 1 − t, and x² > 1 is x > 1 where x > 0.
+    """Return an equivalent sign condition without divisors and without factors of known sign.
 
-    p/b > 0 is p·b > 0, which says that b is not 0, as p/b does. Where b is squared, p alone would not say so.
+    So t·σ(l) + (1 − t)·(1 − σ(l)) > 0 becomes t·exp(l) + 1 − t > 0, and x² > 1 becomes x > 1 where x > 0. p/b > 0
+    becomes p·b > 0, which implies b ≠ 0 as p/b does; for an even power of b it would not, and the condition stays.
     """
     if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
         return a

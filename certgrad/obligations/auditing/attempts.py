@@ -85,9 +85,9 @@ def prove_all(
     settled: Collection[str],
     stuck: Collection[str],
 ) -> tuple[dict[str, CaseClaim], dict[str, Outcome]]:
-    """What came of each obligation, and of the attempt to prove it; of the `settled` ones nothing more is asked.
+    """Return the claim and the outcome of each obligation at one family of shapes, but for those that are `settled`.
 
-    Those that are `stuck` are not proved at other shapes: here they could only be refuted, and nothing else is tried.
+    Those in `stuck` are unproved at other shapes: here only a witness is searched for.
     """
     op = traces.op
     results: dict[str, CaseClaim] = {}
@@ -148,11 +148,10 @@ def _without_terms(
     settled: Collection[str],
     reason: str,
 ) -> dict[str, tuple[Outcome, CaseClaim]]:
-    """What is decided by evaluation, where the programs as terms take long to make.
+    """Decide obligations by evaluation where the programs are too long to be read as terms.
 
-    A program of hundreds of operations can be too much for terms, and is evaluated at a point in no time. Only what is
-    plainly wrong counts: an approximation may still be read as what it approximates. Of a rule that is wrong, a value
-    that is made by the function's own operations needs no terms either.
+    Only a plain difference counts, as an approximation may still be read as what it approximates. The value of a rule
+    that runs the function's own operations needs no terms either.
     """
     if record.reading.gives_up:
         return {}
@@ -204,9 +203,9 @@ def _limits(op: Subject) -> tuple[int, float]:
 def _attempt(
     problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs
 ) -> tuple[Outcome, CaseClaim]:
-    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+    """Try to prove an obligation: a short attempt, then a search for a witness, then a long attempt.
 
-    What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
+    What is still not proved is tried with shared values in the place of what computes them, under one more hypothesis.
     """
     if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
         result = judged(traces, instance, kind, alike, record, problem.shapes)
@@ -287,7 +286,7 @@ def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) ->
 
 
 def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
-    """A proof with shared values as numbers, if there is one."""
+    """Return the outcome of a proof with shared values in the place of what computes them; None where there is none."""
     if kind == DERIVATIVE:
         return _idle(traces, shapes, programs, record)
     if not generality.alike.compares_programs(kind, programs):
@@ -318,7 +317,9 @@ def judged(
     shapes: Shapes,
     search_at: int = SIZES,
 ) -> CaseClaim:
-    """What an attempt comes to: where it is open, a witness is searched for at so many sizes."""
+    """Return the claim that an outcome supports: proved, if a point satisfies its hypotheses; else refuted by a witness
+    at `search_at` sizes, or unproved.
+    """
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]

@@ -72,11 +72,11 @@ class _Dtypes:
 
 
 def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = ()) -> _Dtypes:
-    """One trace stands for all dtypes where float32 gives the same program and the code cannot tell further ones apart;
-    of a user's rule also at the other instances, whose ranks its code may ask for together with a dtype.
+    """Return in which dtypes a case has to be traced and proved, and which the claim is about.
 
-    Else float64 and float32 are each proved on their own, and the claim is about those two only. That will do for a
-    user's rule; an op of the library has to be one program in every dtype.
+    One trace is for all dtypes where float32 gives the same program and the code cannot tell others apart; of a user's
+    rule also at `others`, whose ranks its code may ask for together with a dtype. Else float64 and float32 are proved
+    each, and the claim is about these two, which is `unproved` for an op of the library.
     """
     narrow = traces.narrow()
     try:
@@ -143,8 +143,10 @@ def _impure(traces: Traces, instance: Instance) -> str:
 
 
 def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
-    """The results, and the traces as texts. Nothing more is looked at where each obligation is refuted, or where one
-    is open and nothing but proofs is asked for."""
+    """Return the claims of a case by obligation, and the texts of its traces.
+
+    It ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
+    """
     op = traces.op
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     texts: list[str] = []

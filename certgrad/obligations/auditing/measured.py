@@ -65,9 +65,9 @@ def scope_with(scope: str, result: Conformance) -> str:
 
 
 def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
-    """The certificate with what was measured of the traces of what runs.
+    """Return the certificate after the comparison of its traces with what runs.
 
-    A case where something else happens than what was proved is refuted where a witness shows that, else unproved.
+    A case in which what runs differs from what was proved is refuted if a witness shows it, else unproved.
     """
     instances = [family.prove[0] for family in run.families]
     found = conformances(run)

@@ -65,7 +65,9 @@ class Numeric:
 
 
 def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
-    """Check an obligation at points of the domain, at some shapes of a family, which is one of so many."""
+    """Check an obligation in floats, at points of the domain at some shapes of a family; fewer where `of` families are
+    many.
+    """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
     agreed, until = 0, budget.until(SECONDS)
@@ -118,8 +120,10 @@ def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iter
 
 
 def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tuple[float, float, float] | None:
-    """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none, but at
-    a `degenerate` point a side that is of the rule alone may be.
+    """Return both sides of an obligation as numbers, and the error of the difference quotient; None where one is no
+    number.
+
+    At a `degenerate` point only the function's own side must be a number.
     """
     rule, moving = programs.rule, programs.moving
     # A loop without end is an error there; what is infinite, as a maximum over nothing, differs from itself by nan.

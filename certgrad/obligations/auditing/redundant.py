@@ -113,7 +113,7 @@ def _at_first_index(clause: Clause) -> list[Clause]:
 
 
 def _without_axes(gone: Mapping[str, Collection[int]]) -> Rewriter:
-    """Leave out the index along these axes of arguments, where it is 0, in indices too that are entries themselves."""
+    """Return the rewriter that drops the index along these axes of arguments where it is 0, in nested indices too."""
 
     def kept(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
         places = gone.get(tensor, ())

@@ -33,9 +33,9 @@ def agrees_somewhere(
     domain: Domain,
     name: str,
 ) -> bool:
-    """At ENOUGH of the points that are drawn both sides of the obligation are evaluated, and agree.
+    """Return whether both sides of the obligation have values and agree at `ENOUGH` of the drawn points.
 
-    Named sizes are at least 2 there and entries are generic: that a matrix is symmetric, or has one row, hides which
+    Named sizes are at least 2 there and entries are generic: a symmetric matrix, or one with one row, would hide which
     equation a solver solves.
     """
     rng = seeded(name, kind, "consistent")

@@ -58,8 +58,9 @@ def distance(
     name: str,
     further: Sequence[str] = (),
 ) -> Distance:
-    """Of the forwards of two rules, at points inside the domain. The same call gives the same points, unless it takes
-    longer than it may.
+    """Return how far the forwards of two rules are apart at points inside the domain.
+
+    The same call gives the same points, unless its time ends first.
     """
     found = Distance()
     rng = seeded(name, "distance")

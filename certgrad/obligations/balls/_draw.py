@@ -180,10 +180,10 @@ def draw_inputs(
     integers: tuple[int, ...] = (),
     until: float = inf,
 ) -> list[Array] | None:
-    """The k-th point at these shapes that lies inside the domain, or None if none was hit `until` then, by the thread's
+    """Return the k-th point at these shapes inside the domain; None if none is drawn before `until` of the thread's
     processor time.
 
-    Its floats are `beside` the numbers given, if any are; its integers are drawn from the `integers` as well.
+    Floats are near the numbers in `beside`, if there are any; integers may be any of `integers` as well.
     """
     if integers:
         inputs = [replace(one, told=(*one.told, *integers)) if one.kind == "int" else one for one in inputs]

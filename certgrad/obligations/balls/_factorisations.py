@@ -105,7 +105,7 @@ def qr(a: Array) -> tuple[Factors, Differential]:
 
 
 def _applied(x: Value, factors: Callable[[Array], tuple[Factors, Differential]]) -> list[Value]:
-    """The factors of each matrix of a batch, with their tangents."""
+    """Return the factors of each matrix of a batch, with their tangents."""
     if not x.real:
         raise Unsupported("a factorisation of integers")
     shape, moves = x.primal.shape, filled(x)

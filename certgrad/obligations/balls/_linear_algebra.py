@@ -180,10 +180,9 @@ def _eliminates(solver: Any) -> bool:
 
 @primitive("custom_linear_solve")
 def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    """What the solver returns; its derivative is that of x with matvec(x) = b: dx solves for db - d(matvec)(x).
+    """Return the solution of matvec(x) = b; its tangent dx solves matvec(dx) = db − d(matvec)(x).
 
-    A solver that is not JAX's own elimination may return a solution nearly, or none: then it is the one near what it
-    returns.
+    A solver that is not JAX's own elimination may be inexact: then the solution is the root near what it returns.
     """
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:

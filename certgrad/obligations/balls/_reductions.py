@@ -218,7 +218,7 @@ _arg("argmin", -1)
 
 
 def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) -> tuple[list[int], list[bool]]:
-    """A stable order of the columns of `keys`, and which places hold a tie that the inputs can break."""
+    """Return a stable order of the columns of `keys`, and whether each place holds a tie that the inputs may break."""
 
     def against(i: int, j: int) -> int:
         return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)

@@ -20,7 +20,7 @@ def arguments_of(node: ast.AST) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
-    """What binds the names of a module, a class or a function, each with all that do; twice what a loop binds."""
+    """Return the statements that bind each name of a module, a class or a function; those in a loop count twice."""
     bound: dict[str, list[ast.AST]] = {}
     imported: set[str] = set()
 

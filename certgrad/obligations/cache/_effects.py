@@ -355,7 +355,7 @@ class _Reader:
             raise _EffectError(f"it hands on {ast.unparse(node)}")
 
     def _run(self, value: Any, name: str) -> _Use:
-        """A call of a value; what becomes of what it is given."""
+        """Read a call of a value, and return how it uses its arguments."""
         if keeps(value):
             return _Use.KEPT
         if isinstance(value, MethodType) and isinstance(value.__func__, FunctionType):

@@ -38,10 +38,10 @@ class UnknownError(Exception):
 
 
 def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
-    """The name of what a library offers; of an installed package, unless it is among the `own`, with its state.
+    """Return the name under which a library offers a value; of an installed package not among `own` with its state.
 
-    None for what is none of a library's, and for what a library made for its caller. Raises UnknownError for parts of
-    Python that tell of the outside.
+    None for a value of no library, and for one that a library made for its caller. Raises UnknownError for parts of
+    Python that read the outside world.
     """
     if isinstance(value, types.ModuleType):
         if home_of(value.__name__) == "outside":

@@ -332,7 +332,7 @@ class Identity:
             self._annotation(part, names)
 
     def _names(self, function: types.FunctionType) -> None:
-        """What the code names: globals, and attributes of the modules that it comes to."""
+        """Add what a function's code names: globals, and attributes of the modules that it reaches."""
         names = Named(function.__code__)
         builtin = vars(builtins)
         of_objects = id(function) in self._flattening and not any(

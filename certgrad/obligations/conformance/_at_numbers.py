@@ -57,10 +57,11 @@ class Difference:
 
 
 def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[int]) -> list[dict[str, int]]:
-    """Two assignments of sizes; one where nothing is asked about sizes and the code has no number that may be one.
+    """Return two assignments of numbers to sizes, or one where no size is compared and the code has no number that may
+    be one.
 
-    Each has a size that was `questioned` (which may be given in terms of others, as `128*n`), if there is one left, and
-    as many numbers of the code as there are dimensions for them, so that these stand at others the second time.
+    Each assignment has one of the `questioned` sizes (given in terms of others, as `128*n`) if one is left, and as many
+    `numbers` of the code as there are dimensions for them, at other dimensions the second time.
     """
     numbers = [n for n in numbers if n >= LEAST]
     found: list[dict[str, int]] = []
@@ -80,7 +81,9 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | None = None) -> Difference | None:
-    """How the trace at these sizes, made now if it is not `known`, differs from what was proved."""
+    """Return how the trace at these sizes differs from what was proved, or None; `known` is that trace if it was made
+    before.
+    """
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
     try:
@@ -112,8 +115,10 @@ def values_apart(
     dtype: str,
     everywhere: bool = False,
 ) -> dict[str, str]:
-    """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn. One
-    that cannot be evaluated is left out.
+    """Return, for each program whose results differ from those proved, how they differ; with `everywhere`, at each
+    drawn point.
+
+    A program that cannot be evaluated is left out.
     """
     apart: dict[str, list[str]] = {name: [] for name in general}
     if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
@@ -165,10 +170,10 @@ def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndar
 def _rounded_otherwise(
     program: Program, operands: list[np.ndarray], own: Sequence[np.ndarray], sizes: Sizes, coarsest: str
 ) -> list[np.ndarray]:
-    """The program's results where each operation, and each operand, is off by a unit of rounding, up or down.
+    """Return the program's results with each operand and operation off by a unit of rounding, up or down.
 
-    So far results may differ, whatever their own size: of products that cancel, what is left is as large as they round.
-    Where a result jumps, that is cut.
+    Results that differ by as much may be equal: where products cancel, the rest is as large as their rounding. A change
+    larger than a small part of the result, as at a jump, is cut.
     """
     eps = float(ml_dtypes.finfo(coarsest).eps)
     real = next((x.dtype for x in operands if x.dtype.kind == "f"), np.dtype(np.float64))

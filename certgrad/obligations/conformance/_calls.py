@@ -59,12 +59,12 @@ class ChangedError(Exception):
 def called(
     subject: Compared, place: Sizes, second: Sizes, precision: Precision, plainly: bool = False
 ) -> tuple[Difference | None, str]:
-    """How a call in one dtype differs from what was proved; and why it could not be made.
+    """Return how a call in one dtype differs from what was proved, and why it could not be made.
 
-    JAX hands on what it is given: if `plainly`, these are numbers of Python's and arrays of numpy's, where the rule
-    takes them. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the array of whoever calls. What such a
-    number does may depend on its value, so that scalars are given at several points.
-    A difference in half precision, where few units of rounding count, must show at a second place too.
+    With `plainly`, numbers of Python and arrays of numpy are passed where the rule takes them, as JAX hands on what it
+    is given. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the caller's array. What such a number does
+    may depend on its value, so that scalars are given at several points. A difference in half precision, where few
+    units of rounding count, must show at the `second` place too.
     """
     difference, problem = _at(subject, place, precision, plainly)
     for k in range(1, TRIES if plainly and subject.integers and subject.unseen else 1):
@@ -142,7 +142,7 @@ def _as_number(x: np.ndarray) -> Any:
 def _outcome(
     function: Callable[..., Any], name: str, point: Point, precision: Precision, args: Sequence[Any]
 ) -> dict[str, list[np.ndarray]]:
-    """What a call returns, by the name of the program that says so."""
+    """Return the results of a call, under the name of the program that was proved for them."""
 
     def array(x: np.ndarray) -> Any:
         return x if kind_of(x.dtype) == "k" else typed(_whole(x, precision.wide), False)

@@ -75,7 +75,9 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    """Return None if the term is zero under the region's assumptions; else a part that is not shown to be, and its
+    region.
+    """
     budget.spend(50)
     if not depth:
         poly = over_one_floor(poly)
@@ -219,9 +221,10 @@ def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Regio
 
 
 def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
-    """The term where p has the sign, with predicates decided; nothing if the assumptions exclude that.
+    """Return the term in the region where p has the sign, with its predicates decided; nothing if that region is empty.
 
-    On p = 0 a derivative's predicates are open: the law must hold with what each side gives, so there are several.
+    On p = 0 the predicates of a derivative are open: the law must hold with the value that each side gives, so there
+    are several terms.
     """
     if not region.facts.signs(p) & sign:
         return []

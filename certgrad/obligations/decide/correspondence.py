@@ -106,7 +106,7 @@ class _Member:
 
 
 def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[Loop, int], int]]:
-    """For each carry that equals another one up to a sign, that other one and the sign."""
+    """Return, for each carry that equals another one up to a sign, that other carry and the sign."""
     times = latest(poly, region.indices.ranges)
     loops = [c for c in times if not any(v[0] == "b" for v in c.free)]
     if len(loops) < 2:
@@ -239,7 +239,7 @@ def vanishes(poly: Poly, region: Region) -> bool:
 
 
 def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
-    """For each recurrence in the term, bounds of the times at which it is looked at; None where one is not known."""
+    """Return bounds of the times at which each recurrence in the term is read; None for a time without a bound."""
     out: dict[Loop, list[Poly | None]] = {}
     seen: set[tuple[Atom, tuple]] = set()
 
@@ -280,10 +280,10 @@ def _largest(times: list[Poly | None]) -> Poly | None:
 
 
 def summed(poly: Poly, ranges: Ranges) -> Poly:
-    """Carries whose steps are linear in themselves as sums of products, at varying times too. (None that reads others.)
+    """Return the term with carries whose steps are linear in themselves as sums of products, also at varying times.
 
-    Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t
-    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). That is said of carries a step later.
+    Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t c[t] =
+    c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). That is said of carries a step later.
     """
     poly = folded(poly)
 
@@ -322,7 +322,7 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
 
 
 def written_out(poly: Poly) -> Poly:
-    """The term with loops of a few steps, and sums over a few of their entries, written out."""
+    """Return the term with loops of few steps, and sums over few of their entries, written out."""
 
     def whole(a: Atom) -> Poly | None:
         if not has_loop(poly_of(a)):

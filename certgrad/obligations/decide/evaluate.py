@@ -202,7 +202,7 @@ class Evaluation:
                     yield (k, *rest), there
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
-        """The first arg-maximum, or the entry that comes to a place in a stable order, or the place where one comes."""
+        """Return the first arg-maximum, the index at a place of the sorted order, or the place of an index in it."""
         rule = a.comparison
         place, arguments = (inner[0], inner[1:]) if rule.permutes else (0, inner)
         env: Env = {("p", k, 0): i for k, i in enumerate(arguments)}
@@ -303,7 +303,7 @@ class Evaluation:
         return self.factors[key]
 
     def carry(self, a: Rec, env: Env) -> arb:
-        """A carry's entry, by running the loop up to its time."""
+        """Return an entry of a carry by running the loop up to its time."""
         before, outer, known_outside = self.carried, self.states, self.known
         places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
 

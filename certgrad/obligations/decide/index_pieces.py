@@ -59,7 +59,7 @@ class Piece:
         self.factors.sort(key=lambda f: (f.text, str(f.exponent)))
 
     def _name_integers(self, known_of: Knowledge) -> None:
-        """Integer atoms that isl has no word for become variables, tied to their arguments by a factor each."""
+        """Replace integer atoms that isl cannot express by variables; a factor for each ties it to its arguments."""
         names: dict[IntegerAtom, Var] = {}
         known: list[Ix] = []
 

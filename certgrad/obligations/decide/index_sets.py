@@ -64,7 +64,7 @@ def _few_operations() -> Iterator[None]:
 
 
 def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) -> bool:
-    """The pieces, which have the same functions, add up to 0."""
+    """Return whether pieces with the same functions add up to 0."""
     if _of_one_sign(pieces):  # nothing cancels: each is over the empty set
         return all(_empty(piece, words, conditions) for piece in pieces)
     orders = _orders(pieces[0])

@@ -85,7 +85,7 @@ def factored(poly: Poly, facts: Facts) -> Poly:
 
 
 def _factors(a: Matrix) -> tuple[Poly, Poly, Var] | None:
-    """F over (row, k) and G over (k, column), where the matrix inside is Σ_k F·G with k as far as its rows."""
+    """Return F over (row, k), G over (k, column) and k, where the matrix is Σ_k F·G for k up to its rows; else None."""
     single = a.body.single()
     sums = [b for b, e in single[0] if isinstance(b, Sum) and e == 1] if single is not None else []
     if single is None or len(sums) != 1:

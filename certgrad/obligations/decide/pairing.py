@@ -85,10 +85,11 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var,
 def paired_by_coordinates(
     poly: Poly, shapes: Mapping[str, tuple[Poly, ...]], families: Sequence[set[str]]
 ) -> list[tuple[Poly, dict[Var, Poly]]]:
-    """The coefficients at free coordinates of the tangent's and the seed's entries, with the coordinates' ranges.
+    """Return the coefficients of the tangent's and the seed's entries at free coordinates, with the coordinates'
+    ranges.
 
-    Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): whatever the indices are, all terms in entries of the same
-    tensors come together. `shapes` gives those of the tensors in `families`.
+    Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): so all terms in entries of one tensor come together, whatever
+    their indices are. `shapes` gives the shapes of the tensors in `families`.
     """
     groups: dict[tuple[str, ...], Poly] = {}
     ranges: dict[tuple[str, ...], dict[Var, Poly]] = {}

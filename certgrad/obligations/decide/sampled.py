@@ -70,7 +70,7 @@ def _drawn(region: Region, sizes: tuple[int, ...], random: Random) -> Point:
 
 
 def _satisfies(point: Point, region: Region) -> bool:
-    """What the region assumes holds at the point; of what is assumed for all indices, at the first few."""
+    """Return whether the region's assumptions hold at the point; those for all indices are tried at the first few."""
     dims, entry, places = point
 
     def sign(poly: Poly, here: Mapping[Var, int]) -> int:

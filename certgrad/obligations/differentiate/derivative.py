@@ -184,10 +184,10 @@ def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
 
 
 def polynomial(poly: Poly, inputs: Mapping[str, Sequence[Poly]]) -> bool:
-    """The term is a polynomial in entries of the inputs, of which the shapes are given, at places and in numbers that
-    no value decides: it is smooth everywhere.
+    """Return whether the term is a polynomial in entries of the inputs, and so smooth everywhere.
 
-    The only sizes are those of the inputs: a loop that ends by its values has a number of steps that jumps.
+    No value may decide which entries these are, or how many. The only sizes are those of the inputs: the number of
+    steps of a loop that ends by its values jumps.
     """
     sizes = {a for shape in inputs.values() for n in shape for a in atoms_of(n)}
 

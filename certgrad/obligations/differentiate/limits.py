@@ -84,7 +84,7 @@ class Continuity:
             self._across(plain, next(iter(boundaries)))
 
     def _across(self, poly: Poly, p: Poly) -> None:
-        """Continuity where p > 0, where p < 0, and on p = 0."""
+        """Check continuity across the seam p = 0: on each side, and that each side tends to the value on it."""
         if any(isinstance(a, (Pred, Side)) for a in deep_atoms(p)):
             raise NotContinuousError("a predicate inside of another")
         if not self.facts.signs(p) & ZERO:
@@ -126,7 +126,7 @@ class Continuity:
                 self.factor(a, e)
 
     def factor(self, a: Atom, e: Exponent) -> None:
-        """The same of a power of an atom."""
+        """Check the continuity of a power of an atom. Raises NotContinuousError where it is not shown."""
         inside: Sequence[Poly] = ()
         if isinstance(a, (Sum, Max)) and not all(b in self.sizes for n in a.ranges for b in atoms_of(n)):
             raise NotContinuousError("a number of summands that is no size")

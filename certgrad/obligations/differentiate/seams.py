@@ -94,9 +94,8 @@ class _Search:
     predicates of a derivative are not read from the sides."""
 
     def steps(self, system: System) -> None:
-        """Hypotheses for the starts and the steps of a loop: as for a term, in all that they read.
-
-        Where that is not looked at, every boundary is excluded.
+        """Add the hypotheses for the starts and steps of a loop; where its steps are not analysed, exclude every
+        boundary in it.
         """
         steps = package.steps
         open_ones = [p for p in steps.boundaries(system) if mentions(p, self.tangents) and self.facts.signs(p) & ZERO]
@@ -269,7 +268,7 @@ class _Search:
     def compare(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Failures at the place where the equations hold, split further until every predicate there is decided."""
+        """Return the failures where the equations hold, after a split until every predicate there is decided."""
         if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
         budget.spend(COMPARISON)
@@ -306,7 +305,9 @@ class _Search:
     def gaps(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Each form is C¹ at the place, all agree in value and derivative, and the value there is theirs."""
+        """Return where the forms fail to be C¹, to agree in value and derivative, or to have the value that the term
+        has there.
+        """
         d = Differentiator(self.tangents)
         try:
             if not all(form.smooth_at(equations, facts) for form in forms):
@@ -462,7 +463,9 @@ def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Poly, Fa
 
 
 def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None:
-    """A term in the op's parameters alone whose vanishing closes every gap."""
+    """Return a term in the op's parameters that is 0 only where all gaps between the forms at a seam are; None if there
+    is none.
+    """
     moving = {*tangents, *tangents.values()}
     common: Poly | None = None
     for gap in gaps:

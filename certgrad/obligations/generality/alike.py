@@ -61,9 +61,10 @@ def prove_alike(
     programs: Programs,
     where: str,
 ) -> Outcome:
-    """An attempt at the obligation with shared values in place of what computes them; it holds under `FINITE`.
+    """Try to prove the obligation with shared values in the place of what computes them; the proof holds under
+    `FINITE`.
 
-    Raises UnprovedError where the calculus cannot follow what is left.
+    Raises UnprovedError where the calculus cannot follow the rest.
     """
     first, second = (programs.forward, programs.primal) if kind == "rule_runs_forward" else (programs.jvp, programs.vjp)
     assert first is not None
@@ -101,9 +102,10 @@ def prove_idle(
     programs: Programs,
     where: str,
 ) -> Outcome | None:
-    """An attempt at the JVP with any numbers in place of values that it multiplies by 0; None if there are none.
+    """Try to prove the JVP with arbitrary numbers in the place of values that it multiplies by 0; None if there are
+    none.
 
-    It holds under `IDLE`. Raises UnprovedError where the calculus cannot follow what is left.
+    The proof holds under `IDLE`. Raises UnprovedError where the calculus cannot follow the rest.
     """
     forward, jvp = programs.forward, programs.jvp
     assert jvp is not None
@@ -145,7 +147,7 @@ def _proved_of_any(
     reduced: Programs,
     where: str,
 ) -> Outcome:
-    """An attempt at the obligation of programs that take these values after their arguments."""
+    """Try to prove the obligation for programs that take the shared values as further arguments."""
     added = [f"shared value {k}" for k in range(len(shared))]
     wider = replace(
         shapes,

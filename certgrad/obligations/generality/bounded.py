@@ -49,7 +49,7 @@ def _shape(var: Any) -> tuple[Any, Any]:
 
 
 def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value, Bounds]:
-    """What the domain says of every entry of an argument: numbers that it is not below, and not above."""
+    """Return the lower and upper bounds that the domain gives for every entry of an argument."""
     try:
         statements = conditions(domain, [*arguments])
     except UnsaidError:

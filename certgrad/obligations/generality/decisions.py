@@ -69,11 +69,12 @@ MOST_SAMPLES = 3
 def contrary_cases(
     traces: Traces, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
 ) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
-    """(what the dimensions are set to, the trace there) for each contrary case that traces to another program.
+    """Yield, for each decision that may fall the other way at some sizes, these sizes and the trace there if it is
+    another program.
 
-    In place of the trace stands the error where the functions do not trace in that case. Instances of an op other than
-    the `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been
-    through this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
+    Where the functions do not trace there, the error stands in the trace's place. Instances of an op other than the
+    `general` one skip cases that only JAX's own code tells apart. Shapes in `visited` were examined for another
+    instance; those examined here are added. Without `numbers`, concrete sizes have been examined.
     """
     names = instance.names
     if not names:
@@ -347,7 +348,7 @@ def _names_in(difference: Poly) -> list[str]:
 
 
 def _samples(difference: Poly) -> list[Fixed]:
-    """Some sizes at which the difference is 0: all but one small, and where that can be, none of them 1."""
+    """Return some sizes at which the difference is 0: all but one of them small, and none of them 1 where possible."""
     atoms = {a for factors, _ in difference.items() for a, _ in factors}
     if not all(isinstance(a, Dim) for a in atoms):
         return []
@@ -393,7 +394,7 @@ def _at(difference: Poly, sizes: Mapping[str, int]) -> Any:
 
 
 def _solution(difference: Poly) -> Fixed | None:
-    """A dimension set so that the difference is 0: to a number, to a combination of others, to a residue class.
+    """Return one dimension set so that the difference is 0: to a number, a combination of others, or a residue class.
 
     A product of dimensions, which are positive integers, is 1 only where each is 1.
     """
@@ -467,7 +468,7 @@ def rendering(fixed: Mapping[str, Size]) -> Callable[[Any], str]:
 
 
 def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
-    """A clause with dimensions set, in the ranges of sums, products and maxima and in places too."""
+    """Return a clause with dimensions set, also in the ranges of sums, products and maxima and in places."""
     values = {n: _poly(v) for n, v in fixed.items()}
 
     def place(ix: Ix) -> Ix:

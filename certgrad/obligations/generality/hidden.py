@@ -228,10 +228,11 @@ _Raised = tuple[CodeType, int, str]
 
 
 def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
-    """The function and the error, where one that only a trace raises reaches this code and the trace goes on.
+    """Return a function and the kind of an error that only traces raise, where code catches it and the trace goes on;
+    else None.
 
-    That is one that says so, and one that is not raised there where sizes are numbers: numpy does not name the symbol
-    in its errors.
+    Such is an error about symbolic sizes, or one that is not raised there at sizes that are numbers: numpy does not
+    name the symbol in its errors.
     """
     if not codes:
         return None
@@ -278,7 +279,7 @@ def _of_tracing(error: BaseException, traceback: Any) -> bool:
 
 
 def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """The names of what is changed and is no variable of the call."""
+    """Yield the names that a function changes and that outlive its call."""
     local, values = set(_locals(function.__code__)), _values(function)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Global, ast.Nonlocal)):

@@ -155,7 +155,7 @@ FULL, SINGLE, ABSENT = "full", "size 1", "absent"
 
 
 def _broadcast_instances(case: Case) -> Iterator[Instance]:
-    """Every form of one axis, and mixed forms of several axes, which show that axes are treated one by one."""
+    """Yield every form of one axis, then mixed forms of several axes, which show that axes are treated one by one."""
     count = len(case.signature.inputs)
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)
 

@@ -136,7 +136,9 @@ _LISTS = frozenset({"tuple", "list", "sorted", "reversed", "set"})
 
 
 def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: RankFlow) -> bool:
-    """The rank, or what is made of it, goes into `range` or where JAX takes axes, beside small numbers only."""
+    """Return whether a rank, or a value made of it, goes only into `range` or an axis argument, beside small
+    numbers.
+    """
     inner, repeats = rank, False
     for k, outer in reversed([*enumerate(above)]):
         if isinstance(outer, ast.Call):

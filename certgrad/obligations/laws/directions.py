@@ -39,9 +39,9 @@ def is_angle(a: Atom) -> bool:
 def angles_cancel(
     poly: Poly, facts: Facts, simplified: Callable[[Poly], Poly], vanishes: Callable[[Poly], bool]
 ) -> bool:
-    """The term is a sum of combinations of angles, each times something, that are all 0.
+    """Return whether the term is a sum of combinations of angles, each times a factor, that are all 0.
 
-    `simplified` returns a term that is equal under the assumptions, `vanishes` says whether one is 0 under them.
+    `simplified` returns a term that is equal under the assumptions, `vanishes` whether one is 0 under them.
     """
     groups, rest = by_cofactor(poly, is_angle)
     if not groups:

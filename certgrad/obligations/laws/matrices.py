@@ -192,9 +192,9 @@ def _is_small(a: Sum) -> bool:
 
 
 def written_out(poly: Poly, sums: bool = False) -> Poly:
-    """The term with sums over few values written out, and inverses of small matrices by cofactors.
+    """Return the term with sums over few values written out, and inverses of small matrices by cofactors.
 
-    Without `sums`, only the sums in which there is such an inverse.
+    Without `sums`, only sums that have such an inverse are written out.
     """
 
     def value(a: Atom) -> Poly | None:
@@ -253,7 +253,9 @@ def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str
 
 
 def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
-    """d of the entry, where the matrix inside has the differential `inner` at row k and column m; None if unknown."""
+    """Return the differential of a matrix function's entry, where the matrix has the differential `inner` at row k and
+    column m; None if it is unknown.
+    """
     if inner.is_zero:
         return ZERO
     if a.name in DERIVATIVES:
@@ -291,7 +293,8 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
 
 
 def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
-    """Σ over the ranges of the product, where a law carries out one of the sums; None where none applies.
+    """Return the sum of a product over ranges where a law of matrices evaluates one of the sums; None where none
+    applies.
 
     The factors are plain (no sums among them), and each mentions one of the variables.
     """
@@ -315,7 +318,7 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
 
 
 def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
-    """Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ."""
+    """Return Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ; None for other factors."""
     if (
         len(a.index) != 2
         or len(b.index) != 2

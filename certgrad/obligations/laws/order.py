@@ -216,9 +216,9 @@ def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
 
 
 def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
-    """The arguments at which the rule is the one of this maximum; None where no equation in it shows them.
+    """Return the arguments at which a rule of choice is that of this maximum; None where no equation in it gives them.
 
-    Over what is in the segment i of entries, at i = s(k): over what is in the segment of k.
+    So the maximum over the segment i of entries, at i = s(k), is that over the segment of k.
     """
     own, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     if own.key == rule.key:
@@ -301,7 +301,7 @@ def _taking_part(t: Chosen) -> list[Atom]:
 
 
 def by_rules(poly: Poly, indices: Indices) -> Poly:
-    """The term with the conditions decided, in the rules by which integers are chosen, that say what takes part."""
+    """Return the term with the conditions decided that say which entries take part in a choice of an integer."""
 
     def moved(ix: Ix) -> Ix:
         parts = [(1, of_const(ix.const))]

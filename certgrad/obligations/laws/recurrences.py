@@ -227,7 +227,9 @@ def _vanishes(still: Rewriter, step: Poly) -> bool:
 
 
 def _closed_form(s: Var, c: Open) -> Value | None:
-    """The value of a carry that keeps, adds up, or forgets; None for one that goes on from its own value."""
+    """Return the value of a carry that is kept, adds up, or is overwritten; None for one that depends on itself
+    otherwise.
+    """
     own = access(c.name, (of_var(s), *c.index))
     if c.step == own:
         return lambda time, index: c.at(c.init, index)
@@ -415,7 +417,8 @@ def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
 
 
 def joined(poly: Poly, ranges: Ranges) -> Poly:
-    """The term without index conditions that are decided, or only set one place apart at which both forms agree.
+    """Return the term without index conditions that are decided, or that separate two forms which agree where they
+    meet.
 
     [i ≥ 1]·c[i] + [i < 1]·c₀ is c[i], if c[0] = c₀: what a loop carried, with its start put in front.
     """

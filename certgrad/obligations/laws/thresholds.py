@@ -285,8 +285,9 @@ def _multiple(poly: Poly, entry: Poly) -> Poly | None:
 
 
 def with_equal_conditions(poly: Poly) -> Poly:
-    """The term with conditions that differ in a number as the strictest of them, and equations: [e + 1 ≥ 0] is
-    [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0].
+    """Return the term with conditions that differ in a number as the strictest of them and equations.
+
+    [e + 1 ≥ 0] is [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0].
     """
     least: dict[str, fmpq] = {}
     for a in deep_atoms(poly):

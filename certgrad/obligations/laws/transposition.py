@@ -63,7 +63,7 @@ def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = L
 
 
 def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt) -> Poly:
-    """The term without the recurrence of one atom: an identity above, read from left to right."""
+    """Return the term without one atom's recurrence, by an identity above, read from left to right."""
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
         raise NoInvariantError("no invariant: a loop inside a sum")

@@ -31,7 +31,7 @@ OPEN = ("> 0", "!= 0")
 def extends(
     hypotheses: Sequence[Clause], defined: Iterable[Clause], sides: Sequence[Tensor], problem: Problem, facts: Facts
 ) -> bool:
-    """Whether a claim that is proved off the zeros of polynomials holds wherever the other hypotheses do.
+    """Return whether a claim proved where some polynomials are not 0 holds wherever its other hypotheses do.
 
     `sides` are the tensors that it is about, the function's own among them; `defined` says where they have values.
     """

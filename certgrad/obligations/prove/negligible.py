@@ -90,9 +90,10 @@ def _nonzero_atom(a: Atom, reals: Reals) -> bool:
 
 
 def _spread(p: Poly, tensor: str, reals: Reals, over: Collection[Var] = ()) -> bool:
-    """For almost all values of what else it mentions, the term takes each value on a set of measure zero of the tensor.
+    """Return whether, for almost all values of the other tensors, the term takes each value only on a null set of this
+    tensor.
 
-    With `over`, for each of these variables it reads entries of its own.
+    With `over`, it must read entries of its own for each value of these variables.
     """
     entries = {a for a in deep_atoms(p) if isinstance(a, Access) and a.tensor == tensor}
     if over and (not reals[tensor] or len(entries) != 1 or not _own(next(iter(entries)), over)):

@@ -47,13 +47,12 @@ def satisfiable(
     ranges: Mapping[Var, Poly] | None = None,
     shapes: Mapping[str, Sequence[object]] | None = None,
 ) -> bool:
-    """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers.
+    """Return whether a drawn point satisfies all clauses at all their indices, checked with balls.
 
-    `tests` are those of loops that end by their values, with the variables that number their steps; `ranges` say how
-    far variables run of which that is known. The others run as far as the sizes of the point; along an axis of an array
-    of `shapes` that is a number, as far as that. Where one is 1, the sizes of the point may be 1 as well.
-
-    Raises BudgetError where the audit's time ends before one is found.
+    `integers` are tensors of integers. `tests` are the tests of loops that end by their values, by the variable that
+    numbers the steps. `ranges` bounds variables; others run over the sizes of the point, or over an axis of `shapes`
+    that is a number. If one of those is 1, the sizes of the point may be 1 as well. Raises BudgetError where the
+    audit's time ends first.
     """
     if not clauses:
         return True

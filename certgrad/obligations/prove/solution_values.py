@@ -78,7 +78,7 @@ def _root_at(
     values: Values,
     rng: random.Random,
 ) -> dict[Place, arb]:
-    """The entries at these places, of which the equations there speak alone."""
+    """Return the values of a solution's entries at these places, which the equations there determine."""
     envs = [{template(k): i for k, i in enumerate(place)} for place in places]
 
     def at(z: list[arb], direction: int | None = None) -> Values:

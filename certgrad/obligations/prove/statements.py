@@ -95,7 +95,7 @@ class Differentiated:
 
 
 def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> Differentiated:
-    """D(forward) for each output, with the hypotheses of the differentiation."""
+    """Return the derivative of the forward for each output, with the hypotheses of differentiability."""
     derivatives: list[Poly] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []

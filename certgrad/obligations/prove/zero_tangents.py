@@ -127,7 +127,7 @@ def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | N
 
 
 def _reads_its_own(poly: Poly, once: Max, entry: Access, problem: Problem) -> bool:
-    """Whether the term reads only those entries of the array that the maximum is taken over."""
+    """Return whether the term reads no entries of the array but those that the maximum is taken over."""
     (k,) = problem.differentiable
     axes = problem.inputs[k].shape
     whole = {v for v, n in zip(once.vars, once.ranges, strict=True) if once.where == ONE}

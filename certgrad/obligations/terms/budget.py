@@ -109,10 +109,10 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 def auditing(
     seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE, a_second: int = STEPS_A_SECOND
 ) -> Iterator[None]:
-    """Run the audit of one rule, or of what it is made of: an audit inside of another one has no more than what is left
-    of that.
+    """Run the audit of one rule, or of a part of it, in at most so many seconds and steps.
 
-    A reason says that what runs out is `of` an audit, and what gives it `more`; it has so many steps `a_second`.
+    An audit inside of another one has no more than what is left of that. A reason says that what runs out is `of` an
+    audit, and that `more` gives it more; it has `a_second` steps for each second.
     """
     steps, end = int(seconds * a_second), time.thread_time() + seconds
     before, outer, until = budget.share, budget.steps, budget.end

@@ -70,7 +70,7 @@ def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
 
 
 def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
-    """[ix ≥ 0] as it stands, so that renaming variables keeps a product a product."""
+    """Return [ix ≥ 0] as one atom, so that renaming variables keeps a product a product."""
     if not ix.terms:
         return at_least(ix.const)
     places = _row_major_places(ix)

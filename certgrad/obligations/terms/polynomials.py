@@ -458,7 +458,7 @@ def _interact(m1: Mono, m2: Mono) -> bool:
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
-    """The product of atoms to powers, after the laws that each kind of atom states."""
+    """Return the product of atoms to powers, by the laws that each kind of atom states."""
     kept: Factors = []
     coefficient = _UNIT
     expand: list[tuple[Poly, int]] = []

@@ -268,7 +268,7 @@ def exp_of(poly: Poly) -> Poly:
 
 
 def log_of(poly: Poly) -> Poly:
-    """log, with factors that are positive by themselves split off."""
+    """Return log of a term, with factors split off that are positive by their form."""
     c = poly.constant()
     if c is not None:
         if c <= 0:
@@ -414,7 +414,7 @@ _ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even"
 
 
 def fn(name: str, *args: Poly) -> Poly:
-    """A named function applied, with the sign of its argument fixed where the function is odd or even.
+    """Return a named function applied, with a canonical sign of its argument where the function is odd or even.
 
     Whole numbers come out of floor, and out of the exponent of an integer power of x (there x ≠ 0).
     """

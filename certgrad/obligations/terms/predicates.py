@@ -123,9 +123,9 @@ def _opposite(a: Sign) -> str:
 
 
 def _settled(factors: Factors) -> Factors | None:
-    """The factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
+    """Return the factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
 
-    That an entry of a triangular matrix is not 0 is such a condition. Two opposite conditions make an equation.
+    "An entry of a triangular matrix is not 0" is such a condition. Two opposite conditions make an equation.
     """
     out = [(a, e) for a, e in factors if type(a) is not IxPred]
     bounds = [bound for a, e in out if isinstance(a, Confined) and e > 0 and (bound := a.bound()) is not None]

@@ -22,11 +22,10 @@ from .walk import atoms_of, indices_of, tensors_in
 
 
 def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
-    """The term as an index expression (see `as_index`) that may also be made of rounded numbers.
+    """Return the term as an index expression that may have rounded numbers in it, else None (see `as_index`).
 
-    Without `quotients` not of ⌊p/2⌋, as integer division makes it, nor of counts: of these signs say more than
-    conditions on indices.
-    What a loop carries is not among these: an index is not looked into where a step is put in place of another.
+    Without `quotients`, ⌊p/2⌋ as of integer division and counts are not taken: signs say more of these than conditions
+    on indices. Carries are not taken either, as an index is not rewritten where a step is substituted.
     """
     found = as_index(poly)
     if found is not None or not any(map(_is_rounded, atoms_of(poly))):

@@ -350,7 +350,9 @@ def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> 
 
 
 def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
-    """The maximum as terms without the variables, a `Max` if there are others, and the variables that it binds."""
+    """Return the part of a maximum without the bound variables, the `Max` of the rest if there is one, and what it
+    binds.
+    """
     if where.is_zero:
         raise UndefinedTermError("a maximum over nothing")
     inside, outside = Accumulator(), Accumulator()

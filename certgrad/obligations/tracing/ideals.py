@@ -93,7 +93,10 @@ class _Call:
 
 
 def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -> _Call | None:
-    """The call that is all that a function does with such arrays; None where it does something else."""
+    """Return the call that is all that a function does with such arrays; None where it does more.
+
+    With `custom`, the call of a function with a custom rule inside of other calls.
+    """
     args = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False)) for a in avals]
     try:
         program = program_of(jax.make_jaxpr(lambda *xs: jax.tree.leaves(function(*xs)))(*args))

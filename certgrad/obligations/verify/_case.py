@@ -228,7 +228,9 @@ class AtShape:
         self.axes = asked.axes(shape)
 
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
-        """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries and on other sides."""
+        """Yield points inside all hypotheses, each with whether it is on a boundary; at a small shape also on other
+        sides.
+        """
         inside: list[Point] = []
         for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.asked.all, inputs))

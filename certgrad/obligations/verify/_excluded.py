@@ -192,10 +192,9 @@ def _wrong(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded
 
 
 def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Iterator[Disagreement | None]:
-    """How each of these claims fails at a point, None where it holds or that is open.
+    """Yield, for each claim, how it fails at a point; None where it holds or that is not decided.
 
-    Raises:
-        NoDerivative: the forward has none, so that no claim is about the point.
+    Raises NoDerivative where the forward has none, so that no claim is about the point.
     """
     known: dict[int, At] = {}
 
@@ -261,10 +260,8 @@ def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> Witne
 
 
 def _smooth(here: At, at: AtShape, rng: Random) -> None:
-    """The forward has a derivative along the tangent, and where that is a limit at a seam, one along others, linearly.
-
-    Raises:
-        NoDerivative: it does not.
+    """Check that the forward has a derivative along the tangent, and at a seam along others, linearly. Raises
+    NoDerivative.
     """
     places = [(k, place) for k, shape in enumerate(at.programs.outputs) for place in np.ndindex(shape)]
     slopes = [derivative(here, k, place) for k, place in places]

@@ -106,11 +106,11 @@ Watch = Callable[..., Sequence[Any]]
 
 
 def on_boundaries(point: Point, space: Space, watch: Watch) -> Iterator[Point]:
-    """Points near this one at which something that `watch` observes vanishes, points just beyond, and the origin.
+    """Yield points near this one at which something that `watch` observes is 0, points just beyond, and the origin.
 
-    One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
-    zeros, is met exactly. Of the others, those that the secant method brings to 0 are met by a ball around the zero.
-    Integers go to the sizes of the axes, as indices do.
+    One entry of each argument is moved. Where the watched distance is a polynomial of degree 2 in the entry with
+    rational zeros, the zero is exact; other zeros, by the secant method, are enclosed by a ball. Integers go to the
+    sizes of the axes, as indices do.
     """
     here = watch(point)
     sizes = sorted({n for shape in space.shapes for n in shape})

@@ -30,9 +30,9 @@ def on_other_sides(
     fits: Callable[[Point], bool],
     decided: Callable[[Point], Sequence[Any]],
 ) -> Iterator[Point]:
-    """Points that fit, and differ from these in the first entry, the last one or all entries of one argument.
+    """Yield points that fit and differ from these in the first entry, the last one or all entries of one argument.
 
-    Each is on a side of one of the distances that `decided` gives on which no point before it is.
+    Each lies on a side of a distance (`decided` gives them) on which no point before it does.
     """
     known = [decided(point) for point in points]
     if not any(known):

@@ -77,9 +77,9 @@ MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 
 
 def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
-    """What is claimed of each argument on its own, with the likely cause where that is wrong.
+    """Return a claim for each argument alone, with the likely cause where it is wrong.
 
-    The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
+    Causes are searched for in proportion to the `seconds` that the verdict took.
     """
     until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
@@ -256,8 +256,9 @@ def likely_cause(
     twins: Sequence[UserRule] = (),
     known: Sequence[Change] = (),
 ) -> Cause | None:
-    """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
-    right but for it. None if none is found in time. What is `known` to be wrong for other arguments is tried first.
+    """Return the mistake but for which the rule of one argument is proved; None if none is found in time.
+
+    `one` moves that argument alone. Mistakes `known` from other arguments are tried first.
     """
     trial = Trial(one)
     others = [*map(Trial, twins)]

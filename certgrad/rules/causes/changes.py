@@ -174,7 +174,7 @@ def _scaled(number: Fraction, sizes: str, power: int) -> str:
 
 
 def _other_function(search: Search, step: Step) -> Iterator[Change]:
-    """Another function of the same operands, or the same of exchanged ones."""
+    """Yield changes of a step to another function of its operands, or to the same of exchanged ones."""
     name, the = step.eqn.primitive.name, search.the(step)
     for other in _FUNCTIONS.get(name, ()):
         yield from search.tried(step, f"{the} is to be {_article(other)}", _acts.function(other))
@@ -275,7 +275,7 @@ def _shifted(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _factored_out(search: Search, step: Step) -> Iterator[Change]:
-    """A sum of products, of which one factor is to multiply the sum of the other one; or the other way round."""
+    """Yield changes of Σ a·b to a·Σ b, and the other way round."""
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for j, operand in enumerate(step.operands if step.eqn.primitive.name in _ENTRY_BY_ENTRY else ()):
         total = search.origin(operand.key)

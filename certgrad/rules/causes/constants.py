@@ -52,8 +52,10 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """The forward with each of its steps held constant in turn, reductions first, and with all reductions; with the
-    state that a loop hands on held constant; and with the derivative of a step taken for 1.
+    """Yield the forward with a part held constant: each step in turn, reductions first, all reductions, the carried
+    state.
+
+    Also with the derivative of a step taken for 1.
     """
     steps: dict[_Key, Any] = {}
     placed: dict[_Key, Any] = {}
@@ -118,7 +120,7 @@ def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
 
 
 def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
-    """The rule where the places that its function writes to are promised to differ from each other."""
+    """Yield the rule of a function whose scattered places are promised to be distinct."""
     try:
         with own_lines():
             arrays = family(one, one.cases[0]).prove[0].shapes().structs()

@@ -86,7 +86,7 @@ class _Source:
 
     @classmethod
     def of(cls, rule: UserRule) -> _Source | None:
-        """None where the function is not one that can be read so."""
+        """Return the source of the backward function; None where it cannot be read or changed."""
         custom, fwd, bwd = rule.custom, rule.fwd_rule, rule.vjp_rule
         plain = isinstance(custom, jax.custom_vjp) and not custom.nondiff_argnums
         if not plain or not isinstance(fwd, FunctionType) or not isinstance(bwd, FunctionType):

@@ -90,7 +90,7 @@ def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """What an entry of the result owes to the entry at its own place along an axis is taken for all of it."""
+    """Yield the mistake that the Jacobian is taken to be diagonal along an axis."""
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
 
     def along(axis: int) -> Callable[[list, list, list], list]:
@@ -164,7 +164,7 @@ def _derivative_of(forward: Callable[[list], list], one: UserRule) -> Callable[[
 
 
 def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules) -> Iterator[Mistake]:
-    """Where the cotangent of the output is not used at all, or is that of the halves of spectra."""
+    """Yield the mistakes that the seed is ignored, or taken for that of half a spectrum."""
     instance = family(one, one.cases[0]).prove[0]
     shapes = instance.shapes()
     try:
@@ -189,7 +189,10 @@ def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules
 def _about_frequencies(
     k: int, own: Sequence[Any], seeds: Sequence[Any], changed: Callable, plain: Rules
 ) -> Iterator[Mistake]:
-    """All frequencies of a real transform but the first and, of an even length, the last stand for two each."""
+    """Yield the mistakes about half spectra, in which most frequencies of a real transform stand for two.
+
+    The first, and of an even length the last, stand for one.
+    """
 
     def scaled(spectrum: Any, length: Any, factor: float) -> Any:
         place = jnp.arange(spectrum.shape[-1])
@@ -221,7 +224,9 @@ def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unch
 
 
 def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """The divisor of a mean, or that of scores, left out or there once too often."""
+    """Yield the mistakes in the divisor of a mean, a variance or of attention scores: missing, or there once
+    too often.
+    """
     named = {
         str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if isinstance(d, Size)
     }

@@ -237,8 +237,10 @@ class Search:
             yield change, rest
 
     def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[ValueRef]:
-        """The values known at a step that have the shape of another value, or of others, or that go along some of the
-        axes of the step's own. Each once, the latest first; of the same dtype, or of a `kind`.
+        """Return the known values at a step with the shape of `than`, or along some of the step's axes, the latest
+        first.
+
+        They have the same dtype, or a dtype of a `kind`.
         """
         run = self.points[0].run
         old = np.asarray(run.values[than])

@@ -61,7 +61,7 @@ class Steps:
 
     @classmethod
     def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
-        """Those of a jaxpr."""
+        """Return the steps of a jaxpr with the programs that it calls inlined."""
         found: list[Step] = []
         values: dict[Key, Value] = {}
         counts: Counter[Key] = Counter()

@@ -118,10 +118,10 @@ def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
 def unlike_what_was_audited(
     certificate: Certificate, parts: Sequence[Subject], hearing: Callable[[], list[Heard]] | None = None
 ) -> list[str]:
-    """What an audit of the code would hear otherwise than when it was proved; empty where nothing.
+    """Return how an audit of the code would find it changed since the proof; empty where it would not.
 
-    The certificate is about each of the parts, one after the other, and about what they are traced to at all sizes,
-    ranks and dtypes that their code asks for. `hearing` gives what is heard of them, where that is known.
+    The certificate is about each of the parts, and about their traces at all sizes, ranks and dtypes that their code
+    asks for. `hearing` gives what was heard of them, where that is known.
     """
     for part in parts:
         if isinstance(part, Composed):
@@ -169,8 +169,10 @@ class AsAudited:
 
 
 def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate) -> AsAudited | str:
-    """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
-    looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
+    """Return the rule as `check` audits it, or what the certificate ought to list and does not.
+
+    That is: without arguments that have no gradient, with the values of options that were tried, at the sizes at which
+    it traces.
     """
     statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
 

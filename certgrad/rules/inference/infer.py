@@ -100,7 +100,7 @@ def _runs(function: Callable, tried: Tried) -> bool:
 
 
 def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any], rest: int = REST) -> Tried:
-    """The same with values of some arguments, and so many arrays where it takes `*args` alone."""
+    """Return what is inferred with these values of some arguments, and `rest` arrays for `*args`."""
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:

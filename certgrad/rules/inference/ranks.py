@@ -128,7 +128,7 @@ class Search:
         self.returns_cotangents = backward_of(unwrapped(function)) is not None
 
     def tried(self) -> Tried:
-        """What was tried, with the consistent choices of the first rank and dtypes that have some."""
+        """Return all that was tried, with the consistent choices of the first ranks and dtypes that have some."""
         found: list[_Choice] = []
         below: list[_Choice] = []
         later: list[tuple[str, ...]] = []
@@ -315,7 +315,7 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """The first choice at which the rule runs, and those beside it."""
+        """Return the first choice of ranks at which the rule runs, and the choices beside it."""
         waiting = deque(self._choices(kinds, highest))
         done: set[_Choice] = set()
         while waiting and not self._ended():

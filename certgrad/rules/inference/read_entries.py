@@ -53,7 +53,7 @@ def read_entries(rule: UserRule) -> dict[str, int]:
 
 
 def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
-    """Note the entries that a program reads; `given` are the numbers among its inputs."""
+    """Add the entries that a program reads at fixed indices; `given` are the inputs that are known numbers."""
     known = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
 
     def number(v: Any) -> Any:

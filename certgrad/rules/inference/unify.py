@@ -103,7 +103,9 @@ class Unifier:
         return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
-        """Equations, beside those made, with which the function runs; None where none are found."""
+        """Return equations between sizes with which the function runs, beyond those `made`; None where none are
+        found.
+        """
         order = _ORDER.search(str(failed.error))
         # Where one is longer, symbols may do; that it is at least as long as a block of 1,024 is not needed, if it is
         # not at the primes.
@@ -143,7 +145,9 @@ class Unifier:
         return guess
 
     def _candidates(self, sizes: Sizes, failed: _Failed) -> Iterator[tuple[bool, list[Sizes]]]:
-        """Equations that a failing trace may need, the likeliest first, and whether they are a guess."""
+        """Yield equations between sizes that a failing trace may need, the likeliest first, and whether each is a
+        guess.
+        """
         if failed.number is not None:
             yield from ((True, [one]) for one in self._numbers(sizes, failed.number))
             return

@@ -223,9 +223,8 @@ def _entries(rule: UserRule, sizes: Sizes) -> int:
 
 
 def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reason: str = "") -> Certificate:
-    """The certificate of a rule at sizes, which says so: those that it is about, and those of the whole claim.
-
-    `reason` is why it is not proved for all.
+    """Return the certificate of a rule at sizes, with the sizes where it is `proved` and the `reason` why not
+    for all.
     """
     text = sized([sizes])
 

@@ -156,8 +156,8 @@ class NotDeclaredError(UsageError):
 
 
 def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
-    """The audit of a rule with what is said of it: the worst, where calls of several shapes were recorded; the best
-    choice of ranks, where its shapes are inferred.
+    """Return the audit of a rule with its remarks: the worst of several recorded shapes, or the best of
+    inferred ranks.
     """
     rule: Callable = found.rule
     others = approximating(table)

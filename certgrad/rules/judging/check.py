@@ -226,9 +226,9 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
-    """The report of the rule at sizes that are multiples, if it decides something; which are is listed.
+    """Return the report of the rule at sizes that are multiples, if that decides something; the multiples are listed.
 
-    Code that catches what JAX says of other sizes may run there too: they are looked at.
+    Code that catches JAX's error at other sizes may run there too: those sizes are examined.
     """
 
     def attempt(chosen: Mapping[str, str]) -> Attempt:

@@ -61,10 +61,11 @@ class Audit:
 def best_choice(
     found: FoundRule, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
 ) -> Audit:
-    """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
-    first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
+    """Return the audit at one choice of ranks.
 
-    A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
+    That is a choice at which code calls the rule and it is refuted; else the likeliest one, or the first other one at
+    which the rule is proved. Where calls say which ranks are meant, other choices do not count. A lower rank is tried
+    where the rule is not proved at a higher one, as a mistake may vanish at the lower one.
     """
     choices = tried.declarations
     in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]

@@ -31,7 +31,7 @@ SECONDS = 20.0
 
 
 def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
-    """Sizes that tell something, as small as they were found; None where none were found at which the function runs.
+    """Return distinct small sizes at which the function runs; None where none are found.
 
     Args:
         names: the sizes that are wanted.

@@ -33,11 +33,10 @@ def is_parameter(name: str, names: Sequence[str]) -> bool:
 
 
 def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
-    """The signature with one leading axis more, where the function runs so, and why the rule fails there; no reason
-    where the rule runs and is refuted, of which JAX would say nothing; two empty texts where nothing is wrong.
+    """Return the signature with one leading axis more if the rule is wrong there, and the error if it fails.
 
-    Of a rule that is proved at the shapes that are declared, under the conditions that are assumed, with arrays for its
-    arguments.
+    Two empty texts where nothing is wrong there, or the function does not run. Where the rule runs and is refuted, the
+    error is "", as JAX would raise none. The rule is proved at the declared shapes, under the conditions in `assumed`.
     """
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)

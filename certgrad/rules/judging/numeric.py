@@ -69,7 +69,7 @@ def differs_at_a_point(rule: UserRule) -> bool:
 
 
 def checked_numerically(report: Report, rule: UserRule) -> Report:
-    """The report on an unproved rule with what a numeric check says of the claims that are open."""
+    """Return the report on an unproved rule with the result of a numeric check of each open claim."""
 
     if report.verdict != "unproved":
         return report

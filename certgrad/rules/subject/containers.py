@@ -140,7 +140,7 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
 
 
 def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
-    """The structure of an argument, or of a part of one, with what is said of each array in its place."""
+    """Return the structure of an argument or of a part of it, with what `asked` says of each array."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         several = [a for a in args if a is not type(None)]
@@ -292,7 +292,7 @@ class _Reader:
                 waiting += ast.iter_child_nodes(node)
 
     def _of(self, node: ast.AST) -> Accesses | None:
-        """What is asked of the part of a parameter that an expression is; None for any other expression."""
+        """Return the accesses to the part of a parameter that an expression reads; None for any other expression."""
         if isinstance(node, ast.Name):
             bound = self.bound.get(node.id)
             if isinstance(bound, Parameter):

@@ -42,8 +42,9 @@ LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stand
 
 
 def standing(rule: UserRule) -> Callable | None:
-    """The function with the defaults that a call leaves out as they stand; None where it traces as it is, or where
-    something other than integers, booleans and None would have to stand.
+    """Return the function with omitted defaults fixed at their values; None where it traces as it is.
+
+    None also where a default is other than an integer, a boolean or None.
     """
     custom, names = rule.custom, of_defaults(rule)
     known = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
@@ -71,7 +72,9 @@ def of_defaults(rule: UserRule) -> list[str]:
 
 
 def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:
-    """The custom function of the arguments at these places, with the others as they are, and its rule."""
+    """Return the custom function, with its rule, of the arguments at these places alone; the others keep their
+    values.
+    """
 
     def full(arrays: Sequence[Any], others: Sequence[Any] = values) -> list[Any]:
         found = list(others)

@@ -182,9 +182,9 @@ PROPERTIES: Mapping[str, Property] = {
 
 
 def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The conditions of a domain that are comparisons, and by array the property that it is said to have.
+    """Return the comparisons of a domain, and by array the property that the domain states of it.
 
-    Raises DomainError for a property that is not known, for two of one array, and for one that `or` may be about.
+    Raises DomainError for an unknown property, for two of one array, and for one beside `or`.
     """
     compared: list[str] = []
     found: dict[str, str] = {}

@@ -251,9 +251,7 @@ class UserRule(Subject):
     def _arguments(
         self, declared: Declared, signature: str | Sequence[Any], said: dict[str, Any]
     ) -> tuple[Argument, ...]:
-        """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand, and
-        are added to the static ones.
-        """
+        """Return the arguments in the order of the signature; defaults beyond it become static."""
         parameters, rest = self.parameters.free, self.parameters.rest
         as_they_are = {f"{rest}_{k}": k for k in self.parameters.fixed_places}
         if twice := sorted({*as_they_are} & {*self.parameters.all}):

@@ -121,7 +121,7 @@ def rank_of(value: Value) -> int | None:
 
 
 def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """What a function of JAX, numpy or Python returns; None for any that is not known here."""
+    """Return the value of a call of a known function of JAX, numpy or Python; None for any other."""
     if path in _SIMPLE:
         return _SIMPLE[path]
     module, _, name = path.rpartition(".")

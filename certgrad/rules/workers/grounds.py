@@ -15,8 +15,10 @@ from .stamp import MOST_BYTES, Grounds, Text, importable_in
 
 
 def grounds(found: Findings, before: Collection[str], since: float, certain: Collection[str]) -> Grounds | None:
-    """What they rest on. None where nobody can say it: an import does something beyond the project, or reads something
-    there, or a file was written while it was in use.
+    """Return what the verdicts of these rules rest on; None where that is not known.
+
+    It is not known where an import does something beyond the project or reads something there, or a file was written
+    meanwhile.
 
     Args:
         found: the rules of the target, and its files.

@@ -121,9 +121,10 @@ class Memory:
         return self.folder.has(entry_name(found.name, ""))
 
     def key(self, found: FoundRule, infer: bool = True) -> Key | None:
-        """What to look a rule up by; without traces where it has no shapes, and there is nothing to look up. None
-        where nobody can say what its code and its data are; without `infer`, also where no earlier audit inferred the
-        shapes that nothing declares.
+        """Return the key of a rule in the cache; without traces where nothing gives its shapes.
+
+        None where its code or data cannot be identified; without `infer`, also where no earlier audit inferred the
+        undeclared shapes.
         """
         if found.problem or found.rule is None:
             return None
@@ -162,10 +163,10 @@ class Memory:
         return identity, sources_of([module, *identity.modules], own, self._since)
 
     def _declarations(self, found: FoundRule, infer: bool) -> list[Declaration]:
-        """What is said of a rule, or the shapes that an earlier audit inferred of the very same code. Where there are
-        none, they are inferred now, or UnknownError is raised.
+        """Return the declarations of a rule, or the shapes that an earlier audit inferred of the same code.
 
-        What was inferred is only which shapes are looked at: a verdict on these is served or proved as ever.
+        Where there are none, they are inferred now, or UnknownError is raised. Inferred shapes only choose what is
+        audited: a verdict on them is served or proved as ever.
         """
         plain = plain_function(unwrapped(found.rule))
         if found.name in self.table or declaration_of(found.rule, plain) is not None:
@@ -195,7 +196,7 @@ class Memory:
         return declarations_of(found, self.table)
 
     def recall(self, found: FoundRule, key: Key) -> RuleResult | None:
-        """What an earlier audit found of the very same."""
+        """Return the stored result for the same code and data, if there is one."""
         name = entry_name(key.name, key.digest)
         data = self.folder.read(name) if key.traces else None
         if data is None:
@@ -218,7 +219,7 @@ class Memory:
         return msgspec.structs.replace(result, where=found.where, file=found.file)
 
     def keep(self, found: FoundRule, key: Key | None, result: RuleResult) -> None:
-        """Keep what was found, if another run would find it and all the code that ran is in the key."""
+        """Store a result, if another run would find the same and all the code that ran is in the key."""
         if key is None:
             incomplete = found.problem and ":" in found.name  # by its text, and no module that does not import
             self.certain |= {found.name} if incomplete else set()
@@ -282,7 +283,7 @@ def _runs_only(key: Key) -> bool:
 
 @contextmanager
 def _watched() -> Iterator[set[CodeType]]:
-    """The users' code that this thread runs."""
+    """Yield the set of users' code objects that this thread runs."""
     ran: set[CodeType] = set()
     known: set[int] = set()
     kept: list[CodeType] = []

@@ -117,7 +117,7 @@ class Stamps:
     def keep(
         self, request: Request, key: str, seen: bytes, results: Sequence[RuleResult], told: Sequence[Grounds]
     ) -> None:
-        """Keep an audit of which these are all results, if each is certain and nothing changed while it lasted."""
+        """Store an audit with all its results, if each is certain and nothing changed meanwhile."""
         certain = {name for one in told for name in one.certain}
         if not told or request.skip or not certain.issuperset(one.name for one in results):
             return

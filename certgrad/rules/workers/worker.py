@@ -232,10 +232,9 @@ def audited(
     order: int = 1,
     reports: dict[str, Report] | None = None,
 ) -> RuleResult:
-    """What comes of a rule: as an earlier audit found it, where all is as it was then.
+    """Return the result of a rule, from an earlier audit where nothing changed.
 
-    Into `reports`, if there is one, goes what was found of it; a rule that is not proved is then looked at anew, as its
-    mend needs that.
+    `reports` gets the report of the audit; a rule that is not proved is then audited anew, as a mend needs its report.
     """
     from certgrad.rules.judging.by_name import examined
 

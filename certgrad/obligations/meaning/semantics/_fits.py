@@ -55,9 +55,10 @@ _WITHIN = (kinds.ENTRIES | kinds.PLACES | kinds.LOGIC) | frozenset(
 
 
 def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tensor]) -> list[Tensor]:
-    """The outputs, defined at sizes at which integers fit. What must be said of others is recorded.
+    """Return the outputs, each defined only at sizes at which its integers fit their dtype; a range hypothesis covers
+    the rest.
 
-    Raises UnprovedError where they are made of constants and sizes, and overflow at small sizes.
+    Raises UnprovedError where integers made of constants and sizes overflow at small sizes.
     """
     name = eqn.primitive.name
     used(ctx, inputs, name)
@@ -79,7 +80,9 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tenso
 
 
 def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], out: Tensor) -> Clauses:
-    """The sizes at which the entries fit, where that is not every one up to QUIET."""
+    """Return the condition on sizes under which an output's integers fit; none where they fit at every size up to
+    `QUIET`.
+    """
     largest = _largest(out, ctx.ranges, _limit(dtype))
     if largest is None:
         if any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(out.body)):

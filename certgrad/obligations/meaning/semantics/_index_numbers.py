@@ -46,7 +46,7 @@ class Case:
 
 
 def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
-    """The term as index expressions, each under its guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
+    """Return the term as index expressions, each under a guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
 
     Exactly one guard is 1. Raises UnprovedError where a case is no index expression.
     """

@@ -63,7 +63,9 @@ def _constant(ctx: Context, value: Any) -> Tensor:
 
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
-    """A concrete number, an array that holds one number throughout, or an array of finite numbers that is not large."""
+    """Return a constant as a tensor: a number, an array with one value throughout, or a finite array that is
+    not large.
+    """
     if kind_of(getattr(value, "dtype", np.dtype(bool))) == "k":
         return _keys(value)
     array = np.asarray(value)
@@ -112,7 +114,7 @@ def interpret(
 def _run(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
-    """As `interpret`; outputs may have infinite entries."""
+    """Interpret a program; unlike those of `interpret`, its outputs may have infinite entries."""
     program, inputs = _as_read(ctx, program, inputs)
     jaxpr = program.jaxpr
     if has_effects(jaxpr):

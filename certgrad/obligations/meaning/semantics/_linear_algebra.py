@@ -140,10 +140,10 @@ def _operator(
     solver: list[Tensor],
     own: LuSolver,
 ) -> tuple[Poly, Clauses, Clauses]:
-    """The matrix of a linear map along one axis, of which the solver holds the factors, and the map's conditions.
+    """Return the matrix of a linear map along one axis, and the map's conditions.
 
-    It is read off the map's value at an arbitrary tensor; or it is the matrix with the factors, if the product with
-    that has the same value there.
+    The matrix is read off the map's value at an arbitrary tensor. Where that fails, it is the matrix whose factors the
+    solver holds, if the product with it has the same value. Raises UnprovedError where the solver holds other factors.
     """
     from ._interpreter import interpret  # the interpreter imports the table of rules
 

@@ -90,7 +90,7 @@ def _written_out(
 def _by_induction(
     ctx: Context, loop: ScanLoop, length: Poly, use: list[bool], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """What is carried, and the rows, at a symbolic time."""
+    """Return the carries and rows of a scan at a symbolic time."""
     s = fresh()
     ctx.ranges[s] = length
     place = of_var(s).scaled(-1).shifted(length - ONE) if loop.reverse else of_var(s)
@@ -232,7 +232,7 @@ class _Body:
         return self._with_counters(inputs, [True] * len(self.program.jaxpr.outvars))
 
     def _with_counters(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
-        """The inputs, with needed integer carries that only count as terms in s: they may be indices."""
+        """Return the inputs with needed integer carries that only count as terms in s, so that they may be indices."""
         out = list(inputs)
         for name, x, start in zip(self.names, self.carries, self.initial, strict=True):
             k = self.names.index(name)
@@ -336,11 +336,10 @@ def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
 
 @control("while")
 def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
-    """What is carried at the end: after a number of steps that is a number or a size, or at the first time the test
-    fails.
+    """Return the carries at the end: after a known number of steps, or at the first time at which the test fails.
 
     That time is an opaque number, the same for equal tests of equal carries. It is locally constant where no predicate
-    of the test is on its boundary, at any step, but those of terms that are locally constant themselves (`_prove`).
+    of the test is on its boundary at any step, but for those of terms that are locally constant themselves (`_prove`).
     """
     loop = while_loop(eqn)
     s = fresh()

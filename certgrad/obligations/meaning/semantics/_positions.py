@@ -343,7 +343,7 @@ def replaced(r: Entry, x: t.If) -> Tensor:
 
 
 def _extremum(r: Entry, old: Tensor, hits: Hits, sign: int) -> Tensor:
-    """The greatest, or with sign −1 the least, of an entry and the updates that meet it."""
+    """Return the maximum, or with sign −1 the minimum, of an entry and the updates that are written to it."""
     combined = of.greater if sign > 0 else of.lesser
     nothing = old.infinite * sign < 0 and old.kept.is_zero
     old = old if nothing else finite(old)

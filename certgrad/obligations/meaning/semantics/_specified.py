@@ -145,7 +145,7 @@ class Entry(Places):
         return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self.reads, t.children(x)))
 
     def tensor(self, x: t.Node) -> Tensor:
-        """An expression of any sort."""
+        """Return the tensor of terms that an expression of any sort stands for."""
         match x:
             case t.SortedEntry():
                 return self._entry(x)
@@ -236,9 +236,9 @@ class Entry(Places):
         return of.selected_by(self.ctx, *map(self.tensor, (x.condition, x.then, x.otherwise)))
 
     def placed(self, x: t.Node, reached: Poly, known: Indices = ()) -> list[tuple[Poly, Tensor]]:
-        """What indices select: tensors, each with the term that is 1 where it is taken.
+        """Return the tensors that conditions on indices choose between, each with a 0/1-valued term that says where.
 
-        This is asked where `reached` is 1 and the `known` indices are at least 0.
+        Entries matter only where `reached` is 1 and the `known` indices are at least 0.
         """
         where = self._where(reached, known)
         if not isinstance(x, t.If) or self.reads(x.condition):
@@ -263,9 +263,9 @@ class Entry(Places):
     def _inside(
         self, conditions: tuple[t.Node, ...], then: t.Node, otherwise: t.Node, where: Poly
     ) -> list[tuple[Poly, Tensor]]:
-        """A part where all conditions on indices hold, and the rest.
+        """Return the part where all conditions on indices hold, and the rest.
 
-        Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
+        Where an index must be a multiple, e = s·j, a variable j over its possible values stands for ⌊e / s⌋.
         """
         over: Dummies = []
         multiples: list[t.Node] = []
@@ -312,10 +312,10 @@ class Entry(Places):
         at_least_0: Callable[..., Poly],
         shown: bool = False,
     ) -> tuple[Dummies, Poly]:
-        """Where v + c has to be a place along an axis, the variable is that place, and v is it less c.
+        """Rename variables so that a place along an axis is a variable: where v + c must be a place w, v becomes w − c.
 
-        Unless it is asked for, that is left out where it is shown that v + c is a place. The variables, and a term that
-        is 1 where v is in its range as well.
+        Return the variables and a 0/1-valued term that says where v is in its range. With `shown`, also where v + c is
+        known to be a place.
         """
         for x in conditions:
             match x:
@@ -347,7 +347,9 @@ class Entry(Places):
         raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
 
     def _computed(self, x: t.Node) -> Tensor:
-        """What arithmetic and functions make of entries."""
+        """Return the tensor of an arithmetic expression or of a function of entries. Raises UnprovedError for other
+        nodes.
+        """
         match x:
             case t.Apply("quotient" | "remainder" as which, (left, t.Integer(divisor))) if divisor > 0:
                 return semantics._division.divided(which, self.tensor(left), divisor)

@@ -177,7 +177,8 @@ INLINED: Sequence[Approximation] = (
 
 
 def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximation | None:
-    """Which of these functions a program computes: it is the one that JAX makes of it.
+    """Return the known function that a program computes: the program is the one that JAX makes of it. None for any
+    other.
 
     JAX hands a program its tables as operands, before the others: `constants` are the values of the first operands.
     """
@@ -261,7 +262,9 @@ def inlined(program: Program) -> list[Inlined]:
 
 
 def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
-    """The function whose first equation is this one, which all its arguments stand in."""
+    """Return the known approximation that the program computes from equation k on, with its operands and output; else
+    None.
+    """
     equations = program.jaxpr.eqns
     operands = tuple(v for v in equations[k].invars if not is_literal(v))
     if equations[k].primitive.name not in _FIRST[one.name] or len(operands) != one.arity:

@@ -128,10 +128,11 @@ class Questions:
 
 @one_at_a_time
 def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Questions]:
-    """Let code outside the libraries find that JAX runs on another platform, with one device and process more than
-    here; an empty name leaves it as it is.
+    """Let code outside the libraries find that JAX runs on the platform `name`, with one device and process more than
+    here.
 
-    Heard are the questions that such code asks, but for those about the processor, which is there beside any.
+    An empty name leaves it as it is. Yields the questions that such code asks, but for those about the CPU, which is
+    there beside any platform.
     """
     own, thread = _bridge.get_backend, threading.get_ident()
     asked = Questions()

@@ -36,7 +36,7 @@ def _itself(value: Any) -> Hashable:
 
 
 def _function_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
-    """None where the value is its own key, as it holds itself or is no function."""
+    """Return the key of a function for JAX's cache; None where the value is its own key."""
     if id(value) in within:
         return None
     within = (*within, id(value))

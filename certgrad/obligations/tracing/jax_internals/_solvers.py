@@ -106,9 +106,9 @@ _sign_bits = Kept()
 
 
 def is_sign_bit(eqn: Any) -> bool:
-    """The equation calls the program that JAX makes of `signbit`, of its first operand.
+    """Return whether an equation calls the program that JAX makes of `signbit`, of its first operand.
 
-    Where JAX differentiates it, a tangent stands beside, which nothing is made of.
+    Where JAX differentiates it, a tangent stands beside, and is not used.
     """
     if eqn.primitive.name != "jit" or eqn.params.get("name") != "signbit" or not eqn.invars:
         return False

@@ -19,10 +19,11 @@ MOST_COUNTED = 1000
 
 
 def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
-    """The number of steps, if what the test depends on is integers and booleans that start at numbers and step by
-    themselves: then these are run. `held` has the operands that are numbers. None where it is otherwise, or too long.
+    """Return the number of steps of a loop whose test depends on integers and booleans that step by themselves; else
+    None.
 
-    It is the number for every input: nothing that is run depends on one, and integers are run in their own dtypes.
+    They start at numbers, in `held`, and are run in their own dtypes, so that the number is the same for every input.
+    None also where there are too many steps.
     """
     of_test, of_body = loop.test_consts, loop.body_consts
     looked_at = live_inputs(loop.test.jaxpr, [True])
