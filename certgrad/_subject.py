@@ -1,6 +1,6 @@
-"""What is proved, as every proof sees it: an op, a rule in a user's code, two functions, a graph.
+"""The subject of a proof: an op, a rule in a user's code, two functions, a graph.
 
-One class for all, so that a guard which looks at a subject looks at whatever comes through any door.
+One class for all, so that a guard which inspects a subject inspects every kind.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Subject(Protocol):
 
     @property
     def derivative_of(self) -> str:
-        """What the claims about the derivative speak of, where it is another function than the forward."""
+        """The name of the function whose derivative is claimed, where it is another than the forward."""
         return ""
 
     @property

@@ -21,7 +21,7 @@ SECONDS = 10
 
 
 class LostError(Exception):
-    """A task whose workers died, one after the other, each time that it was begun."""
+    """A task that no worker survives."""
 
 
 def results(
@@ -92,7 +92,7 @@ def _client(address: str, processes: int) -> "Iterator[Client]":
 
 
 def _check(client: "Client") -> None:
-    """Each worker that there is has what this process has. Raises UsageError with what differs."""
+    """Check that each worker has the versions of this process. Raises UsageError with what differs."""
     probe = _probe()
     own, found = probe(), client.run(probe)
     for worker, versions in sorted(found.items()):

@@ -180,7 +180,7 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
 
 
 def _families(files: "list[File]") -> "list[File]":
-    """Those of the ops that one module declares as one file, of its name."""
+    """Return the files of ops joined by the module that declares them."""
     from certgrad.cli import _coq
     from certgrad.coq import File
 

@@ -46,7 +46,7 @@ def list_ops(
 
 
 def _of_plugins() -> "Iterator[tuple[str, Op]]":
-    """The ops of plugins; a broken plugin is named on stderr, and the others are listed."""
+    """Yield the ops of plugins; a broken plugin is named on stderr."""
     for plugin in _plugins.plugins(_plugins.OPS):
         try:
             yield from _plugins.ops_of(plugin)

@@ -92,8 +92,9 @@ class Conformity:
     """At which it is stated to be no NaN, by dtype, in words; none where nothing is excluded."""
 
     def problems(self, dtype: str = "float32") -> list[str]:
-        """Parts above the limit at ordinary arguments that have no reason, by conditioning or written down; and what is
-        NaN at stated magnitudes, in any dtype: no reason excuses that."""
+        """Return parts above the limit at ordinary arguments without a reason, by conditioning or written down; and NaN
+        at stated magnitudes in any dtype, which no reason excuses.
+        """
         beyond = {} if self.reason else self.beyond(dtype)
         far = [f"{part} is off by {m.ulps:.3g} units" for part, m in beyond.items() if not m.explained]
         return far + [
@@ -101,7 +102,7 @@ class Conformity:
         ]
 
     def undefined(self, dtype: str) -> list[Hard]:
-        """Where a part is NaN at stated magnitudes."""
+        """Return the hard points at stated magnitudes at which a part is NaN."""
         return [h for h in self.hard.get(dtype, []) if h.nan and h.stated]
 
     def beyond(self, dtype: str = "float32") -> dict[str, Measured]:

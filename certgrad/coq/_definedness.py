@@ -21,7 +21,10 @@ from ._propositions import inside, proposition, that_it_is_defined
 
 
 def conditions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
-    """One function an output: from its indices to the condition that its entry is defined. Raises NotPrintedError."""
+    """Return one function for each output: from its indices to the condition under which the entry is defined.
+
+    Raises NotPrintedError.
+    """
     return [_condition(one, part, sizes) for one, part in by_output(name, program)]
 
 
@@ -90,7 +93,7 @@ def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> lis
 
 
 def _where(definition: p.Determined) -> e.Node:
-    """Where what the equations say is defined."""
+    """Return the condition under which the equations of a definition are defined."""
     ranges = list(zip(definition.variables, definition.tensors[0].shape, strict=False))
     formula = all_of(definition.condition, *map(defined, definition.equations))
     for variable, count in reversed(ranges):
@@ -99,7 +102,7 @@ def _where(definition: p.Determined) -> e.Node:
 
 
 def _undefined_at_infinity(x: e.Node) -> e.Node:
-    """The expression with what is defined nowhere in place of infinities."""
+    """Return the expression with an undefined term in the place of each infinity."""
     if isinstance(x, e.Infinity):
         return e.Given(e.FALSE, e.ZERO)
     return mapped(x, _undefined_at_infinity)

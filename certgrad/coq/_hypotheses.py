@@ -88,7 +88,7 @@ class Hypotheses:
         return e.Range(self._index(r.variable), self._integer(r.size))
 
     def _whole(self, x: e.Term) -> bool:
-        """Whether the term is an integer by its form."""
+        """Return whether the term is an integer by its form."""
         match x:
             case e.Number():
                 return x.rational.denominator == 1

@@ -37,7 +37,7 @@ class _Split:
 
 @dataclass(frozen=True)
 class _InfiniteTensors:
-    """Which tensors may be infinite, with the sign that is positive; and those of them that are finite nowhere."""
+    """The tensors that may be infinite, each with the sign of its infinity, and those that are finite nowhere."""
 
     signs: Mapping[str, bool]
     never: Set[str]
@@ -142,7 +142,7 @@ def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
 
 
 def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
-    """What is no infinity. Raises NotPrintedError."""
+    """Return an expression without infinities. Raises NotPrintedError."""
     one = _split(x, known)
     if one.finite != _ALWAYS:
         raise NotPrintedError("arithmetic with infinities")
@@ -150,7 +150,7 @@ def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
 
 
 def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
-    """One of two, of which those that may be infinite have one sign."""
+    """Return a choice between two expressions; if both may be infinite, with the same sign."""
     signs = {one.positive for one in (then, otherwise) if one.finite != _ALWAYS}
     if not signs:
         return _Split(e.If(condition, then.number, otherwise.number))
@@ -170,7 +170,7 @@ def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
 
 
 def _never(finite: e.Node) -> e.Node | None:
-    """Where it is defined, of what is finite nowhere; None of all else."""
+    """Return where an expression that is finite nowhere is defined; None for any other."""
     match finite:
         case e.FALSE:
             return _ALWAYS

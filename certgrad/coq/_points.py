@@ -80,7 +80,7 @@ def _entry(tensor: p.Tensor, value: Fraction) -> float | int | bool:
 
 
 def _shape(tensor: p.Tensor, size: int) -> tuple[int, ...] | None:
-    """Its shape where all sizes are this; None where an axis has no entry."""
+    """Return a tensor's shape where all sizes are this one; None where an axis has no entry."""
     names = {n.name for length in tensor.shape for n in walk(length) if isinstance(n, Size)}
     scope = Scope({}, dict.fromkeys(names, size))
     found = tuple(_LENGTHS.read(length)(scope) for length in tensor.shape)
@@ -91,6 +91,6 @@ _LENGTHS = Reader(Floats())
 
 
 def written(tensor: p.Tensor, value: Fraction) -> str:
-    """The tensor of which every entry is the value, in Coq."""
+    """Return, in Coq, the tensor with this value in every entry."""
     one = {"real": number(value), "boolean": "true" if value else "false"}.get(tensor.sort, f"{int(value)}%Z")
     return f"(fun {' '.join('_' for _ in tensor.shape)} => {one})" if tensor.shape else f"{one}"

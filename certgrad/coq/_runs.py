@@ -60,7 +60,7 @@ class Runs:
 
     @property
     def definitions(self) -> Iterator[Function]:
-        """The program, what stands in each slot, and what its outputs are."""
+        """Yield the definitions of the program, of the value in each slot, and of the outputs."""
         yield from self.program.values()
         filled = [self._tensor(n) if n in self.program else "zero" for one in self.placed for n in one.node.said]
         for what, text in (

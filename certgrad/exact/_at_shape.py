@@ -1,4 +1,4 @@
-"""The points of one shape: of the reals, each with points of the field until what is said of it is certain."""
+"""The points at one shape: real points, each with points of the field until the error bound is small enough."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class FoundError(Exception):
 
 @dataclass
 class Limits:
-    """How much is looked at: seconds of processor time; entries and terms of programs that are evaluated, in all and of
-    each program at a point; points of each shape.
+    """Limits of an evaluation: seconds of processor time; entries and terms of programs, in all and at a point; points
+    of each shape.
 
     A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
     """
@@ -64,18 +64,18 @@ class Limits:
         self._began = time.process_time()
 
     def once(self) -> Limits:
-        """For programs with weights, where nothing is special."""
+        """Return the limits for programs with weights, which have no special points."""
         return Limits(self.seconds, inf, max(self.at_point, 10_000), POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
-        """Nothing more is looked at, where all sizes up to this number were."""
+        """Return whether to stop, where all sizes up to `up_to` were compared."""
         seconds = min(SHORT, self.seconds) if up_to >= 2 and self.seconds < inf else self.seconds
         return self.entries < 0 or time.process_time() - self._began > seconds
 
 
 @dataclass
 class Seen:
-    """What came of the points of a shape."""
+    """The results of the points at a shape."""
 
     shape: Shape
     points: int = 0
@@ -91,7 +91,7 @@ class Seen:
 
     @property
     def compared(self) -> int:
-        """How many regions were met; 0 where nothing is compared, and there are no integers."""
+        """The number of regions that were met; 0 where nothing is compared and there are no integers."""
         return 0 if self.regions <= {((), ())} else len(self.regions)
 
     @property
@@ -102,7 +102,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class PointQuestions:
-    """What is asked of the points of a rule: its name and arguments, where they may be, and how many."""
+    """What is evaluated at the points of a rule: its name and arguments, their domain, and the limits."""
 
     name: str
     arguments: Sequence[str]
@@ -197,7 +197,7 @@ class AtShape:
                 return
 
     def _point(self, name: str, k: int, special: bool) -> Point:
-        """The same real numbers for each attempt."""
+        """Return the k-th point, with the same real numbers for each attempt."""
         rng = Random(name)
         point = drawn(self.model, self.slots, rng, k, special, self.numbers)
         outputs = enumerate(self.programs.outputs)
@@ -206,7 +206,7 @@ class AtShape:
         return point
 
     def _weights(self, rng: Random) -> dict[Any, Number]:
-        """Of the indices of each symbolic size, and their sums."""
+        """Return weights for the indices of each symbolic size, and their sums."""
         out: dict[Any, Number] = {}
         for size, count in self.programs.sizes.items():
             keys = [(weight(size), (k,)) for k in range(count)]
@@ -215,7 +215,7 @@ class AtShape:
         return out
 
     def _roots_are_free(self) -> bool:
-        """Of each root a number without one was met, where all before it fell out as here."""
+        """Return whether, for each root, a number without a root was met after the same earlier comparisons."""
         return all(k in self.rootless.get(before, ()) for k, before in enumerate(self.model.before_roots))
 
     def _count(self, by_luck: float | None, attempts: int, special: bool, point: Point) -> None:

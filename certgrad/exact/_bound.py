@@ -1,4 +1,4 @@
-"""With which probability what differs is taken for equal: a bound, by the degrees that numbers have (docs/exact.md)."""
+"""A bound on the probability that different sides are taken for equal, by their degrees (docs/exact.md)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LARGEST = 2**24
 
 @dataclass(frozen=True)
 class Exponents:
-    """How many of the exponents are independent, and of which integers the others are combinations of them.
+    """The number of independent exponents, and the largest integers in the combinations that give the others.
 
-    Each is given by its values modulo Q at so many points; where fewer are independent, so many are.
+    Each exponent is given by its values modulo Q at several points.
     """
 
     rank: int
@@ -28,7 +28,7 @@ class Exponents:
 
 
 def rank(exponents: Collection[tuple[int, ...]]) -> int:
-    """How many are independent at these points."""
+    """Return how many exponents are independent at these points."""
     return len(_reduced(exponents)[0]) if len(exponents) > 1 else len(exponents)
 
 
@@ -44,7 +44,7 @@ def related(exponents: Collection[tuple[int, ...]]) -> Exponents:
 
 
 def _reduced(exponents: Collection[tuple[int, ...]]) -> tuple[list[Any], list[list[int]]]:
-    """Independent ones, and each in terms of those that were kept as such."""
+    """Return independent exponents, and each exponent in terms of those that were kept as independent."""
     basis: list[tuple[int, list[int], list[int]]] = []
     """The place of a pivot, the row reduced to 1 there, and the row in terms of the exponents that were kept."""
     found: list[list[int]] = []

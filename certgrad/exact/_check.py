@@ -143,7 +143,7 @@ class Check:
         """By shape."""
 
     def run(self, limits: Limits) -> Result:
-        """What comes of it. A wrong rule is a result, never an exception."""
+        """Return the result of the check. A wrong rule is a result, never an exception."""
         began = time.process_time()
         subject = self.subject
         boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
@@ -204,7 +204,7 @@ class Check:
 
     @property
     def sizes(self) -> list[dict[str, int]]:
-        """Those at which the claims were compared."""
+        """The sizes at which the claims were compared."""
         return [one.shape.named for one in self.seen.values() if one.exact]
 
     def _difference(self, asked: PointQuestions) -> Difference | str | None:
@@ -272,7 +272,7 @@ class Check:
         )
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
-        """Whether the point is inside the domain and the hypotheses."""
+        """Return whether the point is inside the domain and the hypotheses."""
         try:
             arrays = self.subject.with_properties(self._arrays(point, case, shape))
         except UndefinedError:

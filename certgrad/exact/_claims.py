@@ -41,7 +41,7 @@ PLACES = (("beside", 1), ("beside", -1), ("further", 1))
 
 
 class SpecialError(Exception):
-    """Of the point nothing is claimed: the function is not defined there, or has perhaps no derivative."""
+    """No claim is made at the point: the function is undefined there, or may have no derivative."""
 
 
 class RoundedError(Exception):
@@ -54,7 +54,7 @@ class UnequalError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a claim fails: which, at which entry, and the two sides; `point` are the arguments, in floats."""
+    """A failure of a claim: at which entry, and both sides; `point` has the arguments as floats."""
 
     claim: str
     where: str
@@ -97,7 +97,7 @@ def _slope(u: Any) -> Side:
 
 
 def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
-    """An entry near to it, if it moves at all: on one side or the other of it, at a place that is drawn."""
+    """Return an entry at a point nearby, if the argument is active: to one `side`, at a distance that is drawn."""
     if not isinstance(u, Number):
         return u
     if u.d is None:
@@ -108,7 +108,9 @@ def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
 
 
 def _has_tiny_numbers(program: Program) -> bool:
-    """A number is so small that the function may bend nearer to a seam than it is looked at."""
+    """Return whether the program has a number so small that the function may bend closer to a seam than points are
+    tried.
+    """
     entries = (d.entry for d in program.definitions if isinstance(d, Defined))
     numbers = (n.rational for entry in entries for n in t.walk(entry) if isinstance(n, t.Number))
     return any(0 < abs(c) < TINY for c in numbers)
@@ -250,7 +252,9 @@ class Claims:
             raise DiffersError(claim, "", None, None, f"not defined: {error}") from None
 
     def _evaluation(self, name: str, program: Program, extra: list[Any], dual: bool = False) -> Evaluation:
-        """The program at this point; `extra` are the roles of what it takes beside arguments and parameters."""
+        """Return the evaluation of a program at this point; `extra` names its inputs beside arguments and
+        parameters.
+        """
         if name not in self._evaluations:
             parameters = (("parameter", k) for k in range(self.programs.parameters))
             weights = (name for size in self.programs.sizes for name in (weight(size), total(size)))
@@ -287,7 +291,9 @@ class Claims:
         return {index: at.output(k, index) for index in _places(at.shape(tensor))}
 
     def _equal_logarithms(self, u: Any, v: Any) -> bool:
-        """Two sums of logarithms are equal where the exponential of their difference, or of a multiple of it, is 1."""
+        """Return whether two sums of logarithms are equal: the exponential of their difference, or of a multiple of it,
+        is 1.
+        """
         model = self.model
         gap = model.add(model.still(u), model.mul(-1, model.still(v)))
         if not isinstance(gap, Number) or not gap.logs or 0 not in gap.x:

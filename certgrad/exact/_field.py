@@ -80,8 +80,10 @@ class Field:
     # --- what an expression is made of
 
     def variable(self, key: tuple[Any, ...], x: arb, d: int | None = None, dx: arb | None = None) -> Number:
-        """A free number with this real one beside it. Its absolute value is a value of exp, so that it has a logarithm
-        whose multiples have exponentials, and a root."""
+        """Return a free number with this real value beside it.
+
+        Its absolute value is a value of exp, so that it has a logarithm whose multiples have exponentials, and a root.
+        """
         logarithm = self._drawn((key, "log"), Q)
         a = self._exponential(logarithm)
         self.free.add(a)
@@ -91,7 +93,7 @@ class Field:
         return Number(self, a if x > 0 else P - a, b, x, d, dx)
 
     def drawn(self, key: tuple[Any, ...], x: arb) -> Number:
-        """A free number such as a cotangent, of which neither a logarithm nor a root is taken as a rule."""
+        """Return a free number such as a cotangent, of which logarithms and roots are rarely taken."""
         return Number(self, self.residue(key), self._drawn(key, Q), x)
 
     def draws(self, key: Any) -> tuple[int, ...]:
@@ -228,7 +230,7 @@ class Field:
         return Number(self, a, b, x, d, dx, u.low, u.top, None, ("power", u, Fraction(-1)))
 
     def is_zero(self, u: Any) -> bool:
-        """0 by the laws. Raises OpenError where the real number is another one."""
+        """Return whether u is 0 modulo P. Raises OpenError where its real number is not 0."""
         if not isinstance(u, Number):
             return bool(u == 0)
         if u.a == 0 and 0 not in u.x:
@@ -311,7 +313,7 @@ def is_multiple(made: tuple[Any, ...]) -> bool:
 
 
 def sum_of(left: dict[int, Fraction], right: dict[int, Fraction]) -> dict[int, Fraction] | None:
-    """Two combinations, added; None for one without terms."""
+    """Return the sum of two combinations; None if it has no terms."""
     out = dict(left)
     for key, n in right.items():
         out[key] = out.get(key, Fraction(0)) + n

@@ -36,7 +36,7 @@ MOST_ROOTS = 5
 
 @lru_cache(maxsize=4096)
 def _factors(n: int) -> tuple[tuple[int, int], ...]:
-    """An integer above 0 by small primes and what is left."""
+    """Return an integer above 0 as small primes and the remaining factor."""
     out, k = [], 2
     while n > 1 and k < 1000:
         times = 0
@@ -53,10 +53,10 @@ Expansion = tuple[dict[int, Fraction], Any]
 
 
 class Model(Field):
-    """The field with the functions that have laws, and with oracles for the others.
+    """The field with functions that have laws, and oracles for the others.
 
-    Where it is `free`, the greater of two numbers is an oracle as well, and so is how it moves; and where `signs` are
-    free, the sign of a number.
+    Where it is `free`, the greater of two numbers is an oracle as well, with its tangent; where `signs` are free, the
+    sign of a number.
     """
 
     real_alone = False
@@ -104,7 +104,7 @@ class Model(Field):
         return self.exp(self.mul(e, self.log(u))) if sign else self.of_zero(u)
 
     def of_zero(self, u: Any) -> int:
-        """0, where it is a power or a root of 0, whose derivative is not looked at."""
+        """Return 0 for a power or a root of 0, which has no derivative here."""
         if isinstance(u, Number) and u.d is not None:
             raise NoSlopeError("a power of 0")
         return 0
@@ -153,7 +153,7 @@ class Model(Field):
         return key
 
     def log(self, u: Any) -> Any:
-        """Of a number above 0. Raises UndefinedError."""
+        """Return log u for u > 0. Raises UndefinedError."""
         if self.order(u, 0) <= 0:
             raise UndefinedError("a logarithm of what is not positive")
         powers, total = self._expanded(u)
@@ -237,7 +237,7 @@ class Model(Field):
         return self.moving(cosine, u, lambda: -sine), self.moving(sine, u, lambda: cosine)
 
     def _of_part(self, times: Fraction) -> Any:
-        """The cosine of so many times π, where it is a root; None elsewhere."""
+        """Return cos(times·π), where it is made of roots; else None."""
         turned = times % 2
         turned = min(turned, 2 - turned)
         sign = -1 if turned > HALF else 1
@@ -245,7 +245,7 @@ class Model(Field):
         return None if square is None else self.mul(sign, self.power(square, HALF)) if square else 0
 
     def root(self, u: Any) -> Any:
-        """√u. Raises UndefinedError of what is negative, and NoRootError where the field has none."""
+        """Return √u. Raises UndefinedError if u is negative, and NoRootError where the field has no root."""
         if (sign := self.order(u, 0)) < 0:
             raise UndefinedError("a root of a negative number")
         if not sign:
@@ -283,7 +283,9 @@ class Model(Field):
         return self.roots[key]
 
     def _of_roots(self, key: int) -> bool:
-        """A number is a product of others of which roots were taken, and of their inverses: so is its root."""
+        """Return whether a number is a product of numbers of which roots were taken, or of their inverses, so that it
+        has a root.
+        """
         products = [1]
         for one in list(self.roots)[-MOST_ROOTS:]:
             below = inverse(one)

@@ -1,4 +1,6 @@
-"""What is 0 at no size, by its form: a program that divides by it is defined at every size (docs/exact.md)."""
+"""Terms that are 0 at no size, by their form: a program that divides by one is defined at every size
+(docs/exact.md).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ POWERS = frozenset({"whole power", "integer power"})
 
 
 class Nonzero:
-    """Reads expressions: `meant` gives an entry by its definition, `is_plain` says that a number speaks of no index but
-    its own and of no size, and that nothing in it is free, `sums` that there are sums, maxima or sizes in it, and
-    `is_count` that it is a product or sum of sizes."""
+    """Reads expressions.
+
+    `meant` gives an entry by its definition. `is_plain` says that a number depends on no index but its own, on no size
+    and on nothing free; `sums` that there are sums, maxima or sizes in it; `is_count` that it is a product or sum of
+    sizes.
+    """
 
     def __init__(
         self,
@@ -35,7 +40,7 @@ class Nonzero:
         self._endless: dict[t.Node, bool] = {}
 
     def holds(self, x: t.Node) -> bool:
-        """It is not identically 0 at any size if it is not at the one at which it is evaluated."""
+        """Return whether the node is identically 0 at no size if it is not at the one at which it is evaluated."""
         x = self.meant(x)
         if self.is_plain(x) or self.sure(x):
             return True
@@ -79,7 +84,7 @@ class Nonzero:
             self.no_square(part)
 
     def sure(self, x: t.Node) -> bool:
-        """It is not identically 0 at any size."""
+        """Return whether the node is known to be identically 0 at no size."""
         x = self.meant(x)
         if self.positive(x):
             return True
@@ -162,7 +167,7 @@ class Nonzero:
         return None
 
     def _squares(self, x: t.Node) -> tuple[list[t.Node], list[t.Node]]:
-        """The factors of a product or quotient, and those of which there are two."""
+        """Return the factors of a product or quotient that occur once, and those that occur twice."""
         rest: list[t.Node] = []
         twice: list[t.Node] = []
         for part in t.children(x):
@@ -174,12 +179,12 @@ class Nonzero:
         return rest, twice
 
     def is_0(self, x: t.Node) -> bool:
-        """It is the number 0."""
+        """Return whether the node is the number 0."""
         x = self.meant(x)
         return x in (t.Number("0"), t.Integer(0)) or (isinstance(x, t.ToReal) and self.is_0(x.operand))
 
     def _is_endless(self, x: t.Node) -> bool:
-        """It may be ±∞, of which the exponential may be 0."""
+        """Return whether the node may be ±∞, whose exponential may be 0."""
         if x not in self._endless:
             inside = self.meant(x)
             if isinstance(inside, t.If) and (side := self._beside_infinity(self.meant(inside.condition))) is not None:
@@ -190,7 +195,7 @@ class Nonzero:
         return self._endless[x]
 
     def _beside_infinity(self, x: t.Node) -> bool | None:
-        """How a number compares with ±∞ that is neither; None for other statements."""
+        """Return how a finite number compares with ±∞; None for other statements."""
         if not isinstance(x, t.Compare) or x.relation not in ("<", ">"):
             return None
         small, large = (x.left, x.right) if x.relation == "<" else (x.right, x.left)
@@ -200,7 +205,9 @@ class Nonzero:
         return None
 
     def _is_linear(self, x: t.Node) -> bool:
-        """A summand is an input's entry, or a sum of its entries, each times what is not 0; the rest is without it."""
+        """Return whether a summand is an input's entry, or a sum of its entries, each times a nonzero factor, and the
+        rest does not read that input.
+        """
         parts = [*self._summands(x)]
         for k, part in enumerate(parts):
             name, others = self._of_input(part)
@@ -210,7 +217,7 @@ class Nonzero:
         return False
 
     def _summands(self, x: t.Node) -> Iterator[t.Node]:
-        """Those of sums and differences, through definitions, but for 0."""
+        """Yield the nonzero summands of sums and differences, through definitions."""
         inside = self.meant(x)
         if isinstance(inside, t.Add | t.Subtract):
             for part in t.children(inside):

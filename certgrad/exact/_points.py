@@ -110,7 +110,7 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
 
 
 def _coincidence(model: Model, before: Sequence[Number], numbers: Sequence[Fraction], rng: Random) -> Number:
-    """What is equal to another number, or up to its sign."""
+    """Return a number that is equal to another one, or to it up to its sign."""
     if before and rng.random() < 0.4:
         return model.lifted(model.mul(rng.choice((1, 1, -1)), rng.choice(before)))
     return model.lifted(rng.choice(numbers if numbers and rng.random() < 0.3 else (0, 0, 0, 1, -1)))

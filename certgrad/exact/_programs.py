@@ -1,4 +1,4 @@
-"""What is compared, at given sizes: the programs of a rule, as the specification reads them."""
+"""The programs of a rule at given sizes, as the specification reads them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Programs:
 
     @property
     def long(self) -> bool:
-        """They hold floats with as many digits as floats have: such a one may stand for another number."""
+        """Whether they hold floats with all of their digits, which may stand for other numbers."""
         return self._literals[0]
 
     @property

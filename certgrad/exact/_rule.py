@@ -1,4 +1,4 @@
-"""The short way from a function with a derivative rule to what is compared: what JAX makes of the function itself."""
+"""From a function with a derivative rule to what is compared: the derivatives that JAX makes of the function."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Rule(Subject):
 
     @property
     def alone(self) -> list[str]:
-        """Of a rule that sees which arguments move, those of which each is moved alone as well."""
+        """The arguments that are each perturbed alone as well, for a rule that sees symbolic zeros."""
         if not getattr(unwrapped(self.function), "symbolic_zeros", False):
             return []
         found = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]

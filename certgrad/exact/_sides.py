@@ -17,9 +17,10 @@ REGIONS = 32
 
 
 class Beside(Model):
-    """The real numbers beside a point, where what is equal at it compares in one way after the other.
+    """The real numbers beside a point, at which numbers that are equal at the point compare in each possible way in
+    turn.
 
-    Two comparisons fall out together where the one difference is a multiple of the other: it has the same logarithmic
+    Two comparisons fall out together where one difference is a multiple of the other: it has the same logarithmic
     derivative, along a tangent that is drawn.
     """
 

@@ -28,8 +28,10 @@ class FirstError(Exception):
 
 @dataclass(frozen=True)
 class Width:
-    """Of a number: the degree of its numerator in the weights, and the factors of its denominator, with how often each
-    is one and the degree of one."""
+    """The size of a number as a rational function of the weights.
+
+    It has the degree of the numerator, and the factors of the denominator, each with its multiplicity and degree.
+    """
 
     top: Fraction = Fraction(0)
     low: Mapping[Key, tuple[Fraction, Fraction]] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Width:
 
     @property
     def plain(self) -> bool:
-        """It speaks of no indices but its own."""
+        """Whether the number depends on no indices but its own."""
         return not (self.top or self.low or self.logs or self.made)
 
     def inside(self, nested: Fraction, exponents: int) -> Width:
@@ -89,7 +91,7 @@ class Width:
         return self._with([other], top=self.top + other.top, low=low, logs=logs)
 
     def power(self, e: Fraction, key: Key) -> Width:
-        """`key` is what it is called where it is divided by."""
+        """Return the width of a power; `key` names the number as a factor of denominators."""
         n = abs(e)
         if e >= 0:
             low = {k: (n * count, degree) for k, (count, degree) in self.low.items()}
@@ -101,7 +103,7 @@ class Width:
         return replace(self, logs={key: (n and c * n, one) for key, (n, one) in self.logs.items()} if c else {})
 
     def at(self, values: Mapping[str, t.Node]) -> Width:
-        """With other indices in place of its own."""
+        """Return the width with other indices in the place of its own."""
 
         def moved(key: Key) -> Key:
             return key[0], tuple(substitute(x, values) for x in key[1])
@@ -117,7 +119,7 @@ Dual = tuple[Width, Width | None]
 
 @dataclass
 class SizeQuestions:
-    """What is asked of one size, by all programs of a rule."""
+    """What the theorem needs to know of one size, collected from all programs of a rule."""
 
     size: str
     sizes: frozenset[str]
@@ -138,7 +140,9 @@ class SizeQuestions:
     """Of sums, each with its program."""
 
     def argument(self, value: Width, times: int = 1, labels: int = 0) -> Width:
-        """Two such arguments are compared, or products of so many: what is made of one."""
+        """Note an argument of a function, which has to be told apart from others; return the width of the function's
+        value.
+        """
         if value.picked and (value.top or value.low):
             raise NoTheoremError("an argument of a function is a sum of what is chosen by comparison")
         found = value.inside(times * (value.top + value.below) + labels + value.nested, value.exponents)
@@ -146,7 +150,7 @@ class SizeQuestions:
         return found
 
     def exponent(self, value: Width) -> Width:
-        """What is made of an exponent, which is told from sums of others."""
+        """Note an exponent, which has to be told apart from sums of others; return the width of its exponential."""
         self.exponents += value
         found = value.inside(value.nested, value.exponents + (not value.plain))
         self.nested, self.depth = max(self.nested, found.nested), max(self.depth, found.exponents)
@@ -160,7 +164,7 @@ class SizeQuestions:
 
     @property
     def apart(self) -> int:
-        """How many indices tell arguments apart."""
+        """The number of indices that tell arguments apart."""
         return ceil(self.nested + self.depth * self.exponents.top)
 
 
@@ -173,7 +177,7 @@ def is_open_size(x: t.Node) -> bool:
 
 
 def degree_in(x: t.Node, size: str) -> int:
-    """Of a polynomial in sizes, in one of them."""
+    """Return the degree of a polynomial in sizes in one of them."""
     found = [degree_in(part, size) for part in t.children(x)]
     return int(x == t.Size(size)) if not found else max(found) if isinstance(x, t.Add) else sum(found)
 

@@ -84,7 +84,7 @@ class Widths:
             raise NoTheoremError("there is arithmetic on indices")
 
     def inlined(self, x: t.Node) -> t.Node:
-        """An expression of indices alone, where it is one by its definitions."""
+        """Return an expression as one of indices alone, where it is one by its definitions."""
         if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined) and x.sort == "integer":
             return self.inlined(substitute(made.entry, dict(zip(made.variables, x.index, strict=True))))
         if isinstance(x, t.Add | t.Mul):
@@ -94,7 +94,7 @@ class Widths:
         return x
 
     def counted(self, x: t.Node) -> t.Node | None:
-        """The polynomial in sizes that it is; None for what is none."""
+        """Return the polynomial in sizes that a node is; None for any other node."""
         match x:
             case t.Size() | t.Integer():
                 return x
@@ -109,7 +109,7 @@ class Widths:
     # --- statements
 
     def holds(self, x: t.Node, scope: Scope) -> bool:
-        """Whether it rests on how numbers compare that are no indices."""
+        """Return whether the truth of a statement rests on how real numbers compare."""
         if self._decided(x, scope) is not None:
             return False
         match x:
@@ -159,7 +159,7 @@ class Widths:
         return True
 
     def _decided(self, x: t.Node, scope: Scope) -> bool | None:
-        """Its truth, where that is so of all numbers and sizes; None where it is not known."""
+        """Return a statement's truth if it is the same for all numbers and sizes; else None."""
         match x:
             case t.SortedEntry(sort="boolean") if isinstance(made := self.made.get(x.name), Defined):
                 return self._decided(made.entry, dict(zip(made.variables, made.tensor.shape, strict=True)))
@@ -281,7 +281,7 @@ class Widths:
         return replace(value, logs=parts[0][0].logs if same and not self.asked.free else logs), slope
 
     def _is_signed(self, x: t.Node) -> bool:
-        """Whether a statement speaks of more than indices and arrays of booleans."""
+        """Return whether a statement depends on more than indices and boolean arrays."""
         return Free(self.made, lambda part: part).compares(x)
 
     def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
@@ -343,7 +343,7 @@ class Widths:
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
     def _chosen_at_every_size(self, x: t.Node) -> t.Node:
-        """An entry by its definition, and what is chosen at every size."""
+        """Return an entry by its definition, with choices resolved that are the same at every size."""
         self.read += 1
         if self.read > MOST_READ:
             raise NoTheoremError("what it divides by or compares is too long to be read")
@@ -355,7 +355,7 @@ class Widths:
         return x
 
     def _sums(self, x: t.Node) -> bool:
-        """Whether there are sums, maxima or sizes in it, or in what it is made of."""
+        """Return whether an expression, or what it is computed from, has sums, maxima or sizes in it."""
         if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined):
             if x.name not in self.summing:
                 self.summing[x.name] = self._sums(made.entry)
@@ -436,7 +436,9 @@ class Widths:
         return found
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
-        """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
+        """Return the width of a sum along an axis. A denominator that depends on its index counts once for each
+        index.
+        """
         if isinstance(size, t.Size):
             self._name_of(size)
         elif not isinstance(size, t.Integer):

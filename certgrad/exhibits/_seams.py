@@ -26,7 +26,9 @@ _SEAMS = ("!=", ">", ">=", "<", "<=")
 
 
 def seam_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """One for each argument along which there are seams; none where the function is none of single numbers."""
+    """Return one plot for each argument with seams; none where sizes of 1 do not make it a function of single
+    numbers.
+    """
     seams = list(_of_conventions(subject)) or list(_of_hypotheses(subject, certificate))
     if not seams:
         return []
@@ -53,7 +55,7 @@ def _of_conventions(subject: Subject) -> Iterator[Seam]:
 
 
 def _of_hypotheses(subject: Subject, certificate: Certificate) -> Iterator[Seam]:
-    """Where a hypothesis says that an entry is not, or is above, a number."""
+    """Yield the seams at which a hypothesis says that an entry is not, or is above, a number."""
     seen = set()
     at = dict.fromkeys(subject.arg_names, Fraction(1))
     for claim in certificate.claims:
@@ -164,7 +166,7 @@ class _Entry:
 def _broken(
     points: Sequence[tuple[float, float] | None], marks: Sequence[Fraction]
 ) -> list[tuple[float, float] | None]:
-    """The curve in pieces, none of which crosses a mark: it may jump there."""
+    """Return the curve in pieces that do not cross a mark, where it may jump."""
     out: list[tuple[float, float] | None] = []
     for p in points:
         before = out[-1] if out else None

@@ -1,4 +1,4 @@
-"""Both sides of each obligation as they were traced, and the normal form that they have in common."""
+"""Both sides of each obligation as traced, and their common normal form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Names = Mapping[Var, str]
 
 
 def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
-    """One for each obligation of the subject; without those whose terms cannot be written."""
+    """Return both sides of each obligation of the subject whose terms can be written."""
     found = []
     for kind in subject.kinds:
         try:

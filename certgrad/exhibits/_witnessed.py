@@ -29,7 +29,7 @@ _NAMES = {
 
 
 def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """One for each refuted claim with a witness that can be evaluated."""
+    """Return one plot for each refuted claim whose witness can be evaluated."""
     plots = []
     for claim in certificate.claims:
         k, case = next(((k, c) for k, c in enumerate(claim.cases) if c.witness is not None), (0, None))
@@ -109,7 +109,7 @@ def _difference(kind: str, programs: Programs, point: Point, where: str) -> floa
 
 
 def _in_pieces(points: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
-    """In order, with a gap wherever a step is left out."""
+    """Return the points in order, with a gap wherever a step is left out."""
     found = sorted(points)
     width = float(2 * REACH) / 80 * 1.5
     out: list[tuple[float, float] | None] = []

@@ -36,8 +36,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Every value over the box is at least `lower` and at most `upper`, entry by entry, nested as what is bounded.
-    They are infinite where nothing is known."""
+    """Bounds of the outputs over a box: each entry lies between `lower` and `upper`, nested as the outputs are.
+
+    They are infinite where nothing is known.
+    """
 
     lower: Any
     upper: Any

@@ -35,7 +35,7 @@ class Error:
 
     @property
     def none(self) -> bool:
-        """There is no error at all."""
+        """Whether the error is 0."""
         return not self.terms.any() and not self.rest.any()
 
     def scaled(self, middle: Any, radius: Any) -> Error:
@@ -83,7 +83,7 @@ def zero(shape: Any) -> Error:
 
 
 def remainder(size: Any) -> Error:
-    """Errors of which nothing is known but their size."""
+    """Return an error of which only a bound on its size is known."""
     size = np.asarray(size, np.float64)
     return Error(np.zeros((*size.shape, 0)), size)
 

@@ -29,7 +29,7 @@ STEPS = 10_000
 
 
 class Rounding:
-    """One program: the noise, the format of what names none, and what is said of it."""
+    """The interpretation of one program: its error terms, the default format, and the notes."""
 
     def __init__(self, format: Format) -> None:
         self.format, self.noise = format, Noise()
@@ -282,7 +282,7 @@ def _of_whole(exact: Value, format: Format) -> Any:
 
 
 def _sum_roundings(name: str, given: list[Rounded], roundings: float) -> Any:
-    """What is added to 0 is not rounded."""
+    """Return how many additions round in a sum: adding to 0 does not."""
     if name == "neg" or len(given) < 2:
         return roundings
     zeros = [np.array([v == 0 if type(v) is fmpq else False for v in x.primal.flat], bool) for x in given]

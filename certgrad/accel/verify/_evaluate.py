@@ -57,7 +57,7 @@ class NotEvaluatedError(Exception):
 
 @dataclass
 class Counts:
-    """What was looked at."""
+    """Counts of the sizes and points that were evaluated."""
 
     sizes: list[str] = field(default_factory=list)
     points: int = 0
@@ -174,7 +174,9 @@ class AtSizes(AtShape):
         super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
     def failing(self, rng: Random, draws: int, counts: Counts) -> str:
-        """How the claim fails at a point inside all hypotheses, or on a boundary; an empty text where none is found."""
+        """Return how the claim fails at a point inside all hypotheses or on a boundary; "" where no failure is
+        found.
+        """
         for point, on_boundary in self.points(range(draws), rng):
             problem = self._problem(point)
             if problem is None:
@@ -203,14 +205,14 @@ class AtSizes(AtShape):
                     yield point, True
 
     def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
-        """Whether the point is certainly inside all hypotheses."""
+        """Return whether the point is certainly inside all hypotheses."""
         try:
             return self._false(inputs, self.walk.shared.hypotheses, PRECISION) is None
         except Undecided:
             return False
 
     def _false(self, inputs: Sequence[Array], asked: Sequence[NodeStatement], precision: int) -> str | None:
-        """The first that is false at the point. Raises Undecided."""
+        """Return the first statement that is false at the point, or None. Raises Undecided."""
         if not asked:
             return None
         found = evaluate(self.values, inputs, precision=precision).values
@@ -246,7 +248,7 @@ class AtSizes(AtShape):
         return None
 
     def _problem(self, point: Point) -> str | None:
-        """None where the laws hold at the point, "" where that stays open, else what is wrong."""
+        """Return None where the laws hold at the point, "" where that is not decided, else what is wrong."""
         for bits in PRECISIONS[:2]:
             at = At(self.programs, point, self.space.moving, bits, {})
             try:
