@@ -29,7 +29,7 @@ Name = Literal["forward", "value_and_grad", "vjp"]
 
 @dataclass(frozen=True)
 class Exported:
-    """A program of a graph, flat, with the names of what it takes and returns."""
+    """A program of a graph, flattened, with the names of its inputs and outputs."""
 
     flat: Flat
     inputs: list[str]
@@ -167,7 +167,7 @@ class _Placed(Sweep):
     """A sweep that says of each equation which node it is of."""
 
     def running(self, wanted: Collection[Key] = frozenset()) -> Run:
-        """Nothing is kept of the steps of loops: they are written once."""
+        """Return a run that keeps no residuals of loops' steps: they are written once."""
         return _PlacedRun(self.sizes, self.numbers, wanted)
 
     def node_vjp(self, node: Node, values: Any, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:

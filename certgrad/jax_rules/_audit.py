@@ -67,7 +67,7 @@ def audit(name: str, cache: Cache | None = None) -> Certificate:
 def audit_configurations(
     subject: Subject, configurations: Sequence[Configuration], cache: Cache | None = None
 ) -> Certificate:
-    """The same, of configurations that are given."""
+    """Return the certificate of a subject with the configurations that are given."""
     if not configurations:
         return _merged(subject, [(None, _unproved(subject.name, REFUSED.get(subject.name, NO_CONFIGURATION)))])
     if subject.kind == CUSTOM and not any(_runs(subject, c) for c in configurations):

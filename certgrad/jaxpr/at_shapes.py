@@ -1,4 +1,4 @@
-"""The callables of a subject, traced at concrete shapes: what is evaluated, exactly and by balls."""
+"""The callables of a subject traced at concrete shapes, for exact evaluation and for balls."""
 
 from __future__ import annotations
 

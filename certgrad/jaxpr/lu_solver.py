@@ -17,7 +17,7 @@ from certgrad.jaxpr.programs import jaxpr_of, same_program
 
 @dataclass(frozen=True)
 class LuSolver:
-    """What JAX's LU solver does: with the matrix or its transpose, along `axis` of its right-hand side.
+    """A solve by JAX's LU solver: with the matrix or its transpose, along `axis` of its right-hand side.
 
     `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
     """

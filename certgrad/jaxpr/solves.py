@@ -166,7 +166,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tupl
 def _batch(
     args: Sequence[Any], axes: Sequence[Any], *, solver: Any, residual: Any, counts: tuple[int, int], called: str
 ) -> tuple[list[Any], list[int]]:
-    """Both programs over a batch: one solver for all, whose equations are those of each."""
+    """Return both programs over a batch: one solver for all, whose equations are those of each."""
     first, second = counts
     size = next(x.shape[a] for x, a in zip(args, axes, strict=True) if a is not None)
     of_solver, of_residual, rest = args[:first], args[first : first + second], args[first + second :]

@@ -44,6 +44,6 @@ def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
 
 
 def _opposed(one: t.Compare, other: t.Compare) -> bool:
-    """One says that a term is above 0, and the other that it is below."""
+    """Return whether one comparison says that a term is above 0, and the other that it is below."""
     same = one.relation == other.relation
     return sum_of(t.linear(one.left)) == sum_of((-c if same else c, f) for c, f in t.linear(other.left))

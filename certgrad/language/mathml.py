@@ -47,7 +47,7 @@ def row(*parts: str) -> str:
 
 
 def listed(parts: Iterable[str], between: str) -> str:
-    """Elements with another one between each two, as one."""
+    """Return elements joined by another one as a single element."""
     out: list[str] = []
     for part in parts:
         out += [between, part] if out else [part]

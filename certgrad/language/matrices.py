@@ -1,4 +1,4 @@
-"""What a matrix of numbers determines, by the arithmetic of a reader, and the place of its rows after elimination."""
+"""Functions of a matrix of numbers in a reader's arithmetic, and the order of its rows after elimination."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = list[list[Any]]
 
 
 def determinant(reader: Reader, rows: Rows) -> Any:
-    """By expansion along the first row."""
+    """Return the determinant, by expansion along the first row."""
     a = reader.a
     if not rows:
         return a.number(1)
@@ -28,7 +28,7 @@ def determinant(reader: Reader, rows: Rows) -> Any:
 
 
 def smallest_minor(reader: Reader, rows: Rows) -> Any:
-    """Of those at the top left."""
+    """Return the smallest leading minor."""
     return _least(reader, [determinant(reader, [row[:k] for row in rows[:k]]) for k in range(1, len(rows) + 1)])
 
 

@@ -1,6 +1,6 @@
-"""Statements that a reader need see once: one for all ranks, none that always holds, none that others imply.
+"""Statements for a reader: one for all ranks, none that always holds, none that the others imply.
 
-A rule that is proved rank by rank has a hypothesis of each: Σ_j x[i,j]² > 0, Σ_k x[i,j,k]² > 0, … They are one
+A rule that is proved rank by rank has a hypothesis at each: Σ_j x[i,j]² > 0, Σ_k x[i,j,k]² > 0, … They are one
 statement about x[…,j], where … stands for the axes of a group, however many there are.
 """
 
@@ -23,8 +23,8 @@ MOST = 16
 
 
 def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
-    """What is to be said of each statement, by its place: of those that say the same at several ranks, one for all, in
-    the place of the one with the fewest axes; of the others what they say.
+    """Return the statement to show for each, by its place: one for all ranks in the place of the one with the fewest
+    axes.
     """
     groups = _groups(statements)
     repeated = {k for members, _ in groups for k in members[1:]}
@@ -33,8 +33,9 @@ def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
 
 
 def needless(statements: Sequence[t.Statement]) -> set[int]:
-    """The places of the statements that always hold, or that the others imply; of some that imply each other, and of
-    none but such that always hold, the first is kept.
+    """Return the places of statements that always hold, or that the others imply.
+
+    Of some that imply each other, or if all always hold, the first is kept.
     """
     out = unsaid(statements)
     if len(statements) > MOST:

@@ -1,4 +1,5 @@
-"""What users write: `x > 0`, `x != y or t == 1`, `x - 1/2 not in integers`, `label < x.shape[1]`, read as a statement.
+"""The syntax of users: `x > 0`, `x != y or t == 1`, `x - 1/2 not in integers`, `label < x.shape[1]`, read as a
+statement.
 
 Text is never run. A comparison of arrays holds at every entry after broadcasting.
 """

@@ -47,7 +47,7 @@ class Tested(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean, and the variables around a part: what each is called, and how far it runs."""
+    """The meaning of names, and the bound variables around a part with their names and ranges."""
 
     arrays: Mapping[str, Any]
     sizes: Mapping[str, int]
@@ -58,7 +58,7 @@ class Scope:
     """The values of a variable that does not take all below its range, along its axis and the axes before."""
 
     def within(self, over: Sequence[t.Range], where: Sequence[t.Statement] = ()) -> Scope:
-        """With more variables, of whose values some are left out at which a condition is false."""
+        """Return the scope inside further variables, without the values at which `where` is false."""
         inner = self
         for r in over:
             inner = inner._with(r.variable, _whole(_term(r.size, self)), where)
@@ -67,7 +67,9 @@ class Scope:
         return inner
 
     def _with(self, variable: str, count: int, where: Sequence[t.Statement]) -> Scope:
-        """With one more variable. Of a window in a long axis, its places are all that is looked at."""
+        """Return the scope with one more variable; of a window in a long axis it runs over the window's places
+        alone.
+        """
         values = {name: places for name, places in self.values.items() if name != variable}
         wide = replace(self, axes=(*self.axes, (variable, count)), values=values)
         named = {name for name, _ in wide.axes}
@@ -91,7 +93,7 @@ class Scope:
 
 
 class Counted(NamedTuple):
-    """How a statement fares at the choices of the variables that it is about. All are scalars, or numpy's."""
+    """How often a statement fails at the choices of its variables, and where first. All are scalars, or numpy's."""
 
     failing: Any
     """At how many it does not hold, or is undefined."""
@@ -113,7 +115,9 @@ class Question:
     body: t.Statement
 
     def holds(self) -> Any:
-        """Whether it holds, at each choice of the variables. What is undefined does not hold."""
+        """Return whether the statement holds, at each choice of the variables. Where it is undefined it does
+        not hold.
+        """
         found = _test(self.body, self.scope)
         return _spread(found.holds & found.defined, self.scope)
 
@@ -128,10 +132,10 @@ class Question:
 
 
 def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Question:
-    """The statement, about these arrays (JAX's or numpy's, traced or not).
+    """Return the statement about these arrays (JAX's or numpy's, traced or not).
 
-    Raises:
-        UnfitError: it does not fit the arrays, or is about too much; `Question`'s methods: it is said in words alone.
+    Raises UnfitError where it does not fit the arrays, or is about too much; the methods raise it for a statement in
+    words.
     """
     scope = Scope(arrays, sizes)
     if about_whole_arrays(statement):
@@ -192,7 +196,7 @@ _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)
 
 
 def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> bool:
-    """Only sizes, the variable and others that are known decide the condition."""
+    """Return whether a condition depends only on sizes, the variable and known ones."""
     nodes = list(t.walk(condition))
     read = {n.name for n in nodes if isinstance(n, t.Index)}
     return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
@@ -217,7 +221,7 @@ def _last(count: int) -> tuple[int, ...]:
 
 
 def _spread(x: Any, scope: Scope) -> Any:
-    """With all axes at their full lengths."""
+    """Return an array broadcast to all axes of the scope."""
     return jnp.broadcast_to(jnp.asarray(x), scope.shape)
 
 
@@ -292,7 +296,7 @@ def _term(p: t.Term, scope: Scope) -> Any:
 
 
 def _real(x: Any) -> Any:
-    """As floats, so that it can be undefined."""
+    """Return an array as floats, so that NaN can mark what is undefined."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
 

@@ -40,12 +40,12 @@ def sort(x: t.Node) -> t.Sort:
 
 
 def _joined(parts: Iterable[t.Node]) -> t.Sort:
-    """Of integers alone, integer."""
+    """Return the common sort: integer if all parts are."""
     return "integer" if all(sort(part) == "integer" for part in parts) else "real"
 
 
 def misfit(x: t.Node) -> str:
-    """Which part of a program's expression has another sort than it must have; nothing where all fit."""
+    """Return the part of a program's expression with another sort than it must have; "" where all fit."""
     for part in t.children(x):
         if wrong := misfit(part):
             return wrong

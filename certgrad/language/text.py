@@ -65,7 +65,7 @@ _OF_MATRIX = {
 
 @dataclass
 class Printer:
-    """Prints the parts of one statement or term; `mathml` asks it for order, and for what it has no form of its own."""
+    """Prints the parts of one statement or term; `mathml` takes its order, and its text for forms without MathML."""
 
     style: Style = "text"
     inputs: Sequence[str] = ()
@@ -226,7 +226,7 @@ class Printer:
         return f"{self.term(left)} {self.sign(relation)} {self.term(right)}"
 
     def balanced(self, s: t.Compare) -> tuple[t.Term, t.Relation, t.Term]:
-        """Its sides: of one with 0, entries on the left, negative terms and what does not vary on the right."""
+        """Return both sides of a comparison with 0: entries on the left, negative and constant terms on the right."""
         relation = s.relation
         if s.right != t.ZERO:
             return s.left, relation, s.right
@@ -380,7 +380,9 @@ class Printer:
         return f"({'Σ' if a.kind == 'sum' else 'Π'}{variables} {f'({body})' if several else body}{condition})"
 
     def condition(self, s: t.Statement) -> str:
-        """Of indices with negative terms on the other side: `j ≥ i` is j − i ≥ 0, and `j > i` is j − i − 1 ≥ 0."""
+        """Return a condition on indices with negative terms on the other side: `j ≥ i` is j − i ≥ 0, `j > i` is j − i −
+        1 ≥ 0.
+        """
         if not (isinstance(s, t.Compare) and s.right == t.ZERO and of_indices(s)):
             return self.statement(s)
         relation, summands = s.relation, t.linear(s.left)
@@ -494,7 +496,7 @@ def _constant(summands: Summands) -> bool:
 
 
 def of_indices(s: t.Compare) -> bool:
-    """Of index variables, and integers that are used as such."""
+    """Return whether a statement is about index variables and integers used as indices."""
     factors = [f for _, fs in t.linear(s.left) for f in fs]
     return any(isinstance(n, t.Index) for f in factors for n in t.walk(f)) and all(
         isinstance(f, t.Index | t.Size | t.Axis | t.Entry | t.Apply | t.Chosen | t.Add) for f in factors

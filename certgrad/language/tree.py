@@ -151,7 +151,9 @@ class Fold(Node, frozen=True, tag="fold"):
 
 
 class Matrix(Node, frozen=True, tag="matrix"):
-    """What a matrix determines: its determinant, an entry of its inverse … The matrix is given by its entries."""
+    """A function of a matrix, such as its determinant or an entry of its inverse. The matrix is given by its
+    entries.
+    """
 
     kind: str
     over: tuple[Range, Range]
@@ -172,7 +174,7 @@ class Chosen(Node, frozen=True, tag="chosen"):
 
 
 class CarryOf(Node, frozen=True):
-    """One value that a loop carries: its axes, its entries at time 0, and at the next time from those at this one."""
+    """One carry of a loop: its axes, its entries at time 0, and those at the next time from those at this one."""
 
     over: tuple[Range, ...]
     init: Term
@@ -275,7 +277,7 @@ class Solves(Node, frozen=True, tag="solves"):
 
 
 class Words(Node, frozen=True, tag="words"):
-    """What is said in words alone, of certain values: nothing but equal words of equal values is the same."""
+    """A statement in words alone about certain values. It equals only equal words about equal values."""
 
     text: str
     of: tuple[str, ...] = ()

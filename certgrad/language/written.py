@@ -104,5 +104,5 @@ def _range(over: t.Range) -> str:
 
 
 def _under(over: t.Range, where: Sequence[t.Node] = ()) -> str:
-    """What stands below the sign of a binder."""
+    """Return what is written below the sign of a binder."""
     return f"_{{{', '.join([_range(over), *map(text, where)])}}}"

@@ -108,7 +108,7 @@ def source_of(exported: Exported) -> str:
 
 
 def assembled(code: Code) -> str:
-    """What was written, with the imports, the constants and the helpers that it needs."""
+    """Return the written code with the imports, constants and helpers that it needs."""
     constants = [f"{name} = {text}" for name, text in code.constants.values()]
     head = ["import base64\n"] if constants else []
     head += ["import torch"]
@@ -136,7 +136,7 @@ def _head(code: Code, text: str, sizes: Sequence[str], arrays: Sequence[str]) ->
 
 
 def _place(value: Value, given: Sequence[Value], outputs: Sequence[Atom], own: Sequence[Value]) -> tuple[str, int]:
-    """Where a saved array is: among the inputs, or among what the forward returns."""
+    """Return whether a saved value is among the inputs or the outputs of the forward, and at which place."""
     for name, arrays in (("inputs", given), ("output", [*outputs, *own])):
         for k, one in enumerate(arrays):
             if one is value:

@@ -118,7 +118,7 @@ def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
 
 
 def _looked_for(induction: Induction) -> PointSearch | None:
-    """What came of the search for a point that satisfies the hypotheses, where each step is proved."""
+    """Return the result of the search for a point inside the hypotheses; None where a step is not proved."""
     if not all(s.verdict in PROOFS for s in induction.steps):
         return None
     return satisfiable(induction.traced, induction.asked)
@@ -224,7 +224,9 @@ def dtypes_of(traced: TracedGraph) -> list[str]:
 
 
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
-    """Of the graph with its constants, the lemma of each step, and the theorems: all that the certificate rests on."""
+    """Return a digest of all that the certificate rests on: the graph with its constants, the lemma of each step, the
+    theorems.
+    """
     found = hashlib.blake2b(digest_size=32)
     lemmas = [s.lemma if not s.inside else [s.lemma, *_inside(s)] for s in steps]
     for piece in chain(pieces(traced.ir), pieces(lemmas)):
@@ -263,9 +265,9 @@ def _with_cotangents(induction: Induction) -> list[Step]:
 
 @dataclass
 class Elsewhere:
-    """What comes of the sizes at which the function traces to another program, or its rules do.
+    """The results at sizes at which the function, or one of its rules, is another program.
 
-    That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
+    Such a program is certified too, or the sizes are excluded, or a finding says that a question cannot be answered.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -357,7 +359,7 @@ def _is_accepted(run: Induction, induction: Induction) -> bool:
 
 
 def _more(run: Induction, case: Case, induction: Induction) -> list[str]:
-    """What the program of other sizes asks for there beyond the hypotheses."""
+    """Return the hypotheses of the program at other sizes beyond those of the graph."""
     known = {said for _, said in _stated_hypotheses(induction, case.fixed)}
     texts = [shown for shown, said in _stated_hypotheses(run, {}) if said not in known]
     return list(dict.fromkeys([*texts, *(d for d in run.dimensions if d not in induction.dimensions)]))
@@ -371,7 +373,7 @@ def _refuting(run: Induction) -> OwnWitness | None:
 
 
 def _stated_hypotheses(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
-    """The text of each hypothesis of a graph, with what it says of which values where sizes are what `fixed` says."""
+    """Return the text of each hypothesis of a graph, with its statement and values at sizes set by `fixed`."""
     hypotheses = [h for s in induction.steps for h in s.hypotheses]
     inside: dict[Place, Values] = {(): Values(induction.traced, rendering(fixed))}
     out: list[tuple[str, Any]] = []
@@ -399,7 +401,7 @@ def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str,
 
 
 def _has_rules(traced: TracedGraph) -> bool:
-    """Some node has a rule that is code of its own, which tracing the function does not run."""
+    """Return whether a node has a custom rule, whose code does not run when the function is traced."""
     own = any(n.kind in ("custom_jvp", "custom_vjp", "op", "call") for n in traced.nodes)
     return own or any(_has_rules(body) for bodies in traced.bodies.values() for body in bodies)
 

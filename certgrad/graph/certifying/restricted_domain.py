@@ -1,4 +1,4 @@
-"""Where a refuted graph is right: a condition on what its wrong rules are given under which all of it is certified.
+"""A condition under which a refuted graph is certified: on the operands of its wrong rules.
 
 Nothing is guessed: each condition is a domain with which the lemma of a refuted rule is proved, and with those domains
 the induction is taken once more, from its first step. Conditions that the witness satisfies are not tried.
@@ -66,7 +66,7 @@ def conditions_text(again: Induction, nodes: set[int]) -> str:
 
 
 def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[str, ...]:
-    """The first condition under which the lemma of a refuted operation is proved; none where there is none."""
+    """Return the first condition under which the lemma of a refuted operation is proved; none if there is none."""
     witness = next((o.witness for o in proof.lemma.obligations if o.witness is not None), None)
     if witness is None or proof.programs is None:
         return ()

@@ -36,7 +36,7 @@ def print_graph(done: Certification, name: str = "") -> File:
 
 
 def read_graph(done: Certification, name: str = "") -> Graph:
-    """What is printed of it. Raises NotPrintedError."""
+    """Return the graph as it is printed. Raises NotPrintedError."""
     if done.certificate.verdict not in PROOFS:
         raise NotPrintedError(f"its verdict is '{done.certificate.verdict}'")
     reading = _Reading(done.traced, done.induction, done.traced.ir.dims, {})
@@ -128,7 +128,7 @@ class _Reading:
 
 
 def _tensor(aval: Any) -> p.Tensor:
-    """Of an array's shape and sort. Nothing reads the name."""
+    """Return a tensor with an array's shape and sort; its name is not used."""
     return p.Tensor("", tuple(map(size, aval.shape)), sort_of(aval.dtype))
 
 

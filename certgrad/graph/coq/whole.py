@@ -30,7 +30,7 @@ from certgrad.specification.rule import Operand, UnreadableError
 
 @dataclass(frozen=True)
 class Whole:
-    """A program, by node what it calls the node's outputs, and what it computes on the way to them."""
+    """A program, with the names of each node's outputs in it, and of the tensors on the way to them."""
 
     program: p.Program | None = None
     said: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Whole:
 
 
 def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
-    """Of the outputs that move. Nothing of a program that the specification does not read."""
+    """Return the whole program of the outputs that move; None where the specification does not read it."""
     inputs = [input_name(n.id) for n in traced.ir.inputs]
     try:
         program = meaning(traced.program, inputs)
@@ -94,7 +94,7 @@ def _tensors(definition: p.Definition) -> Sequence[p.Tensor]:
 
 
 def _tensor(result: Operand) -> str:
-    """The name of the tensor that it is, if it is one."""
+    """Return the name of the tensor that an operand is, or ""."""
     entry = result.at(*(e.Index(f"i{k}") for k in range(result.rank)))
     return entry.name if isinstance(entry, e.Entry) else ""
 
@@ -135,7 +135,7 @@ def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[
 
 
 def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
-    """At an index stands what another tensor has there: an axis of size 1 is read at 0."""
+    """Return whether a definition copies another tensor's entries; an axis of size 1 is read at 0."""
     axes = zip(definition.variables, definition.tensor.shape, strict=False)
     read = list(zip(entry.index, axes, strict=False))
     same = (i == e.Index(v) or (i == e.Integer(0) and n == e.Integer(1)) for i, (v, n) in read)
@@ -143,7 +143,7 @@ def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
 
 
 def _folded(x: Any) -> Any:
-    """What is computed from numbers, and what these choose."""
+    """Return a node with arithmetic on numbers, and choices by them, computed."""
     match x:
         case e.ToReal(e.Integer(value)):
             return e.number(value)

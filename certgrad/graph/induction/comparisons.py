@@ -55,12 +55,14 @@ def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int])
 
 
 def joins_comparisons(traced: TracedGraph) -> bool:
-    """Some region of the graph ends in a comparison."""
+    """Return whether a region of the graph ends in a comparison."""
     return any(n.kind == "region" and n.params[OPERATIONS].split(", ")[-1] in COMPARES for n in traced.nodes)
 
 
 def _compared(traced: TracedGraph, uses: Uses, failing: Set[int]) -> set[int]:
-    """The comparisons among these nodes, and those that alone read one of them, be it through other operations."""
+    """Return the comparisons among these nodes, and those that are the only readers of one, also through other
+    operations.
+    """
     found: set[int] = set()
     serving: list[set[int] | None] = [None] * (len(traced.nodes) + 1)  # where all uses end; None: not in comparisons
     for node in reversed(traced.nodes):

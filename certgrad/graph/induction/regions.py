@@ -116,7 +116,7 @@ def _joinable(traced: TracedGraph, k: int) -> bool:
 
 
 def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> TracedGraph:
-    """The graph with others in place of those inside its nodes."""
+    """Return the graph with other graphs inside its nodes."""
     if all(new is old for k, v in bodies.items() for new, old in zip(v, traced.bodies[k], strict=True)):
         return traced
     nodes = [
@@ -170,7 +170,7 @@ def _one_infinity(constant: Any) -> bool:
 
 
 def small(traced: TracedGraph, node: Node) -> bool:
-    """It is no constant, or one number that the kernel reads."""
+    """Return whether a node is no constant, or one that is a number which the kernel reads."""
     if node.kind != "constant":
         return True
     constant = traced.constants[node.id]
@@ -282,7 +282,8 @@ _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
 
 
 def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """With operations before that serve the region alone: masks, sizes, the shift itself, another use of a seed.
+    """Return a region with earlier operations that serve it alone: masks, sizes, the shift itself, another use of a
+    seed.
 
     Those that depend on no input may serve others too.
     """
@@ -325,9 +326,9 @@ def _before(traced: TracedGraph, members: Set[int]) -> Iterator[Node]:
 
 
 def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """With the comparisons that decide what is selected, and operations that depend on no input.
+    """Return a region with the comparisons that decide its selections, and with operations that depend on no input.
 
-    A stopped value that is selected only on a boundary is none elsewhere, whatever it is made of.
+    A stopped value that is selected only on a boundary does not matter elsewhere, whatever it is made of.
     """
     members = set(reached)
     for node in _before(traced, members):
@@ -405,7 +406,7 @@ def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
 
 
 def _weaker(clauses: Sequence[Clause], than: Sequence[Clause], reads: Reads) -> bool:
-    """The clauses hold without exception, follow from the others, and do not imply these."""
+    """Return whether the clauses always hold, follow from the others, and do not imply these."""
     return (
         not any(c.guards for c in clauses)
         and not not_implied(clauses, than, {}, reads)

@@ -78,7 +78,7 @@ SCAN = Statement(
 
 
 def theorems(kinds: Collection[str]) -> list[Theorem]:
-    """The statements that an induction over nodes of these kinds rests on, each proved once a process."""
+    """Return the theorems for these kinds of nodes, each proved once a process."""
     return [proved(statement.name) for statement in needed(kinds)]
 
 

@@ -59,7 +59,7 @@ _instances = Kept()
 
 
 def _at_numbers(equation: Equation) -> Any:
-    """What tells an equation apart, for all threads and graphs; nothing where it has symbolic sizes or a program."""
+    """Return a key of an equation for all threads and graphs; None where it has symbolic sizes or a program."""
     atoms = (*equation.eqn.invars, *equation.eqn.outvars)
     if equation.holds_program or any(is_symbolic(d) for v in atoms for d in getattr(v.aval, "shape", ())):
         return None
@@ -122,7 +122,7 @@ class Lemmas:
         return found
 
     def allowance(self, share: float = 1.0) -> AbstractContextManager[None]:
-        """The budget of one lemma, or a share of it, and of what is asked of it besides."""
+        """Return the budget of one lemma, or a share of it, in force inside the block."""
         return auditing(share * self.seconds, A_LEMMA, MORE_OF_A_GRAPH, STEPS_A_SECOND)
 
     def _once(self, operation: Operation, store: dict[Any, Proof], key: Any, prove: Callable[[], Proof]) -> Proof:
@@ -135,14 +135,14 @@ class Lemmas:
         return found
 
     def _not_begun(self, operation: Operation) -> Proof:
-        """What is said where the time of lemmas that came to no proof is over."""
+        """Return the unproved lemma for an operation when the time of failed lemmas is over."""
         budget.cut_short += 1
         over = f"budget: lemmas that came to no proof took {self.seconds:g} s and more before this one"
         self.not_begun = f"{over}; {MORE_OF_A_GRAPH}"
         return Proof(failed_lemma(operation, ActiveShapes((), ()), self.not_begun), ())
 
     def _without_search(self, operation: Operation) -> Instance | None:
-        """What holds without a search for a witness, which begins where a proof fails."""
+        """Return an instance whose proof needs no search for a witness; None where there is none."""
         found = self.instances.get(replace(operation, search=False)) if operation.search else None
         return found if found is not None and found.proof.lemma.verdict in HOLDS else None
 
@@ -213,7 +213,7 @@ class Lemmas:
         return Instance(found, {mine: name for name, mine in table.items()})
 
     def nothing(self, operation: Operation) -> Proof:
-        """A proof of nothing, for an operation on values of which nothing is known (random keys)."""
+        """Return an empty proof, for an operation on values without known properties (random keys)."""
         return Proof(failed_lemma(operation, ActiveShapes((), ()), ""), ())
 
     def signs(self, operation: Operation, base: Proof) -> tuple[int, ...]:

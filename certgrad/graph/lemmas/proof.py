@@ -135,7 +135,7 @@ def in_general(operation: Operation, family: Family) -> Proof:
 
 
 class Setting(NamedTuple):
-    """Where an operation's rules are traced: how it runs, its operands' shapes, and the dimension variables."""
+    """The setting in which an operation's rules are traced: the run, the operands' shapes, the dimension variables."""
 
     run: Outputs
     shapes: tuple[tuple[Any, ...], ...]
@@ -149,7 +149,7 @@ def of_family(family: Family) -> Setting:
 
 
 def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
-    """At the node's sizes, its dimension variables renamed, and set to what the case says."""
+    """Return the setting at the node's sizes, its dimension variables renamed and set by the case."""
     equation = operation.equation
     own = tuple(tuple(v.aval.shape) for v in equation.variables)
     if not table or equation.holds_program:
@@ -253,7 +253,7 @@ def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
 
 
 def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
-    """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
+    """Return the proof of the programs; equal programs with equal questions are proved once."""
     operation, programs = rules.operation, rules.programs
     words = operation.equation.name, shown_name(operation), operation.request, rules.names, rules.shapes.dtypes
     key = (words, *serialised_all(programs.all()).items())
@@ -264,7 +264,7 @@ def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
 
 
 def _judged(rules: TracedRules) -> Proof:
-    """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
+    """Return the proof of the programs as written; where that fails, with long literals read as closed forms."""
     plain = Reading()
     proof = _judged_as_read(rules, plain)
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
@@ -276,7 +276,7 @@ def _judged(rules: TracedRules) -> Proof:
 
 
 def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
-    """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
+    """Return the proof with literals read as closed forms, but for those that cannot be read so."""
     without_search = replace(rules, operation=replace(rules.operation, search=False))
 
     def proved(reading: Reading) -> Proof | None:
@@ -351,7 +351,9 @@ class _IfStill:
 
 
 def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]], reads: Reads) -> _IfStill | None:
-    """What the derivative asks, and would ask less of if an argument were still at 0; no other law asks it."""
+    """Return the hypotheses of the derivative if an argument has a zero tangent wherever it is 0; None where it makes
+    none weaker.
+    """
     derivative = asked.get("jvp_is_derivative", {})
     found = may_be_zero(problem) if derivative else None
     if found is None:
@@ -365,7 +367,7 @@ def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]],
 
 
 def read(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
-    """The hypotheses of a proof, with what they say."""
+    """Return the hypotheses of a proof, each with its clause."""
     reads = _reads(rules)
     here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
     return here.each_once(outcome.hypotheses)
@@ -380,7 +382,7 @@ def _reads(rules: TracedRules) -> Reads:
 
 
 def built(rules: TracedRules, reading: Reading) -> Problem:
-    """The programs as terms, with what is known of where the arguments are."""
+    """Return the programs as terms, with the known signs of the arguments."""
     operation = rules.operation
     given = rules.shapes, rules.programs, operation.title, reading
     try:

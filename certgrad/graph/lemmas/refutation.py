@@ -1,4 +1,4 @@
-"""Why an operation's lemma failed: a witness among what it may be given."""
+"""Why an operation's lemma failed: a witness among its possible arguments."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _AtNumbers:
         return balls.Programs(rule, self.inputs, dims)
 
     def as_traced(self, dims: Dims) -> bool:
-        """Whether it is these programs that run at the sizes."""
+        """Return whether these programs run at the sizes."""
         return broken(self.programs, dims.sizes) is None
 
     def inside(self, values: Mapping[str, Any]) -> bool:

@@ -53,7 +53,7 @@ Certainty = Literal["rigorous", "in floats", "none"]
 
 @dataclass(frozen=True)
 class PointSearch:
-    """What came of the search for a point."""
+    """The result of the search for a point."""
 
     found: Certainty
     never: frozenset[int] = frozenset()
@@ -65,10 +65,10 @@ class PointSearch:
 
 
 def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSearch:
-    """Whether a point was found that satisfies all hypotheses at all their indices.
+    """Search for a point that satisfies all hypotheses at all their indices.
 
     Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
-    hypotheses failed; then arrays and entries, from the point at which the fewest did.
+    hypotheses failed; then arrays and entries, from the point at which the fewest failed.
     """
     if not asked:
         return PointSearch("rigorous")
@@ -80,7 +80,9 @@ def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSea
 
 
 def holding(traced: TracedGraph, asked: Sequence[NodeStatement]) -> Callable[[Sequence[Any]], bool]:
-    """Whether all hypotheses hold at arrays, one for each argument: of floats, or of rational numbers as objects."""
+    """Return the test whether all hypotheses hold at arrays, one for each argument: of floats, or rationals as
+    objects.
+    """
     search = _Search(traced, asked)
     return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
 
@@ -97,7 +99,7 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Programs:
-    """What hypotheses mention at some sizes, as one program of the inputs that it needs."""
+    """One program for the values that hypotheses mention, at some sizes, and the inputs that it needs."""
 
     program: Any
     compiled: Callable[..., Any]
@@ -111,7 +113,7 @@ class _Programs:
 
 
 class _Search:
-    """The hypotheses as programs of the inputs, one at each size, and points at which all of them hold."""
+    """The hypotheses as programs of the inputs at several sizes, and the search for a point at which all hold."""
 
     def __init__(self, traced: TracedGraph, asked: Sequence[NodeStatement]) -> None:
         self.traced, self.asked = traced, asked
@@ -126,8 +128,10 @@ class _Search:
         """How many scalar operations points in floats took."""
 
     def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Certainty | None:
-        """Whether the arrays that the function was traced with are such a point; `only_whether`: and no more than that,
-        so that the first hypothesis that fails is the last one looked at."""
+        """Return whether the arrays that the function was traced with satisfy all hypotheses.
+
+        With `only_whether`, the evaluation ends at the first hypothesis that fails.
+        """
         try:
             sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
             at = self._at(sizes)
@@ -189,7 +193,7 @@ class _Search:
 
     @property
     def long_enough(self) -> bool:
-        """No further point is tried: what they take in floats is used up."""
+        """Whether the limit of operations in floats is reached, so that no further point is tried."""
         return self.tried >= FEWEST and self.taken > FLOATS
 
     def _at(self, sizes: Mapping[str, int]) -> _Programs:
@@ -240,7 +244,7 @@ def _given(array: Any, exact: bool) -> np.ndarray:
 def _kinds(
     rng: random.Random, shapes: Mapping[int, tuple[Sequence[int], str]], attempt: int, best: Mapping[int, str]
 ) -> dict[int, str]:
-    """Of the arrays of a point: all ordinary at first, then those of the best point but for one, or any."""
+    """Return kinds of a point's arrays: all ordinary at first, then those of the best point but for one, or any."""
     if attempt < FIRST:
         one = ("any", "positive")[attempt % 2]
         return {k: one if dtype == "float" else "small" for k, (_, dtype) in shapes.items()}
@@ -288,12 +292,12 @@ def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int
 
 
 def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Of an argument, as the program has it: its specs say nothing of dimensions that were set to others."""
+    """Return an argument's shape as the program has it; its spec does not know dimensions that were set to others."""
     return tuple(at_sizes(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
 
 
 def _draws(jaxpr: Any) -> bool:
-    """It makes numbers of random bits, which balls know nothing of."""
+    """Return whether a program makes numbers of random bits, which balls cannot evaluate."""
     return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
 
 

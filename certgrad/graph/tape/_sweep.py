@@ -19,7 +19,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a step adds to the cotangent of a value that its operation read."""
+    """A step's contribution to the cotangent of a value that its operation read."""
 
     to: Value
     cotangent: Any

@@ -273,5 +273,7 @@ def _source() -> str:
 
 
 def _kept(array: np.ndarray) -> Any:
-    """As it is now, in the dtype that JAX computes in: numpy's arrays may change later. Integers may be a structure."""
+    """Return a copy of an array in the dtype that JAX computes in, as numpy's arrays may change; integers may index a
+    structure.
+    """
     return jnp.array(array) if array.dtype.kind == "f" else array.copy()

@@ -1,4 +1,4 @@
-"""A traced function beside what it returns where it is called: without its gradient, which JAX makes node by node."""
+"""A call of a traced function, compared with its program; without the gradient, which JAX makes node by node."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OPERATIONS = 2_000_000_000
 
 
 def uncalled(traced: TracedGraph) -> str:
-    """Why the function is not called, or an empty text: a call costs more than all of the proof where it is long."""
+    """Return why the function is not called, or "": a long call costs more than the proof."""
     if (steps := _steps(traced)) > EQUATIONS:
         return f"a call takes {steps:,} operations on arrays"
     if not traced.ir.dims and (count := _operations(traced)) > OPERATIONS:
@@ -54,7 +54,7 @@ def _operations(traced: TracedGraph) -> int:
 
 
 def _steps(traced: TracedGraph) -> int:
-    """How many operations on arrays a call takes, about: a loop whose length is open counts once."""
+    """Return about how many operations on arrays a call takes; a loop of open length counts once."""
     total = len(traced.nodes)
     for node, bodies in traced.bodies.items():
         equation = traced.equations[node]
@@ -64,7 +64,7 @@ def _steps(traced: TracedGraph) -> int:
 
 
 def draws(traced: TracedGraph) -> bool:
-    """It draws random numbers: others in each dtype."""
+    """Return whether the function draws random numbers, which differ from dtype to dtype."""
     return any(n.kind == "draw" for n in nodes_of(traced))
 
 
@@ -98,7 +98,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
 
 
 def _traced_again(traced: TracedGraph) -> Difference | None:
-    """How a function that changes what outlives a trace of it is another program in the next one."""
+    """Return how a second trace differs, of a function that changes state which outlives a trace; else None."""
     if not traced.changes or same(traced, traced.retraced({}), {}):
         return None
     text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
@@ -111,7 +111,7 @@ def _place(traced: TracedGraph) -> dict[str, int]:
 
 
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
-    """How a call differs from the program, or an empty text."""
+    """Return how a call differs from the program, or ""."""
     assert traced.fn is not None
     drawn = traced.specs.arrays or _drawn(subject, sizes)
     if drawn is None:

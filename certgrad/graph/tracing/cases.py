@@ -57,7 +57,7 @@ class Case:
         return replace(self, fixed=simplified(together(fixed, self.fixed)))
 
     def traced(self, traced: TracedGraph) -> Case:
-        """With the graph of the function at these sizes, if it traces there and has no cases of its own."""
+        """Return the case with the function's graph at these sizes, if it traces there and has no cases of its own."""
         with suppress(CertgradError):
             there = traced.retraced(self.fixed)
             if not contrary(there, self.fixed):
@@ -127,7 +127,9 @@ def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
 
 
 def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
-    """One size that is 1, or two that are equal, with one more that is, or two more that are."""
+    """Return the sizes with one more of them set: where one is 1, another is 1; where two are equal, another
+    pair is.
+    """
     left = [n for n in names if n not in fixed and named(n) not in fixed.values()]
     if len(fixed) > 1 or not all(v == ONE or v.name in names for v in fixed.values()):
         return []
@@ -136,10 +138,10 @@ def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
 
 
 def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
-    """The function at sizes that are numbers, as they are when it runs, and whether it is another program there.
+    """Yield the function at sizes that are numbers, as when it runs, and whether it is another program there.
 
     Code can tell a number from a symbol and ask no question of either. The second sizes are for a function that treats
-    one of the first on its own.
+    one of the first sizes specially.
     """
     for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
         fixed: Fixed = {d: whole(start + step * k) for k, d in enumerate(traced.ir.dims)}
@@ -152,10 +154,10 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
 
 
 def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
-    """The function at these sizes, where it is another program than the graph; None where it is the graph.
+    """Return the function's case at these sizes if it is another program there than the graph, else None.
 
-    If sizes of 1 are all that makes it another one, as they are for JAX's own code, the others are left open.
-    Raises TraceError.
+    If it is another one only because sizes are 1, as in JAX's own code, the other sizes are left open. Raises
+    TraceError.
     """
     numbers: Fixed = {d: whole(n) for d, n in sizes.items()}
     there = traced.retraced(numbers)

@@ -89,14 +89,16 @@ class TracedGraph:
         return [node.operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
     def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
-        """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
+        """Return the function's graph with dimensions set as `fixed` says: to `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
         again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
         self.heard.add(again.heard)
         return replace(again, heard=self.heard, specs=self.specs.at(fixed))
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
-        """With all real arguments of this dtype the function traces to the same program, dtypes aside."""
+        """Return whether the function traces to the same program, dtypes aside, with all real arguments of this
+        dtype.
+        """
         if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
             return False
         given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
@@ -107,7 +109,7 @@ class TracedGraph:
         return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
 
     def changed(self) -> str | None:
-        """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
+        """Return the first node that was replaced by another well-formed one since the trace, or None."""
         if self.as_traced is None:
             return None
         nodes, outputs, constants = self.as_traced
@@ -237,7 +239,7 @@ _INSIDE = frozenset({"scan", "while", "cond"})
 
 
 class Shared:
-    """What nodes, and graphs inside nodes, have in common: equations, and what is the same at each of their nodes."""
+    """The state that a graph and its inner graphs share: equations, and what is equal at each of their nodes."""
 
     def __init__(self, wide: bool) -> None:
         self.wide = wide
@@ -313,7 +315,7 @@ class _Builder:
         return Ref(node=node.id)
 
     def moves(self, operands: Sequence[Operand]) -> bool:
-        """Some operand is of a node whose real outputs may depend on the real inputs."""
+        """Return whether an operand may depend on the real inputs."""
         for node in self.nodes[self.judged :]:
             reads = node.kind == "input" or any(type(o) is Ref and o.node in self.moving for o in node.operands)
             if reads and any(o.real for o in node.outputs):
@@ -410,7 +412,7 @@ class _Builder:
         return [Ref(node=node, output=k) for k in range(len(outputs))]
 
     def _describe(self, equation: Equation, where: tuple[str, str]) -> None:
-        """What every node of this equation says of it."""
+        """Store the outputs, parameters and op that all nodes of this equation have."""
         inner = equation.inner
         if inner is not None and _jaxpr.captures(inner):
             raise TraceError(

@@ -40,7 +40,7 @@ def check(graph: Graph) -> str | None:
 
 
 def line_of(node: Node) -> str:
-    """Where a node comes from, at the end of a message about it."""
+    """Return a node's source line, for the end of a message about it."""
     return f" (the node comes from {node.source})" if node.source else ""
 
 
@@ -89,7 +89,7 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
 
 
 def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
-    """At a glance: it reads distinct values of the very types that the equation takes, and its own numbers."""
+    """Return whether a node plainly fits its equation: distinct operands of the very types, and its own numbers."""
     operands, types, literals = node.operands, equation.operand_types, equation.literals
     if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
         return False
@@ -145,7 +145,7 @@ class _Checker:
         return self._bodies(node, _name(node)) if node.bodies or node.kind in _BODIES else None
 
     def _operand(self, position: int, operand: Operand) -> str | None:
-        """What is wrong with an operand, as the rest of a sentence."""
+        """Return what is wrong with an operand, as the rest of a sentence."""
         if isinstance(operand, Literal):
             if id(operand) in self.seen:
                 return None
@@ -232,7 +232,7 @@ def _arity(node: Node) -> tuple[int, int]:
 
 @cache
 def _taken_by(primitive: str) -> tuple[int, int]:
-    """What its rule takes; a function of real numbers so many."""
+    """Return the least and the largest number of operands that a primitive takes."""
     if primitive in FUNCTIONS:
         return (len(FUNCTIONS[primitive].arguments),) * 2
     taken = [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY

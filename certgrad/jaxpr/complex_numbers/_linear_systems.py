@@ -78,7 +78,7 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
 
 
 def _factored(held: Sequence[Any]) -> Pair | None:
-    """The matrix of which a solver holds both factors, and the permutation."""
+    """Return the matrix whose factors and permutation a solver holds."""
     if len(held) != 2 or not all(isinstance(x, Factors) for x in held):
         return None
     lu, permutation = held

@@ -1,4 +1,4 @@
-"""A complex value as two real ones, and what has no such reading."""
+"""A complex value as two real ones, and values that cannot be read so."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class NoPairsError(Exception):
 
 
 class Unread:
-    """A value that has no reading, which is no matter where nothing is made of it."""
+    """A value that cannot be read as a pair; an error only where it is used."""
 
     def __init__(self, what: str) -> None:
         self.what = what
 
 
 class Factors(Unread):
-    """One of what JAX's LU factorisation of a complex matrix returns: it is read by those who solve with it."""
+    """An output of JAX's LU factorisation of a complex matrix, to be read by those who solve with it."""
 
     def __init__(self, matrix: Pair, place: int) -> None:
         super().__init__("lu")

@@ -22,7 +22,7 @@ def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
 
 
 def devices(params: Mapping[str, Any]) -> dict[str, int]:
-    """How many devices there are along each axis that the body sees."""
+    """Return the number of devices along each axis that the body sees."""
     return {name: n for name, n in dict(params["mesh"].shape).items() if name in params["newly_manual_axes"]}
 
 
@@ -65,7 +65,7 @@ class _Run:
         return self.mesh.each(bound, operands)
 
     def steady(self, step: Callable[[list[Shards]], list[Shards]], carried: Sequence[Shards]) -> list[Shards]:
-        """What a loop carries, with the axes along which it differs after any number of steps."""
+        """Return the carry of a loop with all axes along which it may differ after any number of steps."""
         carried = list(carried)
         while True:
             axes: list[tuple[str, ...]] = []
@@ -175,5 +175,5 @@ def _constant(value: Any, aval: Any) -> Shards:
 
 
 def _communicates(jaxpr: Any) -> bool:
-    """Whether devices see each other in a program, or where they stand."""
+    """Return whether a program uses collectives, or a device's own position."""
     return any(eqn.primitive.name in NAMES for eqn in equations_of(jaxpr))

@@ -23,7 +23,7 @@ class KernelError(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """What an operation gives: as it is traced, and as numbers, where the kernel's place in its grid decides them."""
+    """The result of an operation: as traced, and as numbers where the kernel's place in its grid determines them."""
 
     traced: Any
     known: np.ndarray | None = None
@@ -35,7 +35,7 @@ class Value:
 
 @dataclass
 class Cell:
-    """A reference: what it holds now."""
+    """A reference, with its present contents."""
 
     holds: Any
 
@@ -62,7 +62,9 @@ def is_size(n: Any) -> bool:
 
 
 def _whole(at: Sequence[Place], shape: Sequence[Any]) -> bool:
-    """All of an array, whatever its sizes are. Raises KernelError for a part of it where a size is a name."""
+    """Return whether an index means all of an array, whatever its sizes. Raises KernelError for a part where a size is
+    symbolic.
+    """
     if all(
         isinstance(p, Span) and p.start.number == 0 and p.stride == 1 and p.size == n
         for p, n in zip(at, shape, strict=True)
@@ -74,7 +76,7 @@ def _whole(at: Sequence[Place], shape: Sequence[Any]) -> bool:
 
 
 def places(transform: Any) -> tuple[list[Place], tuple[int, ...]]:
-    """Where a transformation of a reference points to, and the shape of its numbers."""
+    """Return the places that a transformation of a reference points to, and the shape of its index arrays."""
     from jax._src.state.indexing import NDIndexer, Slice
 
     if not isinstance(transform, NDIndexer) or not all(isinstance(n, int) for n in transform.int_indexer_shape):
@@ -95,7 +97,7 @@ def _value(x: Any) -> Value:
 
 
 def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any:
-    """What stands at the places; where the mask is false, `other`."""
+    """Return the entries at the places; where the mask is false, `other`."""
     at, lanes = places(transform)
     if _whole(at, x.shape):
         return _masked(x, mask, other)
@@ -146,12 +148,12 @@ def _spans(at: Sequence[Place]) -> list[Span]:
 
 
 def _single(at: Sequence[Place]) -> list[int]:
-    """Axes at one number, which have no axis in what is read."""
+    """Return the axes indexed by one number, which the result lacks."""
     return [axis for axis, p in enumerate(at) if isinstance(p, Value)]
 
 
 def _sliced(x: Any, spans: Sequence[tuple[int, int, int]]) -> Any:
-    """From `start`, so many, so far apart, along each axis."""
+    """Return a strided slice: along each axis from `start`, with a count and a stride."""
     ends = [start + (size - 1) * stride + 1 for start, size, stride in spans]
     low = [max(-start, 0) for start, _, _ in spans]
     high = [max(end - n, 0) for end, n in zip(ends, x.shape, strict=True)]
@@ -179,8 +181,11 @@ def _masked(out: Any, mask: Value | None, other: Value | None) -> Any:
 
 @dataclass(frozen=True)
 class _Box:
-    """Lanes `low` to `high` take part. Along each axis of the memory they lie at `first`, and from there on one by one
-    along the lanes' axis `along`, if there is one."""
+    """A box of lanes, from `low` to `high`, and of memory.
+
+    Along each axis of the memory it begins at `first`, and goes on one by one along the lanes' axis `along`, if there
+    is one.
+    """
 
     low: tuple[int, ...]
     high: tuple[int, ...]

@@ -30,18 +30,18 @@ MOST = 2
 
 
 def by_region(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """The clauses, those with predicates in them as shorter ones where the regions of these are few."""
+    """Return the clauses; one with predicates becomes shorter ones, one for each region, where the regions are few."""
     others = [c for c in clauses if not _piecewise(c)]
     known = facts.extended(facts_of(others, shapes)[0])
     return _each_once(one for c in clauses for one in (_shorter(c, known) if _piecewise(c) else (c,)))
 
 
 def off_flat_parts(clauses: Sequence[Clause], facts: Facts, moving: Collection[str]) -> list[Clause]:
-    """Conditions of differentiability; that a term is not an integer is not asked of a region where it does not move.
+    """Return conditions of differentiability; "a term is no integer" is dropped in regions where the term is constant.
 
     Rounding jumps where its argument passes an integer. In a region of strict signs, which is open, an argument without
-    entries of what is differentiated is constant: its rounding is as well, and has the derivative 0. So
-    `clip(x, 0, 255).astype(int)` asks nothing of x > 255, although 255 is an integer.
+    entries of what is differentiated is constant: its rounding is as well, and has the derivative 0. So `clip(x, 0,
+    255).astype(int)` asks nothing of x > 255, although 255 is an integer.
     """
 
     def flat(one: _Region) -> bool:
@@ -98,7 +98,9 @@ def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
 
 
 def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO, NEG)) -> list[_Region] | None:
-    """The regions in which something is asked; None where they are too many, or a guard is not decided in one."""
+    """Return the regions in which a clause says something; None where they are too many, or a guard is not decided in
+    one.
+    """
     off = tuple(Atomic("= 0" if value else "!= 0", guard) for guard, value in clause.guards)
     try:
         return list(_regions(clause.alternatives, off, facts, (), DEPTH, signs))
@@ -107,12 +109,12 @@ def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO,
 
 
 class _NotDecidedError(Exception):
-    """More predicates stand in a clause than are decided, or guards that are none."""
+    """A clause has too many predicates, or a guard that is not decided."""
 
 
 @dataclass(frozen=True)
 class _Region:
-    """The signs of terms, of which predicates speak, and what the alternatives are there."""
+    """The signs of predicates' terms in a region, and the alternatives there."""
 
     signs: tuple[tuple[Poly, int], ...]
     alternatives: tuple[Atomic, ...]
@@ -163,7 +165,7 @@ def _fails(a: Atomic, facts: Facts) -> bool:
 
 
 def _complete(found: Sequence[_Region], facts: Facts) -> bool:
-    """The regions are all that there are: those of one term, with every sign that it can have."""
+    """Return whether the regions are those of every sign that one term can have."""
     terms = {p for one in found for p, _ in one.signs}
     if len(terms) != 1 or any(len(one.signs) != 1 for one in found):
         return False
@@ -172,7 +174,7 @@ def _complete(found: Sequence[_Region], facts: Facts) -> bool:
 
 
 def _telling(signs: tuple[tuple[Poly, int], ...], facts: Facts) -> list[tuple[Poly, int]]:
-    """The signs of a region without those that follow from the others."""
+    """Return the signs of a region without those that follow from the others."""
     kept = list(signs)
     for one in signs:
         rest = facts.extended([Fact(p, sign, universal=False) for p, sign in kept if (p, sign) != one])

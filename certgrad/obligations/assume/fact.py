@@ -1,4 +1,4 @@
-"""A fact: the sign of a term, and what it says at the entries that a question mentions."""
+"""A fact: the sign of a term, and its instances at the entries that a question mentions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Question:
-    """What a question mentions: entries, and whether conditions on places say that some of these are not there."""
+    """A question: the entries that it mentions, and whether conditions on places say that some of these do not
+    exist.
+    """
 
     entries: frozenset[Access]
     conditional: bool
@@ -56,9 +58,9 @@ class Question:
         return sorted(self.entries, key=lambda a: a.key)
 
     def has(self, polys: Iterable[Poly]) -> bool:
-        """All entries of the terms are there where what is asked makes sense.
+        """Return whether all entries of the terms exist wherever the question makes sense.
 
-        What a sum of the question runs over may be nothing, so that there is no entry at its variable.
+        A sum of the question may be empty, so that no entry need exist at its variable.
         """
         polys = tuple(polys)
         asked = not self.conditional and all(p.free <= self.free for p in polys)
@@ -66,7 +68,7 @@ class Question:
 
 
 def instances(fact: Fact, question: Question) -> Iterable[Fact]:
-    """What a fact says at the entries that a question mentions."""
+    """Yield a fact at the entries that a question mentions."""
     if not fact.universal or not fact.poly.free:
         yield fact
         return
@@ -134,9 +136,9 @@ def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
 
 
 def _solution(ix: Ix, divisor: int) -> Ix | None:
-    """ix / divisor, if that is a place for all values of what stands in it: an integer that is not negative.
+    """Return ix / divisor, if that is an integer ≥ 0 for all values of its parts; else None.
 
-    Index variables are none below 0; what an array of integers gives may be.
+    Index variables are never below 0; entries of arrays of integers may be.
     """
     if divisor < 1 or ix.atoms or any(c < 0 or c % divisor for _, c in ix.terms):
         return None

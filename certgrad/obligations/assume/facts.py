@@ -107,9 +107,10 @@ class Facts(LinearSigns):
         return out
 
     def _by_conjugate(self, poly: Poly) -> int:
-        """u + w, of which w alone has a root: where |w| > |u| it has the sign of w, where |u| > |w| that of u.
+        """Return the sign of u + w by its conjugate, where w alone has a root.
 
-        Which is larger is the sign of w² − u² = (w + u)·(w − u), where w is a real number: w² ≥ 0 is shown.
+        Where |w| > |u| it is that of w, where |u| > |w| that of u. Which is larger is the sign of w² − u² = (w + u)·(w
+        − u), where w is a real number: w² ≥ 0 is shown.
         """
         roots = [(m, c) for m, c in poly.items() if any(isinstance(e, Fraction) for _, e in m)]
         if len(roots) != 1 or any(e.denominator != 2 for _, e in roots[0][0] if isinstance(e, Fraction)):
@@ -129,7 +130,9 @@ class Facts(LinearSigns):
         return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
 
     def _of_full_rank(self, a: Matrix) -> bool:
-        """It is a singular value of a matrix that is assumed to have full rank: a square one has a determinant."""
+        """Return whether an atom is a singular value of a matrix assumed to have full rank: a square one has a
+        determinant.
+        """
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
     def _has_determinant(self, a: Matrix) -> bool:
@@ -149,7 +152,9 @@ class Facts(LinearSigns):
         return out
 
     def _of_positive_definite(self, a: Matrix) -> bool:
-        """It is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive definite."""
+        """Return whether an atom is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive
+        definite.
+        """
         if a.name not in ("determinant", "eigenvalue"):
             return False
         minors = [m for f in self.facts if f.signs == POS and isinstance(m := f.poly.atom(), Matrix)]

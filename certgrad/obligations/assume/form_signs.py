@@ -31,7 +31,7 @@ MOST_CONDITIONS = 4
 
 
 def _least(weight: Poly) -> fmpq:
-    """The least value of a term in conditions on indices, whichever of them hold."""
+    """Return the least value of a term over all truth values of its conditions on indices."""
     conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
     values = []
     for truth in product((True, False), repeat=len(conditions)):

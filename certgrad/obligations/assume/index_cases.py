@@ -42,9 +42,8 @@ class Indices:
     """The shapes of tensors: what stands at a variable in one of them is an entry of it."""
 
     def known_of(self, entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
-        """What the facts and clauses say of an entry of an integer tensor, or of a rounded number.
-
-        Of each group of conditions, one holds.
+        """Return groups of conditions on an entry of an integer tensor, or on a rounded number; of each group one
+        holds.
         """
         out: list[tuple[Condition, ...]]
         out = [(c[0],) for f in self.facts.facts if (c := _on_entry(f.poly, f.signs, f.universal, entry)) is not None]
@@ -69,7 +68,7 @@ class Indices:
         return replace(self, conditions=(*self.conditions, condition))
 
     def substituted(self, mapping: Mapping[Var, Ix], more: Mapping[Var, Poly]) -> Indices:
-        """With variables replaced by expressions; what was known of their ranges becomes conditions."""
+        """Return the indices with variables replaced by expressions; the variables' ranges become conditions."""
         conditions = [(ix.subst(mapping), r) for ix, r in self.conditions]
         for v, value in mapping.items():
             if v in self.ranges:
@@ -91,7 +90,7 @@ _OnEntry = tuple[Condition, Mapping[Var, Ix]]
 
 
 def _on_entry(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> _OnEntry | None:
-    """That the term, in which one entry stands, has one of the signs, as a condition on the entry that is asked for."""
+    """Return "the term, with one entry in it, has one of the signs" as a condition on that entry."""
     if isinstance(entry, Rounded):
         return _on_rounded(poly, signs, universal, entry)
     entries = [a for a in deep_atoms(poly) if isinstance(a, Access)]
@@ -142,7 +141,7 @@ def failing(a: IxPred | IxEq) -> Condition:
 
 
 def counts(a: Pred) -> bool:
-    """It says that conditions on indices hold at some values of others: [Σ_j [i(j) = i(k)] > 0]."""
+    """Return whether a predicate says that a count is positive: [Σ_j [i(j) = i(k)] > 0]."""
     return all(
         c > 0 and all(isinstance(b, Sum) and all(isinstance(x, (IxPred, IxEq)) for x, _ in b.body) for b, _ in m)
         for m, c in a.poly.items()
@@ -197,11 +196,13 @@ class _Deciding(Rewriter):
         self.loops = _loops.table.setdefault((indices.facts, indices.clauses), {})
 
     def of_closed(self) -> Rewriter:
-        """What is known of indices around a loop says nothing of the conditions in one without free variables."""
+        """The rewriter for terms without free variables, to which conditions on indices around a loop do not apply."""
         return _Deciding(replace(self.context, ranges={}, conditions=()), {})
 
     def mono(self, mono: Mono) -> Poly:
-        """Equations that stand beside an inequality may decide it, where what they are about is nowhere bounded."""
+        """Return a monomial whose inequalities are decided by equations beside them, where these are about unbounded
+        integers.
+        """
         equations = [a for a, _ in mono if isinstance(a, IxEq) and by_entries(a.ix)]
         open_ones = [a for a, _ in mono if isinstance(a, IxPred) and by_entries(a.ix)]
         if not equations or not open_ones:

@@ -178,7 +178,7 @@ class LinearSigns(FormSigns):
         return floor or isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Sum) and self._is_integer_product(a.body))
 
     def _without_positive_divisors(self, poly: Poly) -> Poly:
-        """The term times what it is divided by, where that is positive: x/β − 1 and x − β have one sign."""
+        """Return the term times its positive divisors: x/β − 1 and x − β have one sign."""
         for _ in range(4):
             divisors: dict[Atom, Exponent] = {}
             for mono in poly:
@@ -251,7 +251,7 @@ class LinearSigns(FormSigns):
 
     @cached_property
     def _has_upper_bounds(self) -> bool:
-        """Some assumption is about 1 − a for an atom a."""
+        """Whether an assumption is about 1 − a for an atom a."""
         return any((ONE - f.poly).atom() is not None for f in self.facts)
 
 
@@ -261,6 +261,6 @@ def _bounded(a: Atom) -> bool:
 
 
 def _size(a: Fn) -> str:
-    """Whether the function's values are between −1 and 1, and which ends they leave out."""
+    """Return whether the function's values are between −1 and 1, and which ends they never take."""
     known = FUNCTIONS.get(a.name)
     return "" if known is None else known.size

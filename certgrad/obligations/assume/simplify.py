@@ -61,7 +61,7 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
 
 
 def _of_all_values(a: Atomic) -> Atomic | None:
-    """What is asked of all eigenvalues or singular values as one condition on the matrix.
+    """Return a condition on all eigenvalues or singular values as one on the matrix; None for other conditions.
 
     All eigenvalues are positive where it is positive definite; none is repeated where the discriminant is not 0.
     """
@@ -83,7 +83,9 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
 
 
 def possible(clause: Clause) -> Clause:
-    """Without alternatives that no point satisfies, as 0 ≥ 1; where there are no others, with one of them: 0 ≠ 0."""
+    """Return the clause without alternatives that no point satisfies, as 0 ≥ 1; if it has no others, with one
+    of them.
+    """
     left = tuple(a for a in clause.alternatives if not _impossible(a))
     return clause if left == clause.alternatives else replace(clause, alternatives=left or (Atomic("!= 0", ZERO),))
 
@@ -115,7 +117,9 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 
 def _each_factor(clause: Clause) -> list[Clause]:
-    """A clause that can never hold, where a product of predicates is 0, says that each of these is 1."""
+    """Return a clause that never holds, guarded by "a product of predicates is 0", as clauses that each
+    predicate is 1.
+    """
     if len(clause.guards) != 1 or not _never(clause):
         return [clause]
     ((guard, value),) = clause.guards
@@ -255,7 +259,7 @@ def _alone(clause: Clause) -> Atomic | None:
 
 
 def _in_either_case(clauses: list[Clause]) -> list[Clause]:
-    """Clauses that are asked where a guard holds and where it fails are asked without it."""
+    """Return the clauses; two that differ in whether a guard holds become one without it."""
     bare: dict[tuple[Atomic, ...], list[Poly]] = {}
     for c in clauses:
         if len(c.guards) == 1:
@@ -270,7 +274,7 @@ def _in_either_case(clauses: list[Clause]) -> list[Clause]:
 
 
 def _without_idle_guards(clause: Clause) -> Clause:
-    """Without guards on indices alone that the alternatives do not mention: what is then asked implies the clause."""
+    """Return the clause without guards on indices that its alternatives do not mention; it then implies the clause."""
     if any(a.poly.constant() is not None for a in clause.alternatives):
         return clause
     mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
@@ -374,8 +378,9 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
 
 
 def _divided_in_places(poly: Poly) -> bool:
-    """A sum with predicates, a part of which alone is divided by something: without the divisor it would be asked not
-    to be 0 where nothing is divided by it.
+    """Return whether a sum with predicates has a divisor in some of its parts only.
+
+    Cleared of that divisor, the condition would ask it not to be 0 where nothing is divided by it.
     """
     divisors = {a for m in poly for a, e in m if e < 0}
     some = any(not divisors <= {a for a, e in m if e < 0} for m in poly)

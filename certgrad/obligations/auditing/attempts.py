@@ -1,4 +1,4 @@
-"""One obligation at one family of shapes: attempts at its proof, at a witness, and what they come to."""
+"""One obligation at one family of shapes: attempts at its proof and at a witness, and the resulting claim."""
 
 from __future__ import annotations
 
@@ -65,9 +65,10 @@ class StillOpenError(Exception):
 
 
 def plainly_refuted(witness: Witness | None, exact: bool = True) -> bool:
-    """By a gap that no rounding explains: large beside both sides, not what is left where terms cancel.
+    """Return whether no rounding explains a witness' gap: it is large beside both sides, not what is left where terms
+    cancel.
 
-    Not `exact` is a program with literals of 32 bits, or with functions that are computed by approximation.
+    `exact` is False for programs with literals of 32 bits, or with functions that are computed by approximation.
     """
     if witness is None:
         return False
@@ -188,7 +189,9 @@ def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
 
 
 def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
-    """With literals read as closed forms, all is to be proved or nothing is claimed. Before that, no witness counts."""
+    """Raise to end the attempt where literals are read as closed forms: all is proved so or nothing, and no witness
+    counts.
+    """
     if record.reading.gives_up and result.verdict in OPEN:
         least = Fraction(ROUNDING[False])
         found = None if record.reading.moved else _witness(traces, instance, kind, record, early=True, at_least=least)
@@ -251,8 +254,9 @@ def _attempt(
 
 
 def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
-    """A proof under what the obligation is claimed under anyhow, if there is one; or with indices in range, where a
-    slice clamps them as a gather need not.
+    """Return a proof under the hypotheses that the obligation has at the general shapes, or with indices in range.
+
+    A slice clamps its indices, as a gather need not.
     """
     whole = {n for n, dtype in zip(problem.names, problem.shapes.dtypes, strict=True) if dtype == "int"}
     asked = (c for c in problem.in_range if {n for p in polys(c) for a in atoms_of(p) for n in tensors_in(a)} <= whole)
@@ -270,7 +274,9 @@ def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -
 
 
 def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
-    """A proof of a JVP with any numbers in place of what it multiplies by 0, if there is one."""
+    """Return a proof of a JVP with arbitrary numbers in the place of values that it multiplies by 0; None if there is
+    none.
+    """
     op = traces.op
     if programs.jvp is None:
         return None
@@ -362,7 +368,7 @@ def _witness(
     at_least: Fraction | None = None,
     search_at: int = SIZES,
 ) -> Witness | None:
-    """A point where an obligation fails, inside what it is claimed under."""
+    """Return a point where an obligation fails inside its domain and listed hypotheses, or None."""
     listed = record.listed.get(kind)
     return auditing.witnesses.search(traces.op, instance, kind, early, traces.wide, at_least, listed, search_at)
 
@@ -375,7 +381,7 @@ def _refuted(witness: Witness, residual: str = "") -> CaseClaim:
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
-    """How clauses are read as statements at a family of shapes."""
+    """Return how clauses are read as statements at a family of shapes."""
     return wording.stated.Reads(dim_shapes(op, shapes), outcome.ranges, outcome.tests)
 
 

@@ -39,7 +39,9 @@ ENTRIES = 200
 def proved_case(
     traces: Traces, instances: Family, record: Record
 ) -> tuple[dict[str, list[CaseClaim]], str, list[str], Programs]:
-    """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
+    """Return the claims of a case at all families of shapes in each dtype that needs a proof, with scope, texts and
+    programs.
+    """
     dtypes = proved_in(traces, instances.prove[0], instances.compare)
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
@@ -115,13 +117,13 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
 
 
 def _different(programs: Programs, others: Programs) -> str | None:
-    """The name of a program that is not the same but for dtypes."""
+    """Return the name of a program that differs in more than dtypes, or None."""
     first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
     return next((name for name, text in first.items() if text != second[name]), None)
 
 
 def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> bool:
-    """At some sizes the programs are the same but for dtypes."""
+    """Return whether the programs in both widths differ in dtypes alone at some sizes."""
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs) is None
     except CertgradError:
@@ -129,7 +131,9 @@ def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -
 
 
 def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> str | None:
-    """The same at another instance, or at some sizes, where both trace."""
+    """Return the name of a program that differs in more than dtypes at another instance or sizes where both trace, or
+    None.
+    """
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs)
     except CertgradError:
@@ -158,16 +162,16 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
     sizes: Mapping[str, Sequence[Poly]] = {}
 
     def settled() -> set[str]:
-        """The obligations that are refuted at one family of shapes, and so whatever comes of them at others."""
+        """Return the obligations refuted at one family of shapes; other families cannot change that."""
         return {kind for kind, so_far in results.items() if any(plainly_refuted(r.witness) for r in so_far)}
 
     def listed_at(instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
-        """What the general hypotheses say at another family of shapes, by obligation."""
+        """Return the general hypotheses at another family of shapes, by obligation."""
         there = dim_shapes(op, shapes)
         return {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
 
     def nothing_there(kind: str, instance: Instance, shapes: Shapes, programs: Programs, fixed: Fixed) -> bool:
-        """At these sizes the function has no value, and what is proved of the others says that they are not meant."""
+        """Return whether the function has no value at these sizes, which the claim at the others then excludes."""
         said = listed_at(instance, fixed, shapes).get(kind, []) if fixed else []
         proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN
         return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
@@ -240,7 +244,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
 
 
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
-    """A witness at sizes of a contrary case: what is drawn of the whole family need not be of it."""
+    """Return a witness at the sizes of a contrary case, which draws from the whole family may miss."""
     small = dict(zip(instance.names, cycle((1, 2, 3)), strict=False))
     sizes = small | {name: size.evaluate(small) for name, size in fixed.items()}
     there = instance.at(sizes)

@@ -1,4 +1,4 @@
-"""What an audit hears of code beside its proof, for `verify` to hear again: without terms, and without a verdict."""
+"""What an audit hears of code beside its proof, for `verify` to hear again: without terms and without a verdict."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .measured import conformances, is_about, scope_with, unlike_what_runs
 
 @dataclass(frozen=True)
 class Heard:
-    """What the claims of a certificate have to be about, where it is a certificate of this code.
+    """What a certificate of this code must be about.
 
-    `digest` is of the programs at everything that was looked at. `scopes` has for each case the shapes, ranks and
-    dtypes that a claim may be about.
+    `digest` is of the programs of all traces. `scopes` has for each case the shapes, ranks and dtypes that a claim may
+    be about.
     """
 
     digest: str = ""

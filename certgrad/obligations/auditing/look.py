@@ -1,4 +1,4 @@
-"""A certificate that says `proved` is looked at once more, by evaluation, before anyone sees it."""
+"""The last look: a certificate that says `proved` is evaluated once more before it is returned."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[S
 
 
 def _once(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> list[Any]:
-    """What is traced at a shape for a look, kept for the next one."""
+    """Return what is traced at a shape, kept for the next look."""
     key = index, traced.__name__
     if key not in traces.of_looks:
         traces.of_looks[key] = list(traced(traces.op, index))

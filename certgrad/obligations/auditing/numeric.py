@@ -43,7 +43,7 @@ CLOSE, APART = 1e-6, 1e-3
 
 @dataclass(frozen=True)
 class Numeric:
-    """What a numeric check found: at how many points both sides agree, and where they do not."""
+    """The result of a numeric check: the number of points at which both sides agree, and where they differ."""
 
     agreed: int = 0
     differs: str = ""
@@ -53,12 +53,12 @@ class Numeric:
 
     @property
     def differing(self) -> str:
-        """That they differ, in words; empty where they do not."""
+        """That they differ, in words; "" where they do not."""
         return f"{DIFFERS_IN_FLOATS}: {self.differs}; no rigorous arithmetic confirms it" if self.differs else ""
 
     @property
     def agrees(self) -> str:
-        """That they agree, in words; empty where they do not, or nothing could be looked at."""
+        """That they agree, in words; "" where they do not, or no point was evaluated."""
         points = "point" if self.agreed == 1 else "points"
         said = f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing"
         return said if self.agreed and not self.differs else ""

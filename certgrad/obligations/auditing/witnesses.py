@@ -95,7 +95,9 @@ def search(
 
 
 def _read_in_part(op: Subject) -> bool:
-    """A function is read as its ideal inside its declared domain alone: what is undefined elsewhere is no witness."""
+    """Return whether a function is read as its ideal inside its declared domain alone: elsewhere, undefined values are
+    no witness.
+    """
     return any(one.met and one.within is not None for one in op.ideals)
 
 
@@ -118,7 +120,7 @@ def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) 
 
 
 def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
-    """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+    """Return whether both programs of an obligation, as they run, give finite numbers at some drawn point."""
     kind, of_reference = _of_values(kind)
     return programs_at(op, instance, wide, of_reference).finite_somewhere(kind)
 
@@ -243,7 +245,7 @@ class ProgramsAt:
         return found
 
     def finite_somewhere(self, kind: str) -> bool:
-        """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+        """Return whether both programs of an obligation, as they run, give finite numbers at some drawn point."""
         if kind not in self._finite:
             self._finite[kind] = any(self._finite_at(dims, kind, rng) for dims, rng in self._drawn(kind))
         return self._finite[kind]

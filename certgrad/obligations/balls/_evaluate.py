@@ -136,7 +136,7 @@ def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
 
 
 def _live(inner: Any) -> list[Any]:
-    """The equations that an output depends on: what is computed and dropped cannot make a point undecided."""
+    """Return the equations that an output depends on, so that unused values cannot make a point undecided."""
     needed = {atom for atom in inner.outvars if not is_literal(atom)}
     kept = []
     for equation in reversed(inner.eqns):

@@ -30,7 +30,7 @@ def _middle(a: Array) -> np.ndarray:
 
 
 def _eigen(a: Array) -> tuple[Array, Array]:
-    """As `eigen`, with the signs of LAPACK's vectors."""
+    """Return the eigenvalues and eigenvectors, with the signs that LAPACK gives the vectors."""
     with _told_apart():
         values, vectors = eigen(a)
     return values, vectors * _signs(vectors.T, np.linalg.eigh(_middle(a))[1].T)
@@ -45,7 +45,7 @@ def _told_apart() -> Iterator[None]:
 
 
 def _signs(vectors: Array, likely: np.ndarray) -> np.ndarray:
-    """Of each vector, in rows, 1 or −1: the sign that makes it the likely one."""
+    """Return, for each vector in rows, the sign (1 or −1) that makes it the likely one."""
     pivots = np.argmax(np.abs(likely), axis=1)
     return np.array([1 if (v[k] > 0) == (w[k] > 0) else -1 for v, w, k in zip(vectors, likely, pivots, strict=True)])
 

@@ -153,7 +153,7 @@ def _drops(params: Params) -> bool:
 
 
 def absent(dtype: np.dtype) -> Any:
-    """What `gather` fills in of integers and booleans unless told otherwise."""
+    """Return the value that `gather` fills in for integers and booleans by default."""
     if dtype.kind == "b":
         return True
     limits = jnp.iinfo(dtype)  # which knows the types of 2 and 4 bits

@@ -94,8 +94,9 @@ def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str =
 
 @lru_cache(maxsize=256)
 def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ...], str], ...]) -> Jaxpr:
-    """What the equation that computes the tangent of an op of certgrad runs, on arrays of these shapes and kinds, in
-    the width that it was traced in."""
+    """Return the program that an op's tangent equation runs, on arrays of these shapes and kinds, in the width of its
+    trace.
+    """
     wide = all(one.dtype.itemsize > 4 for one in linear.outputs or ())
     with jax.enable_x64(wide):
         return program_of({"linear": linear, "count": count}, [placeholder(*one, wide) for one in types])
@@ -109,7 +110,7 @@ _COMPILED = 128
 
 
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:
-    """What a traced program returns when JAX runs it, in float64."""
+    """Return a traced program's results as JAX computes them in float64."""
     known: dict[Any, tuple[Jaxpr | None, Callable[..., list[Any]]]] = _compiled.table
     with jax.enable_x64(True):
         key = id(jaxpr), *map(jax.typeof, arguments)  # the identity is no other's while it is kept

@@ -159,7 +159,7 @@ def _lu(ctx: Context, params: Params, a: Value) -> list[Value]:
 
 @primitive("lu_pivots_to_permutation")
 def _lu_pivots_to_permutation(ctx: Context, params: Params, pivots: Value) -> Value:
-    """The permutation that interchanges make: each row with its pivot's, one after the other."""
+    """Return the permutation of a sequence of row interchanges."""
     lead, size = pivots.primal.shape[:-1], params["permutation_size"]
     out = np.empty((*lead, size), dtype=np.int32)
     for at in np.ndindex(lead):

@@ -1,4 +1,4 @@
-"""What is drawn from random keys: the bits that JAX draws from that very key, and the numbers that are made of them.
+"""Random draws: the bits that JAX draws from that very key, and the numbers made of them.
 
 What is computed of them is computed here as well, so that two ways to write one draw differ by no rounding of floats.
 """

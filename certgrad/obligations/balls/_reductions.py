@@ -224,7 +224,7 @@ def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) ->
         return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)
 
     def tie(i: int, j: int) -> bool:
-        """A key that can move does not tell them apart, nor do those before it, whatever those after it do."""
+        """Return whether an active key ties i and j, and no key before it tells them apart."""
         for key, dkey in zip(keys, dkeys, strict=True):
             if _order(key[i], key[j]):
                 return False

@@ -40,10 +40,12 @@ class Rule:
 
 
 class Structure(Protocol):
-    """What is so of the entries of an array together, as that a matrix is symmetric."""
+    """A property of an array as a whole, such as that a matrix is symmetric."""
 
     def structured(self, x: Array) -> Array:
-        """The array with the structure that is made of any one: of one with it, that one. Rationals stay rationals."""
+        """Return an array with the property, made of any array; one that has it is unchanged. Rationals stay
+        rationals.
+        """
         ...
 
     def along(self, x: Array, dx: Array) -> Array:

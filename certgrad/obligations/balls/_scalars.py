@@ -50,7 +50,7 @@ HALF: Final = fmpq(1, 2)
 
 
 class _Watching(threading.local):
-    """Where the thread's distances are collected, if it watches."""
+    """The distances to boundaries that a thread collects, if it watches them."""
 
     into: list[Real] | None = None
     rounding: bool = False
@@ -77,13 +77,13 @@ def watched(rounding: bool = False) -> Iterator[list[Real]]:
 
 
 def watch(*distances: Real) -> None:
-    """Note distances to a boundary, if anyone watches."""
+    """Note distances to a boundary, if they are watched."""
     if _watching.into is not None:
         _watching.into.extend(distances)
 
 
 def watching() -> bool:
-    """Whether anyone watches."""
+    """Return whether distances are watched."""
     return _watching.into is not None
 
 
@@ -267,7 +267,7 @@ def _extremum(a: Real, b: Real, side: int) -> Real:
 
 
 def either(a: Real, b: Real) -> Real:
-    """An enclosure of both, of which it is not known which one it is."""
+    """Return an enclosure of two numbers, one of which is meant."""
     if a is b:
         return a
     return if_finite(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
@@ -284,7 +284,7 @@ def floor(a: Real) -> Real:
 
 
 def _noted(a: Real, whole: Real) -> Real:
-    """The integer below a number, with what it rests on noted if anyone watches that."""
+    """Return the floor of a number; what it rests on is noted if distances are watched."""
     if _watching.rounding and whole is not UNKNOWN:
         watch(int(whole.numerator), sub(a, whole), sub(add(whole, ONE), a))
     return whole

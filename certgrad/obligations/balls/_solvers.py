@@ -113,7 +113,7 @@ def _near(root: Vector, found: list[float]) -> bool:
 
 
 def _run(called: str, solver: object, arguments: Sequence[Array]) -> np.ndarray:
-    """What the solver returns in float64, at the middle of its arguments."""
+    """Return the solver's result in float64 at the middle of its arguments."""
     given = [_middle(x) if x.dtype == object else x for x in arguments]
     try:
         out = np.asarray(_jaxpr.run(solver, given)[0])

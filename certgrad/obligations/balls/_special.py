@@ -69,7 +69,7 @@ def _special(
 
 
 def _positive(*xs: Real) -> bool:
-    """Each of them; nan is not."""
+    """Return whether all are positive; nan is not."""
     return all(s.compare(x, ZERO) == 1 for x in xs)
 
 

@@ -79,7 +79,7 @@ def filled(value: Value) -> Array:
 
 @cache
 def is_float(dtype: Any) -> bool:
-    """Whether a dtype stands for the reals here. Raises Unsupported for one of JAX's own that is not of random keys."""
+    """Return whether a dtype stands for the reals. Raises Unsupported for JAX's own dtypes but random keys."""
     if is_key(dtype):
         return False
     if jnp.issubdtype(dtype, jax.dtypes.extended):
@@ -97,8 +97,9 @@ def shortest(x: Any, dtype: Any) -> s.Real:
 
 
 def loosely(x: Any, dtype: Any) -> s.Real:
-    """The same; of a float that has as many digits as its dtype all that lies two units in the last place around it:
-    such a number was computed in floats, and stands for another one.
+    """Return a float as a ball of two units in the last place, if it has as many digits as its dtype; else exactly.
+
+    Such a number was computed in floats, and stands for another one.
     """
     text = _text(x, dtype)
     if _is_long(text, dtype):
@@ -108,7 +109,7 @@ def loosely(x: Any, dtype: Any) -> s.Real:
 
 @dataclass(frozen=True)
 class Stored:
-    """The very number that a float is, where the widest dtype is this one."""
+    """A reading of floats as the very numbers that they are, where the widest dtype is this one."""
 
     widest: Any
 

@@ -81,7 +81,7 @@ def methods_in(tree: ast.Module) -> frozenset[str]:
 
 
 def targets(node: ast.AST) -> Iterator[ast.AST]:
-    """What a statement assigns to or deletes, each part."""
+    """Yield each part of what a statement assigns to or deletes."""
     waiting: list[ast.AST | None] = []
     if isinstance(node, ast.Assign | ast.Delete):
         waiting = [*node.targets]
@@ -105,7 +105,9 @@ def makes_a_table(node: ast.AST) -> bool:
 
 
 def returns_its_own(node: ast.AST | None) -> bool:
-    """A function returns what it was given or what is written inside of it, and nothing that it looks up."""
+    """Return whether a function returns only its arguments or what is written inside of it, and nothing that it looks
+    up.
+    """
     if not isinstance(node, ast.FunctionDef):
         return False
     own = {*arguments_of(node)}

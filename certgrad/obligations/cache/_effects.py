@@ -41,12 +41,14 @@ TreeOf = Callable[[str], ast.Module | None]
 
 
 class _EffectError(Exception):
-    """What may change something beyond the project."""
+    """Code that may change something beyond the project."""
 
 
 def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, str]:
-    """What the import of a module may do beyond the project, in words, and what it may read there; empty where it does
-    nothing. Where it does something, nobody knows all that it reads.
+    """Return what the import of a module may do beyond the project, in words, and what it may read there; "" for
+    nothing.
+
+    Where it does something, what it reads is not known.
     """
     held, tree = sys.modules.get(module), tree_of(module)
     if held is None or tree is None:
@@ -62,7 +64,7 @@ def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, s
 
 
 class _Use(IntEnum):
-    """What becomes of what is handed on."""
+    """How a called function uses its arguments."""
 
     KEPT = 0
     """It is not called."""
@@ -74,14 +76,14 @@ class _Use(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class _Argument:
-    """What a function is given."""
+    """An argument of a function."""
 
     of: ast.AST
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """What names mean where code runs."""
+    """The meaning of names where code runs."""
 
     names: Mapping[str, Any]
     """The variables of the module, and what a function closes over."""
@@ -160,7 +162,7 @@ class _Reader:
             self.read(ast.iter_child_nodes(node), scope)
 
     def _reads(self, node: ast.Name | ast.Attribute, scope: _Scope) -> None:
-        """A name is looked at, and not called."""
+        """Read the use of a name that is not called."""
         value = self._value(node, scope)
         if value is _UNKNOWN and isinstance(node, ast.Name) and node.id not in scope.local:
             value = scope.names.get(node.id)  # bound again, perhaps to the same
@@ -168,13 +170,13 @@ class _Reader:
             self.reads = self.reads or f"it reads {told}"
 
     def _is_known(self, name: str, scope: _Scope) -> bool | None:
-        """What a name means is known; None where it means nothing after the import."""
+        """Return whether the meaning of a name is known; None where it has none after the import."""
         if scope.local or scope.whole or not self._is_bound_once(name, scope):
             return False
         return True if name in scope.names or name == "*" else None
 
     def _body(self, node: ast.AST, scope: _Scope) -> bool:
-        """All of a function, once; whether it calls, or hands on, what it is given."""
+        """Read a function's body once; return whether it calls, or passes on, its arguments."""
         if node not in self.calling:
             self.calling[node] = True  # until all of it is read: it may call itself
             inner = scope.inside(node, whole=True)
@@ -187,7 +189,7 @@ class _Reader:
     # --- what is changed ---
 
     def _adds_to(self, name: str, scope: _Scope) -> None:
-        """`x += …` changes a table where it is: it is one that is written here, or no table."""
+        """Read `x += …`, which changes a table in place: x must be written here, or be no table."""
         tree = self.tree_of(scope.module)
         bound = scope.local.get(name, bindings(tree).get(name, []) if tree is not None else [])
         made = [one for one in bound if not isinstance(one, ast.Name)]
@@ -196,7 +198,7 @@ class _Reader:
             raise _EffectError(f"it changes {name}")
 
     def _is_own(self, node: ast.expr, scope: _Scope) -> bool:
-        """What gets an attribute or an entry was made by the project."""
+        """Return whether the object that gets an attribute or an entry was made by the project."""
         root = node
         while isinstance(root, ast.Attribute | ast.Subscript):
             root = root.value
@@ -277,7 +279,7 @@ class _Reader:
             raise _EffectError(f"it calls what {ast.unparse(made.func)} returns")
 
     def _is_option(self, node: ast.AST, scope: _Scope) -> bool:
-        """It is no function of the project, and holds none."""
+        """Return whether an argument is no function of the project, and holds none."""
         if isinstance(node, ast.Tuple | ast.List | ast.Dict | ast.Call):
             made_by = self._value(node.func, scope) if isinstance(node, ast.Call) else None
             parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]
@@ -288,7 +290,7 @@ class _Reader:
         return isinstance(node, ast.Constant | ast.UnaryOp) or (known and not isinstance(value, _TABLES))
 
     def _result_use(self, value: FunctionType) -> _Use:
-        """What becomes of what is given to a function, and to the functions inside of it."""
+        """Return how a function, or one inside of it, uses its arguments."""
         node = tree_of_code(value.__code__)
         self._function(value)
         inside = [n for n in ast.walk(node) if isinstance(n, FUNCTIONS)] if node is not None else []
@@ -300,8 +302,9 @@ class _Reader:
         return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
 
     def _local(self, name: str, scope: _Scope) -> _Use:
-        """A variable of a function is called: what it is given, or a function inside of it. What becomes of what that
-        is given: what a function is given may not call anything (`_handed`).
+        """Read the call of a local variable, an argument or an inner function, and return how it uses its arguments.
+
+        An argument that is called may not call anything itself (`_handed`).
         """
         for bound in scope.local[name]:
             if isinstance(bound, _Argument):
@@ -312,7 +315,7 @@ class _Reader:
         return _Use.ALL_CALLED if any(self.calling.get(one, True) for one in inside) else _Use.KEPT
 
     def _handed(self, given: Iterable[ast.AST | None], scope: _Scope, use: _Use) -> None:
-        """What is handed on, and what becomes of it. What may be called must be known, and call nothing itself."""
+        """Read what is passed on, by its use. What may be called must be known, and call nothing itself."""
         strict = use is _Use.ALL_CALLED
         for one in given:
             if isinstance(one, ast.Name | ast.Attribute):
@@ -324,7 +327,7 @@ class _Reader:
                 self._written(one, scope)
 
     def _named(self, node: ast.Name | ast.Attribute, scope: _Scope, use: _Use) -> None:
-        """What has a name is handed on."""
+        """Read an object with a name that is passed on."""
         strict, shown = use is _Use.ALL_CALLED, ast.unparse(node)
         if isinstance(node, ast.Name) and node.id in scope.local:
             if strict and self._local(node.id, scope) is _Use.ALL_CALLED:
@@ -338,7 +341,7 @@ class _Reader:
                 raise _EffectError(f"it hands on {shown}, which calls what it is given")
 
     def _written(self, node: ast.AST, scope: _Scope) -> None:
-        """What may be called is written down where it is handed on."""
+        """Read a function that is written where it is passed on."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             self._handed(node.elts, scope, _Use.ALL_CALLED)
         elif isinstance(node, ast.Dict):
@@ -382,7 +385,7 @@ class _Reader:
         return _Use.ALL_CALLED if calls(value) else _Use.CALLED
 
     def _function(self, function: FunctionType) -> _Use:
-        """All of a function of the project; what becomes of what it is given."""
+        """Read a function of the project; return how it uses its arguments."""
         if function.__code__.co_filename.startswith("<"):  # which dataclasses and their like write
             return _Use.KEPT
         node = tree_of_code(function.__code__)
@@ -421,7 +424,7 @@ class _Reader:
                 self._body(inner, inside)
 
     def _hook(self, kind: type, name: str) -> _Use:
-        """What Python calls of a class when it makes a subclass or an object; what becomes of what that is given."""
+        """Read what Python calls when it makes a subclass or an object; return how that uses its arguments."""
         found = vars(kind).get(name)
         function = getattr(found, "__func__", getattr(found, "fget", found))
         if isinstance(function, FunctionType) and self._owns(function):
@@ -438,14 +441,14 @@ class _Reader:
         return home_of(module, self.own) == "own"
 
     def _names_own(self, node: ast.AST, scope: _Scope) -> bool:
-        """The project's code, which is called where what is made of it is."""
+        """Return whether an expression names code of the project, which may be called wherever its result is."""
         if isinstance(node, ast.Name) and node.id in scope.local:
             return any(isinstance(b, FUNCTIONS) for b in scope.local[node.id])
         value = self._value(node, scope)
         return isinstance(node, ast.Lambda) or (callable(value) and self._owns(value))
 
     def _registers(self, value: Any, given: Sequence[ast.AST], scope: _Scope) -> bool:
-        """It registers a class of the project with JAX, or sets JAX: both are in the key."""
+        """Return whether a call registers a class of the project with JAX, or configures JAX: both are in the key."""
         if getattr(value, "__self__", None) is jax.config:
             return getattr(value, "__name__", "") == "update"
         name = getattr(value, "__name__", "")
@@ -454,7 +457,7 @@ class _Reader:
         return isinstance(given[0], ast.ClassDef) or self._owns(self._value(given[0], scope))
 
     def _value(self, node: ast.AST, scope: _Scope) -> Any:
-        """What a dotted name means; unknown where that depends on when it is asked."""
+        """Return the value of a dotted name; unknown where it depends on the time."""
         if isinstance(node, ast.Name):
             if node.id in scope.local or not self._is_bound_once(node.id, scope):
                 return _UNKNOWN
@@ -482,7 +485,9 @@ _SHOWN = frozenset("__init__ __new__ __setattr__ __repr__ __str__ __hash__ __cal
 
 
 def _unasked(kind: type) -> list[str]:
-    """What Python may call of an object that no call names: operators, properties, what follows its making."""
+    """Return the methods that Python may call of an object without a call in the text: operators, properties,
+    `__post_init__`.
+    """
     found = [name for name, held in vars(kind).items() if isinstance(held, FunctionType) and name.startswith("__")]
     made = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
     properties = [name for name, held in vars(kind).items() if isinstance(held, property)]

@@ -1,4 +1,4 @@
-"""What belongs to a library, and is known by its name and the library's version.
+"""Objects of libraries, which are known by their name and the library's version.
 
 A module is a `library` whose version or text every key has, a part of `python` that tells nothing of the outside, one
 that does (`outside`), of an `installed` package, or the user's `own`.
@@ -80,7 +80,7 @@ _HEAP_TYPE = 1 << 9
 
 
 def _is_static(value: Any) -> bool:
-    """A class that is part of compiled code: nobody can change it, or make another one of its name."""
+    """Return whether a class is compiled code, so that nobody can change it or make another of its name."""
     return isinstance(value, type) and not value.__flags__ & _HEAP_TYPE
 
 

@@ -73,7 +73,7 @@ class Conformance:
 
 @dataclass(frozen=True)
 class Effort:
-    """At how many sizes and in how many dtypes at most; None: as for a rule."""
+    """The largest number of sizes and of dtypes to compare; None: as for a rule."""
 
     traces: int | None = None
     calls: int | None = None
@@ -84,10 +84,10 @@ class Effort:
 def conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort = Effort(), heard: Heard | None = None
 ) -> Conformance:
-    """Compare a subject's programs with traces at numbers, and with one call in each of the dtypes that are claimed.
+    """Compare a subject's programs with traces at numbers, and with one call in each of the claimed dtypes.
 
-    What was `heard` in other traces of it is answered otherwise as well. Where all code is a library's, or certgrad's,
-    there is nothing to compare.
+    Questions that were `heard` in other traces get other answers as well. Where all code is a library's, or certgrad's,
+    nothing is compared.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))

@@ -1,7 +1,7 @@
-"""At which numbers a rule is traced, and these traces, compared with the program that was proved, at these numbers.
+"""Traces of a rule at numbers, compared with the program that was proved.
 
-Where both are the same program as text, they are. Else both are evaluated: JAX itself writes some operations otherwise
-where a size is a number.
+Equal texts are equal programs. Others are evaluated: JAX itself writes some operations otherwise where a size is a
+number.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LARGE = 512
 
 @dataclass(frozen=True)
 class Difference:
-    """Where something else happens than what was proved: in which programs, at which sizes, and what."""
+    """A difference between what runs and what was proved: in which programs, at which sizes, and how."""
 
     programs: tuple[str, ...]
     """None is named where all are meant."""
@@ -151,13 +151,15 @@ def _as_taken(program: Program, operands: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def most_entries(program: Program) -> int:
-    """How many entries the largest array of a program at numbers has."""
+    """Return the number of entries of a program's largest array."""
     shapes = (v.aval.shape for eqn in program.jaxpr.eqns for v in eqn.outvars if hasattr(v.aval, "shape"))
     return max((prod(int(n) for n in shape) for shape in shapes), default=0)
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """How results differ from the program's at operands of a dtype, by more than its operations round; or nothing."""
+    """Return how results differ from the program's at operands of a dtype by more than its operations round; ""
+    if not.
+    """
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
     if len(found) == len(own) and all(map(_identical, found, own)):
         return ""
@@ -216,7 +218,7 @@ def in_words(how: Mapping[str, str]) -> str:
 
 
 def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: Sequence[np.ndarray], dtype: str) -> str:
-    """How the results found differ from the program's in the dtype, whose value in 64 bits is `exact`; or nothing.
+    """Return how the results differ from the program's in the dtype, whose value in 64 bits is `exact`; "" if not.
 
     Where the program itself is far from that value, rounding is large, and a difference of its size says nothing. This
     can take a proof away and never gives one.
@@ -235,7 +237,7 @@ def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: S
 
 
 def _apart(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | None:
-    """The first entry that differs."""
+    """Return the first entry that differs, or None."""
     eps = float(ml_dtypes.finfo(dtype).eps)
     with np.errstate(all="ignore"):
         sound = np.isfinite(b) & np.isfinite(c)

@@ -1,4 +1,4 @@
-"""Calls of a rule outside of any trace, compared with the value of what was proved."""
+"""Calls of a rule outside of any trace, compared with the program that was proved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Precision:
 
 
 def precisions(dtypes: Sequence[str]) -> list[Precision]:
-    """In what a rule is called: each dtype once, and one of the narrow ones while JAX computes in 64 bits."""
+    """Return the dtypes of calls: each dtype once, and a narrow one while JAX computes in 64 bits."""
     return [Precision(d, under_x64=d == "float16") for d in dtypes]
 
 
@@ -122,7 +122,7 @@ def _at(
 
 
 def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision, args: Sequence[Any]) -> dict[str, str]:
-    """How what each callable returns differs from the program that was proved, by the name of the program."""
+    """Return, by program, how a callable's results differ from the program that was proved."""
     general, how = subject.programs(precision.dtype), dict[str, str]()
     for name, function in subject.callables(sizes).items():
         for program, values in _outcome(function, name, point, precision, args).items():

@@ -1,4 +1,4 @@
-"""What code asks of the platform, of JAX's settings and of the environment of the process, answered otherwise.
+"""Other answers to what code asks of the platform, of JAX's settings and of the environment.
 
 Each such question is answered otherwise in one more trace, and what is asked there in further ones. Code that reads the
 environment, how many devices there are, or a setting that is no yes or no, is told of, as nobody can say what stands
@@ -59,7 +59,7 @@ class Way:
         return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
 
     def others(self, heard: Heard) -> Iterator[Way]:
-        """The ways in which one more of what was asked for is another."""
+        """Yield the ways in which one more question has another answer."""
         for name, value in heard.settings.items():
             if name not in dict(self.turned) and name not in WIDTHS:
                 for other in other_values(name, value):
@@ -137,7 +137,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
 
 
 def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
-    """The programs; None where there are none. A type that code refuses makes no other program."""
+    """Return the programs of a way; None where there are none, as code that refuses a type has no other program."""
     try:
         return subject.at(sizes, way.dtype, way.wide, way.alone, way.handed_on)
     except CertgradError as error:

@@ -85,7 +85,7 @@ class _Member:
 
     @cached_property
     def added(self) -> Poly | None:
-        """What a step gives where all that its loop carries is 0; None where that has no value."""
+        """The value of a step where all carries of the loop are 0; None where it is undefined."""
 
         def nothing(a: Atom) -> Poly | None:
             if isinstance(a, Access):
@@ -98,7 +98,7 @@ class _Member:
             return None
 
     def after(self, steps: int) -> Poly | None:
-        """What is carried after so many steps; None where that has no value."""
+        """Return the carry after so many steps; None where it is undefined."""
         try:
             return written_out(entry(self.loop, self.position, of_const(number(steps)), self.carry.index))
         except ArithmeticError:
@@ -152,7 +152,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
 
 
 def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | None]:
-    """For a Rewriter: entries of carries as those of others, times a sign."""
+    """Return a rewriting of carries' entries as those of equal carries, times their sign."""
 
     def entries(a: Access) -> Poly:
         name, sign = alike[a.tensor]
@@ -179,9 +179,9 @@ def _begins_as(m: _Member, others: Sequence[_Member], compared: _Comparison) -> 
 
 
 def _sign_of(m: _Member, other: _Member) -> int:
-    """The sign that one carry which begins at 0 may be another one times; 0 where that does not show.
+    """Return the sign by which one carry that begins at 0 may equal another; 0 where that is not seen.
 
-    By what a step adds, or where that is nothing, by the first of a few steps after which they are not 0.
+    It is seen from what a step adds, or where that is 0 from the first of a few steps after which they are not 0.
     """
     by_steps = ((m.after(k), other.after(k)) for k in range(1, 4))
     for own, its in chain([(m.added, other.added)], by_steps):
@@ -193,7 +193,7 @@ def _sign_of(m: _Member, other: _Member) -> int:
 
 
 def _shown_sign(m: _Member, other: _Member, compared: _Comparison) -> int:
-    """As `_sign_of`, where what a step adds is written in other terms: by values, or else by what is shown of it."""
+    """Return the same where both steps add differently written terms: by values, or by proof."""
     own, its = m.added, other.added
     if own is None or its is None or own.is_zero or its.is_zero:
         return 0
@@ -205,14 +205,14 @@ def _shown_sign(m: _Member, other: _Member, compared: _Comparison) -> int:
 
 @dataclass
 class _Comparison:
-    """Which entries of carries are equal, at steps that are looked at; each difference is looked at once."""
+    """Which entries of carries are equal at each step; each difference is examined once."""
 
     region: Region
     steps: Ranges
     zero: dict[tuple[Poly, tuple[Poly, ...]], bool] = field(default_factory=dict)
 
     def equal(self, left: Poly, right: Poly, m: _Member) -> bool:
-        """Two terms over the axes of a member are shown to be equal."""
+        """Return whether two terms over the axes of a member are shown to be equal."""
         difference, there = left - right, self._over(m)
         question = difference, m.carry.ranges
         if question not in self.zero:
@@ -220,7 +220,7 @@ class _Comparison:
         return self.zero[question]
 
     def differ(self, left: Poly, right: Poly, m: _Member) -> bool:
-        """They are seen to be different."""
+        """Return whether a point shows that the two terms differ."""
         return differs(left - right, self._over(m))
 
     def _over(self, m: _Member) -> Region:
@@ -272,7 +272,7 @@ def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
 
 
 def _largest(times: list[Poly | None]) -> Poly | None:
-    """One of the bounds that is at least each of the others."""
+    """Return a bound that is at least each of the others, or None."""
     for t in times:
         if t is not None and all(u is not None and at_least(t - u) == ONE for u in times):
             return t

@@ -48,7 +48,7 @@ def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Env | Non
 
 
 class Evaluation:
-    """Terms at the same dimensions and entries: what has the same value at several indices is computed once."""
+    """The value of terms at fixed dimensions and entries; equal parts at several indices are computed once."""
 
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
@@ -60,7 +60,7 @@ class Evaluation:
         self.factors: dict[tuple[Any, ...], Any] = {}
 
     def attained_once(self, a: Max, env: Env) -> bool:
-        """One of the values that the maximum is taken over is greater than each other one."""
+        """Return whether one of the values of a maximum is greater than each other one."""
         found = [*self.entries(a.vars, a.ranges, a.body, a.where, env).values()]
         return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
 
@@ -185,9 +185,9 @@ class Evaluation:
     def places(
         self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: Env
     ) -> Iterator[tuple[tuple[int, ...], Env]]:
-        """The places, in order, but those of which bounds on the first variables alone say that they are left out.
+        """Yield the places in order, without those that bounds on the first variables exclude.
 
-        So a window of a large array is not looked for at each of its entries.
+        So a window of a large array is not searched for at each of its entries.
         """
         if not variables:
             yield (), env

@@ -54,7 +54,7 @@ class Piece:
         return tuple((f.text, str(f.exponent), len(f.arguments)) for f in self.factors)
 
     def solve(self, known_of: Knowledge) -> None:
-        """Name what is opaque, and order the factors."""
+        """Name opaque integers, and order the factors."""
         self._name_integers(known_of)
         self.factors.sort(key=lambda f: (f.text, str(f.exponent)))
 
@@ -180,8 +180,10 @@ _seen: Memo[Atom, tuple[str, tuple[Ix, ...], int]] = Memo()
 
 
 def _with_blanks(a: Atom) -> tuple[str, tuple[Ix, ...]]:
-    """The atom's text with blanks, and what stands in them. A factor of many pieces is written once, and counted for
-    each: the steps of a proof do not depend on what was asked before.
+    """Return an atom's text with blanks for indices, and these indices.
+
+    A factor of many pieces is written once, and counted for each: the steps of a proof do not depend on what was asked
+    before.
     """
     found = _seen.table.get(a)
     if found is None:
@@ -197,7 +199,7 @@ _texts: Memo[Mono, str] = Memo()
 
 
 def _text(mono: Mono) -> str:
-    """A monomial with blanks, whatever stands in them."""
+    """Return a monomial's text with blanks for indices."""
     found = _texts.table.get(mono)
     if found is None:
         blanks = _Blanks()

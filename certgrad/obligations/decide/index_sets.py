@@ -52,7 +52,7 @@ def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condit
 
 @contextmanager
 def _few_operations() -> Iterator[None]:
-    """isl raises an error after so many operations of its own: what takes more counts as undecided."""
+    """Bound isl's operations in the block: isl raises beyond, which counts as undecided."""
     context = here.context
     context.reset_operations()
     context.set_max_operations(MAX_OPERATIONS)
@@ -114,12 +114,12 @@ def _fixed(terms: Sequence[tuple[Piece, list[Ix]]]) -> set[int]:
 
 
 def _of_one_sign(pieces: Sequence[Piece]) -> bool:
-    """All have coefficients that are numbers, and all of these are above 0, or all below."""
+    """Return whether all pieces have coefficients that are numbers of one sign."""
     return not any(p.sizes or p.numbers for p in pieces) and len({p.coefficient > 0 for p in pieces}) == 1
 
 
 def _empty(piece: Piece, words: Words, conditions: Sequence[Condition]) -> bool:
-    """No index tuple satisfies the piece's conditions, whatever the sizes are."""
+    """Return whether no index tuple satisfies the piece's conditions, whatever the sizes are."""
     budget.spend(200)
     return _Written(piece, [], words, 1).indices(conditions).is_empty()
 
@@ -260,7 +260,7 @@ def _inside(ix: Ix, v: Var) -> bool:
 
 
 def _interval(relation: isl.Map) -> isl.PwAff | None:
-    """How many values the one variable takes at each point, where it runs through an interval without gaps."""
+    """Return how many values one variable takes at each point, where it runs through an interval without gaps."""
     try:
         least, most = relation.lexmin_pw_multi_aff().get_pw_aff(0), relation.lexmax_pw_multi_aff().get_pw_aff(0)
     except isl.Error:

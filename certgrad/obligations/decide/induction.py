@@ -76,7 +76,7 @@ def oriented(poly: Poly) -> Poly:
 
 
 def _directions(poly: Poly) -> list[int]:
-    """How many indices count down, of inputs first, then of recurrences from the innermost on."""
+    """Return how many indices count down: of inputs first, then of recurrences from the innermost on."""
     down: dict[int, int] = {}
     for a in deep_atoms(poly):
         if isinstance(a, (Access, Rec)):
@@ -97,7 +97,7 @@ _backwards: Memo[Loop, bool] = Memo()
 
 
 def _runs_back(loop: Loop) -> bool:
-    """Its steps read what is not its own from the end on."""
+    """Return whether a loop's steps read arrays from the end on."""
     found = _backwards.table.get(loop)
     if found is None:
         time = ("b", loop.level, 0)

@@ -21,7 +21,7 @@ _splits: Memo[Atom, Poly | None] = Memo()
 
 
 def split_products(poly: Poly) -> Poly:
-    """The same term, its predicates outside sums written by those of factors."""
+    """Return the same term with its predicates of products, outside sums, as predicates of the factors."""
     return replaced(poly, _by_factors) if poly.piecewise else poly
 
 

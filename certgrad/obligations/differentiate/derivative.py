@@ -150,7 +150,7 @@ class Differentiator:
         return sum_over(where * self(body) * others(a, place), dummies)
 
     def _of_maximum(self, a: Max) -> Poly:
-        """Where a maximum is attained once, the derivative of what it is taken of, there."""
+        """Return the derivative of a maximum that is attained once: that of the attained value."""
         if _tangent_name(a)[0] not in self.attained_once:
             return self._free_tangent(a, "maximum")
         self.maxima.setdefault(a)

@@ -47,12 +47,12 @@ _U, _DU = "°", "d°"
 
 
 class NotContinuousError(Exception):
-    """Nothing shows that the term is continuous."""
+    """The term is not shown to be continuous."""
 
 
 @dataclass(frozen=True)
 class Continuity:
-    """What is asked of terms over these tensors, of which the `moving` ones vary, under the facts."""
+    """A check of terms over these tensors, of which the `moving` ones vary, under the facts."""
 
     facts: Facts
     tensors: Collection[str]
@@ -106,7 +106,7 @@ class Continuity:
         at_zero._plain(value)
 
     def limit(self, form: Poly, small: Small, around: Region) -> Poly:
-        """What a term without predicates tends to at a point of a boundary from a side.
+        """Return the limit of a term without predicates at a point of a boundary, from one side.
 
         The facts hold there, and those of the region all around: a coefficient of a negative order has to vanish there.
         """
@@ -120,7 +120,7 @@ class Continuity:
         return series.terms.get(0, NOTHING)
 
     def _plain(self, poly: Poly) -> None:
-        """The same of a term without predicates of its own."""
+        """Check a term without predicates of its own."""
         for mono in poly:
             for a, e in mono:
                 self.factor(a, e)
@@ -158,7 +158,7 @@ class Continuity:
 
 
 class Small:
-    """Which atoms are small beside a boundary p = 0, and how: an entry x is ±ε, a sum that is never negative is ε²."""
+    """The atoms that are small beside a boundary p = 0: an entry x is ±ε, a sum that is never negative is ε²."""
 
     def __init__(self, p: Poly, side: int, moving: Mapping[str, Sequence[Poly]]) -> None:
         self.p, self.side, self.sign = p, side, side
@@ -188,7 +188,7 @@ class Small:
         return replaced(poly, value)
 
     def _covers(self, a: Atom) -> bool:
-        """One of the entries whose even powers are summed up."""
+        """Return whether an atom is one of the entries whose even powers are summed."""
         assert self.sum is not None
         assert self.squares is not None
         if not isinstance(a, Access) or a.tensor != self.squares.tensor:
@@ -218,7 +218,7 @@ class Small:
 
 
 def _over_even_powers(a: Sum, moving: Mapping[str, Sequence[Poly]]) -> Access | None:
-    """The entry of which an even power is summed up, each variable over the whole of an axis of its own."""
+    """Return the entry whose even power is summed, each variable over the whole of its axis; else None."""
     if len(a.body) != 1:
         return None
     entry, e = a.body[0]
@@ -286,7 +286,7 @@ def _number(c: Poly) -> Series:
 
 @dataclass(frozen=True)
 class Expansion:
-    """Laurent series of terms in what is small."""
+    """Laurent series of terms in the small atoms."""
 
     at: Continuity
     small: Small
@@ -324,7 +324,7 @@ class Expansion:
         raise NotContinuousError(f"{type(a).__name__} of what is small")
 
     def _moves(self, a: Atom) -> bool:
-        """What is small stands in the atom. Raises NotContinuousError where that is not followed."""
+        """Return whether a small atom stands in this atom. Raises NotContinuousError where that is not followed."""
         every = (a, *(b for part in a.parts() for b in deep_atoms(part)))
         inside = any(self.small.order(b, 1) is not None for b in every)
         if inside and isinstance(a, (Sum, Max)):

@@ -61,9 +61,9 @@ def seam_hypotheses(
 
 
 def only_bends(poly: Poly, p: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]) -> bool:
-    """On p = 0 the forms that the term has on all sides are C¹ and agree in value, if not in derivative.
+    """Return whether, on p = 0, the term's forms on all sides are C¹ and agree in value, if not in derivative.
 
-    Nothing is said of a term with predicates under a binder, or in a loop: forms do not show how these change.
+    False for a term with predicates under a binder or in a loop, whose forms do not show how these change.
     """
     if any(isinstance(a, Rec) or (isinstance(a, Pred) and not bound_free(a)) for a in deep_atoms(poly)):
         return False
@@ -181,7 +181,9 @@ class _Search:
             self.found[before:], self.facts = [attained_once(a)], facts
 
     def maximum(self, p: Poly) -> Max | None:
-        """The maximum that p compares with an entry that it is taken over: of what has no jumps, over fixed places."""
+        """Return the maximum that p compares with one of its own entries, if it has no jumps and fixed places; else
+        None.
+        """
         a = above_entry(p, replace(self.indices, facts=self.facts))
         if a is None or mentions(a.where, self.tangents) or any(isinstance(b, Pred) for b in deep_atoms(a.body)):
             return None
@@ -224,7 +226,9 @@ class _Search:
             self.facts = self.facts.extended([Fact(alternatives[0].poly, NONZERO, universal=False)])
 
     def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
+        """Return where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it
+        is known.
+        """
         clauses = self.instances(p)
         places = _places(p)
         if not places or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
@@ -330,7 +334,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Form:
-    """What a piecewise term is on one side of a seam: the term, and the conditions for that form to be C¹."""
+    """A piecewise term on one side of a seam: the term, and the conditions for that form to be C¹."""
 
     poly: Poly
     clauses: Clauses
@@ -367,14 +371,17 @@ class _Form:
 
 
 def _decided_by(clause: Clause, tensors: Set[str]) -> bool:
-    """Predicates on entries of some tensors stand in the condition."""
+    """Return whether the condition has predicates on entries of some of these tensors."""
     choices = [a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Pred)]
     return any(b.tensor in tensors for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access))
 
 
 def _places(p: Poly) -> list[Poly]:
-    """Terms that can be solved for, and whose zeros are together those of p: p itself, or its factors where it is a
-    product of entries. The forms that meet on p = 0 must fit at all of them."""
+    """Return terms that can be solved for and whose zeros are together those of p: p, or its factors in a product of
+    entries.
+
+    The forms that meet on p = 0 must fit at all of them.
+    """
     if solve(p) is not None:
         return [p]
     single = p.single()
@@ -431,7 +438,7 @@ def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> P
 
 
 def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
-    """The form with the predicates that are decided on the equations, and the terms of those that are not."""
+    """Return the form with predicates decided by the equations, and the terms of those that are not."""
     undecided: list[Poly] = []
 
     def value(a: Atom) -> Poly | None:

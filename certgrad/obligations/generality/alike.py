@@ -1,4 +1,5 @@
-"""What needs no meaning: values that two programs of an obligation compute alike, and those that 0 is multiplied by.
+"""Proofs that need no meaning of some values: those that both programs of an obligation compute alike, or multiply by
+0.
 
 The theorem: let both sides of an obligation be P(x, t, h(x)) and Q(x, t, h(x)), where h stands for values that are
 computed from what is not moved. If P(x, t, c) = Q(x, t, c) for every c, then both sides are equal at every x at which
@@ -46,7 +47,7 @@ IDLE = hypothesis(
 
 
 def compares_programs(kind: str, programs: Programs) -> bool:
-    """Whether the obligation is about two programs and no derivative."""
+    """Return whether the obligation compares two programs, with no derivative."""
     if kind == "rule_runs_forward":
         return programs.primal is not None
     return kind == "vjp_is_adjoint" and programs.jvp is not None
@@ -182,7 +183,7 @@ def _is_zero(atom: Any) -> bool:
 
 
 def same_value(programs: Programs) -> bool:
-    """The rule computes its value from the inputs by the operations of the function, whatever these mean."""
+    """Return whether the rule computes its value by the function's own operations, whatever these mean."""
     if programs.primal is None:
         return False
     numbering = Numbering()

@@ -1,4 +1,4 @@
-"""What the proofs of one case of an op say about families of shapes that they were not made at.
+"""Families of shapes that the proofs of one case cover without a proof of their own.
 
 `_pointwise` carries a proof from one form of an elementwise program to all of them. `_ranks` says when the axes of a
 star group are treated as one, and when a group without axes is the general program at size 1.
@@ -40,7 +40,7 @@ class Covered:
         self._scalars_of(shapes, programs)
 
     def add(self, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
-        """What came of the attempts to prove the obligations at a family."""
+        """Add the outcomes of the attempts at a family."""
         proved = all(o.proved for o in outcomes.values())
         hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
         if self._general is not None and programs is self._general[1]:

@@ -49,7 +49,7 @@ class HasPrograms(Protocol):
 
 
 class Sample(dict[str, Size]):
-    """Some sizes in place of all at which a question is answered otherwise."""
+    """Some of the sizes at which a question is answered otherwise, in the place of all."""
 
     def __init__(self, fixed: Mapping[str, Size], question: str) -> None:
         super().__init__(fixed)
@@ -140,7 +140,7 @@ def contrary_cases(
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
-    """The shapes and structural arguments, whatever the dimensions are called."""
+    """Return the shapes and structural arguments as text that does not depend on the names of dimensions."""
     shapes = [[parse_size(d) for d in shape] for shape in instance.shapes(fixed).inputs]
     used = dict.fromkeys(n for shape in shapes for size in shape for n in size.names)
     names = {n: f"d{k}" for k, n in enumerate(used)}
@@ -224,7 +224,7 @@ class Cases:
 
 
 def simplified(fixed: Fixed) -> Fixed:
-    """The same with each size as simple as it goes."""
+    """Return the fixed sizes, each as simple as possible."""
     simple = {d: v.simplified for d, v in fixed.items()}
     return Sample(simple, fixed.question) if isinstance(fixed, Sample) else simple
 
@@ -262,7 +262,7 @@ def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> l
 
 
 def together(fixed: Fixed, more: Fixed) -> Fixed:
-    """Sizes that are fixed, and of those that are left some more."""
+    """Return the fixed sizes with further ones set."""
     # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
     grouped = {n: size.grouped for n, size in more.items()}
     both = {**more, **{k: v.at(grouped) for k, v in fixed.items()}}
@@ -271,7 +271,7 @@ def together(fixed: Fixed, more: Fixed) -> Fixed:
 
 
 def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
-    """Whether some recorded question has another answer where dimensions are what `fixed` says, or nobody can tell."""
+    """Return whether a recorded question has another answer at the sizes in `fixed`, or none that is known."""
     values = {n: _poly(v) for n, v in fixed.items()}
     numbers = all(v.value is not None for v in fixed.values())
     for decision in (d for program in programs.all().values() for d in program.decisions):
@@ -330,7 +330,7 @@ def _of_broadcasts(difference: Poly) -> bool:
 
 
 def of_broadcasts(programs: Iterable[Programs]) -> list[tuple[str, str]]:
-    """What was asked in broadcasts: a size, and the other one, or 1, that it may be."""
+    """Return the questions of broadcasts: a size, and another one or 1 that it may equal."""
     found: dict[tuple[str, str], None] = {}
     for decision in (d for one in programs for program in one.all().values() for d in program.decisions):
         if decision.difference is not None and _of_broadcasts(decision.difference):

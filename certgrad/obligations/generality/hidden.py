@@ -1,4 +1,4 @@
-"""What a trace does not show of a rule's code: that it asks whether it is traced, or does not do the same every time.
+"""Code that a trace does not show: it asks whether it is traced, or does not do the same every time.
 
 Outside of `jit`, JAX runs a rule on arrays: code that asks whether a value is traced then does something else. Code
 that counts its calls, remembers them, draws random numbers or looks at the clock need not do at run time what it did
@@ -47,7 +47,7 @@ _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 @dataclass(frozen=True)
 class Hidden:
-    """Why code may do something else where it runs than its traces say."""
+    """Why code may do something else where it runs than in its traces."""
 
     reason: str
     anywhere: bool = False
@@ -57,7 +57,7 @@ class Hidden:
 def hidden_from_a_trace(
     subject: Subject, functions: Sequence[FunctionType], answers: Sequence[Answers] = ()
 ) -> Hidden | None:
-    """Why these functions, which the subject's code reaches, may do something else than a trace says; None if not."""
+    """Return why functions that the subject's code reaches may do something else than in a trace; None if not."""
     for plain in functions:
         tree = source_tree(plain)
         if reason := _hidden_in_code(plain, tree):
@@ -77,7 +77,7 @@ def hidden_from_a_trace(
 
 
 def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
-    """The same of one function, as far as its code says so by itself; or an empty text."""
+    """Return the same for one function, by its code alone; "" if not."""
     name = plain.__name__
     if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
         return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
@@ -93,9 +93,9 @@ def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
 
 
 def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers]) -> bool:
-    """In all traces the function asked only of values that are not traced, and by `isinstance`.
+    """Return whether, in all traces, the function used `isinstance` on values that are not traced only.
 
-    These are the same values where the function runs: they come from no argument. So it does the same there.
+    These values are the same where the function runs, as they come from no argument. So it does the same there.
     """
     tree, codes = source_tree(function), {*code_in(function.__code__)}
     if tree is None or not answers or not all(heard.never(function, codes) for heard in answers):
@@ -128,7 +128,7 @@ def _classes(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """What the code names of the modules that draw random numbers or tell the time."""
+    """Yield the names in the code of modules that draw random numbers or tell the time."""
     values = _values(function)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in values and node.id not in function.__code__.co_varnames:
