@@ -142,7 +142,7 @@ def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
 
 
 def _asks_for_a_type(tree: ast.AST) -> bool:
-    """The type of a value is compared with one that no traced value has, or by what it is called, or is matched."""
+    """Return whether code compares a value's type with one that no traced value has, or by name, or by `match`."""
     nodes = nodes_of(tree)
     matches = [n for n in nodes if isinstance(n, ast.Match) and names_in(n.subject).isdisjoint(_OF_SHAPES)]
     patterns = [p for n in matches for case in n.cases for p in ast.walk(case.pattern)]
@@ -178,7 +178,7 @@ def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[_Comparison
 
 
 def _comparing(subject: Subject, comparisons: Sequence[_Comparison]) -> _Comparison | None:
-    """The first comparison whose line runs while the subject is traced; None where none does.
+    """Return the first comparison whose line runs while the subject is traced; None where none does.
 
     Until code comes to one, it does the same whichever of its values are one object: where the traces come to none,
     what runs comes to none.
@@ -254,7 +254,7 @@ def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | 
 
 @contextmanager
 def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
-    """The errors that reach the code of these functions, and whether they say that they are of tracing."""
+    """Collect the errors that reach the code of these functions, each with whether it is one of tracing."""
     seen: dict[_Raised, bool] = {}
 
     def local(frame: FrameType, event: str, value: Any) -> Any:
@@ -309,7 +309,7 @@ def _locals(code: CodeType) -> Iterator[str]:
 
 
 def _values(function: FunctionType) -> Mapping[str, Any]:
-    """What the names mean that are no variables of the call."""
+    """Return the values of names in a function that are not its variables."""
     found = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # a cell is empty before its variable is assigned
@@ -318,16 +318,16 @@ def _values(function: FunctionType) -> Mapping[str, Any]:
 
 
 def untraceable(subject: Subject) -> str:
-    """Why the subject's traces would say nothing of what runs, whatever they are; or an empty text."""
+    """Return why no trace of the subject could say what runs, or ""."""
     if subject.is_op or not subject.params or not (why := generality.open_code.tells_apart(subject)):
         return ""
     return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
 
 
 def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
-    """Why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
+    """Return why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
 
-    The answers are those that its code had in its traces, if they were heard in all of them.
+    `answers` are what its code was told in its traces, if they were heard in all of them.
     """
     rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
     found = dict.fromkeys(reachable_from([*rules, *subject.code]))

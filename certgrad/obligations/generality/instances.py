@@ -58,7 +58,7 @@ class Instance:
         return Shapes(inputs, self.dtypes, self.keywords(table), self.exact)
 
     def at(self, sizes: Mapping[str, int]) -> Instance:
-        """The one family member at these sizes."""
+        """Return the member of the family at these sizes."""
         numbers = {name: whole(k) for name, k in sizes.items()}
         inputs = tuple(tuple(size.at(numbers) for size in shape) for shape in self.inputs)
         return replace(self, inputs=inputs, statics=self.keywords(sizes))

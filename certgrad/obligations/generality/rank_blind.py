@@ -31,13 +31,13 @@ HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "
 
 @lru_cache(maxsize=512)
 def rank_sensitive(op: Subject, located: tuple[str, ...] = ()) -> str:
-    """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
+    """Return why the op's code may depend on rank, or "". `located` names arguments that are axis positions."""
     return _sensitive(op, {*READS, *located}, "a rank or an axis", reads_rank_openly)
 
 
 @lru_cache(maxsize=512)
 def dtype_sensitive(op: Subject) -> str:
-    """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
+    """Return why the op's code may depend on dtypes beyond the two that are compared, or ""."""
     sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
     reason = _sensitive(op, sources, "a dtype", _reads_dtype_openly)
     return reason if "dtype" in reason else ""
@@ -127,13 +127,13 @@ def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
 
 
 def _makes_arrays(above: Sequence[ast.AST]) -> bool:
-    """The nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
+    """Return whether the nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
     call = next(a for a in reversed(above) if isinstance(a, ast.Call))
     return not library_call([call], of=("np",)) or name_of(call.func) in _MAKES_ARRAYS
 
 
 def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
-    """What is computed of a number here is no step function of it, unless a trace shows that."""
+    """Return whether a step function of this number could not go unseen by a trace."""
     for outer in reversed(above):
         if isinstance(outer, ast.Call):
             return library_call([outer], of=("jnp", "lax", "jax"))
@@ -156,7 +156,7 @@ def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """For each assignment, the names in the value and those that are assigned to."""
+    """Return, for each assignment, the names in the value and the assigned names."""
     out: list[tuple[frozenset[str], frozenset[str]]] = []
     for node in nodes_of(tree):
         if isinstance(node, ast.Assign):
@@ -225,7 +225,7 @@ _CACHING = set(
 
 @lru_cache(maxsize=512)
 def traced_every_time(op: Subject) -> bool:
-    """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
+    """Return whether no code of the op's own is traced through JAX's caches, which would hide the questions it asks."""
     for f in reachable(op):
         if {n for names in loads(f.__code__) for n in names} & _CACHING:
             return False

@@ -1,7 +1,7 @@
-"""Where ranks, and lists of axes made of them, go in an op's code.
+"""The flow of ranks, and of lists of axes made of them, through an op's code.
 
 A rank may go where JAX takes axes: its functions are uniform in them. As a number in arithmetic, as an index, or beside
-a number that the ranks which are shown do not reach, it may make a difference at a rank that is not shown.
+a number that none of the traced ranks reaches, it may make a difference at a rank that was not traced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READS = frozenset({"ndim", "len"})
 
 @dataclass(frozen=True)
 class RankFlow:
-    """Where ranks, and lists of axes made of them, go from one function to another."""
+    """Which functions return ranks or lists of axes, and which of their names hold them."""
 
     returning: frozenset[str]
     """The functions that return them."""
@@ -34,7 +34,7 @@ class RankFlow:
 def followed(
     trees: Mapping[str, ast.FunctionDef | ast.Lambda], known: RankFlow, large: Mapping[str, frozenset[str]]
 ) -> RankFlow:
-    """What is known, and what follows from it in one step."""
+    """Return what is known, with what follows from it in one step."""
     ranks = {name: set(known.ranks.get(name, ())) for name in trees}
     returning = set(known.returning)
     for name, tree in trees.items():
@@ -51,7 +51,7 @@ def followed(
 
 
 def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool:
-    """A rank stands in the expression, and not as an argument of one of JAX's functions, which return arrays.
+    """Return whether an expression's value may hold a rank; JAX's functions return arrays, which do not.
 
     Of the functions that are searched it is known whether they return one.
     """
@@ -163,7 +163,7 @@ def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known
 
 
 def _lists_axes(value: ast.AST, returning: frozenset[str]) -> bool:
-    """The value is made of ranges, so that it is assigned or returned as a list of axes."""
+    """Return whether a value is made of ranges, so that it is a list of axes."""
     return any(isinstance(n, ast.Call) and name_of(n.func) in {"range", *returning} for n in ast.walk(value))
 
 

@@ -146,7 +146,7 @@ def _enough(count: Count, indices: Indices) -> Poly | None:
 
 
 def _where(poly: Poly, count: Count, compared: Poly, n: int) -> Poly:
-    """The term where the count is n, with one of its sums by the others."""
+    """Return the term at the value n of the count, with one of its sums expressed by the others."""
     equation = compared - number((n + count.offset) * count.scale)
     a = max(_sums(compared), key=lambda a: a.key)
     c = equation.coefficient(((a, 1),))

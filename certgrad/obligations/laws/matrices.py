@@ -76,7 +76,9 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
 def rebuilt(
     a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...], columns: Poly | None = None
 ) -> Poly:
-    """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
+    """Return the same function of another matrix, or another entry of it. (The determinant in a condition keeps its
+    name.)
+    """
     if a.name in MADE:
         return MADE[a.name](a.name, body, row, column, (size, columns or size), index)
     if not index and whole_number(size) is not None:
@@ -180,7 +182,7 @@ FEW = 8
 
 
 def has_small_sum(poly: Poly) -> bool:
-    """A sum over few values stands beside entries at numbers: it may be a sum of these."""
+    """Return whether a sum over few values stands beside entries at numbers, which may be its summands."""
     atoms = deep_atoms(poly)
     at_numbers = any(isinstance(a, Access) and not all(ix.terms for ix in a.index) for a in atoms)
     return at_numbers and any(isinstance(a, Sum) and _is_small(a) for a in atoms)

@@ -39,15 +39,15 @@ def comparison(
 
 
 def argument(a: Max) -> tuple[Ix, ...]:
-    """Where the maximum is attained: the first index in row-major order, one expression for each bound variable."""
+    """Return the first arg-maximum in row-major order, one expression for each bound variable."""
     rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     return tuple(of_atom(Chosen(rule, k, free)) for k in range(len(a.vars)))
 
 
 def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[dict[Var, Ix], Max | None]:
-    """Where the maximum over the variables is attained first, and the maximum, unless all entries are equal.
+    """Return the first arg-maximum over the variables, and the maximum; without it where all entries are equal.
 
-    Raises UndefinedTermError where they are, and not all indices take part.
+    Raises UndefinedTermError where they are equal and not all indices take part.
     """
     _, a, bound = maximum(without_stops(body), dummies, without_stops(where))
     if a is None and where != ONE:
@@ -259,7 +259,9 @@ def above_entry(p: Poly, indices: Indices) -> Max | None:
 
 
 def _at_arguments(poly: Poly) -> Poly:
-    """max e is e(argmax e), so written where the arg-maximum is an index too; which is one of those that take part."""
+    """Return the term with max e as e(argmax e) where the arg-maximum, one of the entries that take part, is an index
+    too.
+    """
     if not poly.structured:
         return poly
     chosen = [t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)]
@@ -278,7 +280,7 @@ def _at_arguments(poly: Poly) -> Poly:
 
 
 def of_entries(facts: Iterable[Fact]) -> list[Fact]:
-    """What facts about maxima say of the entries that attain them: max e is e(argmax e)."""
+    """Return facts about maxima as facts about the entries that attain them: max e is e(argmax e)."""
 
     def value(a: Atom) -> Poly | None:
         return substitute(a.body, dict(zip(a.vars, argument(a), strict=True))) if isinstance(a, Max) else None
@@ -337,7 +339,7 @@ def argument_rule(a: Max) -> str:
 
 
 class _Ordered(Rewriter):
-    """`true` are predicates that stand beside the one that is looked at, in the rewriter's own names."""
+    """A rewriter. `true` has the predicates beside the one that is examined, in the rewriter's own names."""
 
     def __init__(
         self, context: Indices, known: Sequence[Unique], names: Mapping[Var, Ix] | None = None, true: Mono = ()
@@ -379,7 +381,9 @@ class _Ordered(Rewriter):
         return None
 
     def compared(self, p: Poly) -> Iterator[tuple[Max, fmpq, Mapping[Var, Ix]]]:
-        """The maxima of which the term is a multiple, less that of an entry that each is taken over: which one."""
+        """Yield each maximum of which the term is a multiple, minus one of the entries that it is taken over, with that
+        entry's place.
+        """
         for mono, c in p.items():
             a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
             if isinstance(a, Max):
@@ -400,7 +404,7 @@ class _Ordered(Rewriter):
         return not self.context.feasible((below, ">=")) and not self.context.feasible((above, ">="))
 
     def _once(self, a: Max) -> tuple[Ix, ...] | None:
-        """Where the maximum is attained, if it is known to be attained once."""
+        """Return where the maximum is attained, if it is known to be attained once."""
         for u in self.known:
             free = _arguments(u.rule, a)
             if free is not None and all(self._within(ix, n) for ix, n in zip(free, u.ranges, strict=True)):

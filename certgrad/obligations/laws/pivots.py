@@ -89,7 +89,7 @@ def _lower_of(body: Poly, row: Var, column: Var) -> Matrix | None:
 
 
 def seen_through(body: Poly, row: Var, column: Var) -> tuple[Poly, Var, Var] | None:
-    """The matrix A where the term is U: one has an inverse where the other has."""
+    """Return the matrix A where the term is its factor U: one has an inverse where the other has."""
     for places in ((row, column), (column, row)):
         found = upper_of(body, *places)
         if found is not None:
@@ -123,7 +123,7 @@ def _derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 
 def contracted(given: Factors, ranges: Ranges) -> Poly | None:
-    """Σ_k L[i, k]·U[k, j] without what is on L's diagonal, and Σ_k U⁻¹[i, k]·L⁻¹[k, j]; None where there is neither."""
+    """Return Σ_k L[i, k]·U[k, j] without L's diagonal, or Σ_k U⁻¹[i, k]·L⁻¹[k, j]; None for other products."""
     for k, size in ranges.items():
         beside = [(a, e) for a, e in given if k in a.free]
         matrices = [a for a, e in beside if isinstance(a, Matrix) and e in (1, 2) for _ in range(int(e))]
@@ -188,7 +188,7 @@ def _inverses(one: Matrix, other: Matrix, k: Var) -> Poly | None:
 
 
 def permutation_of(entry: Poly, place: Ix) -> tuple[Poly, Var, Var, Poly] | None:
-    """The matrix of which the term is the pivot at the place, as LAPACK numbers them; with its row, column and size."""
+    """Return the matrix whose pivot at the place the term is, as LAPACK numbers them, with its row, column and size."""
     a = entry.atom()
     if not isinstance(a, Matrix) or a.name != INTERCHANGES or a.index != (place,):
         return None

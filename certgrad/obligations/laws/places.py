@@ -73,9 +73,8 @@ def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
 
 
 def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix]:
-    """All values of a variable, if it runs over a short axis: itself of places, else the entries at those of an order.
-
-    That is the order in which it is ranked, if there is one.
+    """Return all values of a variable over a short axis: numbers of places, else the entries at the places of its
+    order.
     """
     count = whole_number(n)
     if count is None or count > FEW:

@@ -90,7 +90,7 @@ def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
 
 
 def _counts_down(poly: Poly, v: Var) -> bool:
-    """Entries are read in the other direction only: then Π_{v<n} f(n − 1 − v) = Π_{v<n} f(v) turns them round."""
+    """Return whether entries are read in reverse only, so that Π_{v<n} f(n − 1 − v) = Π_{v<n} f(v) reverses them."""
     entries = [a for a in deep_atoms(poly) if isinstance(a, (Access, Matrix))]
     read = [ix for a in entries for ix in a.index]
     read += [inner for ix in read for t in ix.atoms for inner in t.parts()]
@@ -160,7 +160,7 @@ def _of_number(c: fmpq, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) -> Poly:
-    """Π of a monomial. A predicate stays with the factors of which it may be a boundary, so that a seam stays one."""
+    """Return Π of a monomial. A predicate stays with factors whose boundary it may be, so that a seam stays one."""
     result = ONE
     plain = dict(factors)
     while guards := [a for a in plain if isinstance(a, (Pred, Side))]:
@@ -177,7 +177,9 @@ def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) ->
 
 
 def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
-    """Π aᵉ = (Π a)ᵉ where the aᵉ are defined; Π exp = exp Σ; a product of products is one over both's variables."""
+    """Return Π aᵉ as (Π a)ᵉ where the aᵉ are defined, Π exp as exp Σ, and a product of products as one over both's
+    variables.
+    """
     share = fmpq(e.numerator, e.denominator)
     if isinstance(a, Exp):
         return exp_of(sum_over(where * Poly({a.mono: share}), dummies))
@@ -212,7 +214,7 @@ def others(a: Product, place: Place) -> Poly:
 
 
 def has_products(poly: Poly) -> bool:
-    """A product stands in the term, or the exponential of a sum over an index set."""
+    """Return whether a product, or the exponential of a sum over an index set, stands in the term."""
     return any(_compared(a) for a in deep_atoms(poly))
 
 
@@ -252,7 +254,7 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
 
 
 def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly]) -> list[Place]:
-    """Where factors of a product are split off."""
+    """Return the places at which factors of a product are split off."""
     found: dict[str, Place] = {}
     for b, place in singled:
         if _same_factors(a, b) or (a.ranges == b.ranges and (is_condition(a) or is_condition(b))):
@@ -267,17 +269,17 @@ def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly
 
 
 def is_condition(a: Product) -> bool:
-    """Its factors are 0 or 1, and so is the product: whether all of them are 1."""
+    """Return whether all factors of a product are 0 or 1, so that the product says whether all are 1."""
     return a.body.piecewise and a.body.constant() is None and is_truth(a.body)
 
 
 def is_truth(poly: Poly) -> bool:
-    """The term is made of conditions, and is 0 or 1."""
+    """Return whether the term is made of conditions, and is 0 or 1."""
     return all(isinstance(b, PREDICATES) for b in atoms_of(poly)) and poly * poly == poly
 
 
 def decided_places(a: Product, indices: Indices) -> list[tuple[Place, Poly]]:
-    """Places at which what is assumed of single entries decides a factor that is 0 or 1, and the factor there."""
+    """Return places at which assumptions on single entries decide a 0/1-valued factor, and the factor there."""
     if not indices.facts.facts or not is_condition(a):
         return []
     known = {t for f in indices.facts.facts if not f.universal for t in deep_atoms(f.poly) if isinstance(t, Access)}
@@ -353,7 +355,7 @@ def gathered(poly: Poly) -> Poly:
 
 
 def _over_the_same(a: Product, b: Atom) -> bool:
-    """Both products are over the same places."""
+    """Return whether both products are over the same places."""
     if not isinstance(b, Product) or a.ranges != b.ranges:
         return False
     return a.where == Rewriter({w: of_var(v) for v, w in zip(a.vars, b.vars, strict=True)})(b.where)

@@ -42,7 +42,7 @@ class NoInvariantError(ArithmeticError):
 
 
 class LookedAt(Enum):
-    """How a loop that is looked at at varying times is transposed."""
+    """How a loop that is read at varying times is transposed."""
 
     EARLY = "at t + 1 by its step at t, where that is shown to be a later time"
     CUT = "at the first time by itself, and at all others so"
@@ -139,13 +139,13 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
 
 
 def _late(use: Use) -> bool:
-    """The recurrence is looked at at varying times from 1 on."""
+    """Return whether the recurrence is read at varying times from 1 on."""
     least, _ = bounds(use.index[0], dict(use.dummies))
     return bool(use.index[0].terms) and least is not None and at_least(least - ONE) == ONE
 
 
 def _at_no_time(poly: Poly, carries: Iterable[str]) -> Poly:
-    """The term with what it reads of carries at time 0."""
+    """Return the term with carries at time 0 in the place of those that it reads."""
     return Rewriter(replace=replacing(carries, lambda a: access(a.tensor, (of_const(ZERO), *a.index[1:]))))(poly)
 
 
@@ -193,7 +193,7 @@ def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
 
 
 def _end(uses: list[Use]) -> Poly:
-    """A time N such that the recurrence is looked at at N itself, and at varying times before N only."""
+    """Return a time N such that the recurrence is read at N itself, and at varying times before N only."""
     fixed = [u.index[0].const for u in uses if not u.index[0].terms]
     after = []
     for u in uses:
@@ -221,7 +221,9 @@ class Use:
     dummies: tuple[tuple[Var, Poly], ...]
 
     def coefficient(self, place: tuple[Ix, ...], skip: int, known: Ranges) -> Poly:
-        """What stands with tensor[…, place], the first `skip` indices left alone; `known` are the place's ranges."""
+        """Return the coefficient of tensor[…, place], the first `skip` indices left alone; `known` are the place's
+        ranges.
+        """
         left = dict(self.dummies)
         rest = self.rest
         index = list(self.index[skip:])

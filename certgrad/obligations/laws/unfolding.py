@@ -1,4 +1,4 @@
-"""What loops carry, a step earlier, and a step later: c[t + 1] is the step of c[t]."""
+"""Carries one step earlier, and one step later: c[t + 1] is the step of c[t]."""
 
 from __future__ import annotations
 

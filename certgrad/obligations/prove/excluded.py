@@ -55,7 +55,8 @@ def extends(
 
 
 def thin(clause: Clause, problem: Problem) -> bool:
-    """The clause says that a polynomial in entries that move is not 0, of which no choice of sizes and indices is zero.
+    """Return whether the clause says that a polynomial in active entries is not 0, which is the zero polynomial at no
+    sizes.
 
     The coefficients are of one sign and every sum has a summand, so that it is not 0 where all entries are 1.
     """

@@ -1,4 +1,4 @@
-"""The proof of an obligation: what is asked of the inputs, and that the two sides are equal there."""
+"""The proof of an obligation: its hypotheses on the inputs, and the equality of its two sides there."""
 
 from __future__ import annotations
 
@@ -171,7 +171,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
 
 
 def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
-    """That what the domain speaks of is defined, as it is where a condition of the domain holds: √x ≥ 0 says x ≥ 0."""
+    """Yield the conditions under which terms of the domain are defined, as its conditions imply: √x ≥ 0 implies
+    x ≥ 0.
+    """
     for clause in domain:
         if len(clause.alternatives) == 1 and not clause.guards:
             yield from defined_in(clause.alternatives[0].poly)
@@ -189,7 +191,7 @@ def _extended(
     assumed: tuple[Clause, ...],
     facts: Facts,
 ) -> list[Clause]:
-    """The hypotheses without those that exclude points to which what is proved extends."""
+    """Return the hypotheses without those that exclude only points to which the claim extends."""
     excluded = package.excluded
     excluding = [c for c in hypotheses if c not in domain and _excludes_zeros(c) and excluded.thin(c, problem)]
     if not excluding:
@@ -203,7 +205,7 @@ def _extended(
 
 
 def _with_places(poly: Poly, indices: Indices) -> Poly:
-    """As `laws.thresholds` has it, which terms without conditions do not need."""
+    """Return the term rewritten by `laws.thresholds`, if it has conditions."""
     return laws.thresholds.with_places(poly, indices) if poly.piecewise else poly
 
 
@@ -215,7 +217,7 @@ def _needed(
     domain: Sequence[Clause],
     ranges: Mapping[Var, Poly],
 ) -> list[Clause]:
-    """Those conditions that do not follow from what is assumed."""
+    """Return the conditions that do not follow from the assumptions."""
     region = Region(facts, assumed).over(ranges)
     known = Indices(facts=facts, clauses=assumed, sizes=shapes)
     asked = [c.rewritten(lambda p: _with_places(ordered(p, known), known)) for c in conditions]
@@ -227,7 +229,9 @@ def _needed(
 
 
 def _sums_a_place(clause: Clause, known: Indices) -> bool:
-    """A sum of positive numbers over the places at which conditions hold is asked not to be 0; it has such a place."""
+    """Return whether a clause says that a sum of positive numbers over some places is not 0, and one such place
+    exists.
+    """
     (a, *others) = clause.alternatives
     total = a.poly.atom()
     if others or a.relation not in ("> 0", "!= 0") or not isinstance(total, Sum):
@@ -239,7 +243,7 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
-    """A count is asked not to be 0 where one of the places that it counts is there."""
+    """Return whether a clause says that a count of places is not 0, and one such place exists."""
     (a, *others), known = clause.alternatives, guard_facts(clause.guards)
     if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
         return False
@@ -254,13 +258,13 @@ def _counts_a_place(clause: Clause, region: Region) -> bool:
 
 
 def _asked_nowhere(clause: Clause, region: Region) -> bool:
-    """The integers at which a condition is asked are none that are assumed to be possible."""
+    """Return whether the integers at which a condition applies are impossible under the assumptions."""
     conditions = [a for g, _ in clause.guards for a in atoms_of(g) if isinstance(a, (IxPred, IxEq))]
     return any(by_entries(a.ix) for a in conditions) and nonzero_part(_where_asked(clause), region) is None
 
 
 def _where_asked(clause: Clause) -> Poly:
-    """What is 1 where all guards have their values, and else 0."""
+    """Return the 0/1-valued term that is 1 where all guards have their values."""
     where = ONE
     for guard, value in clause.guards:
         where = where * (guard if value else ONE - guard)
@@ -290,7 +294,9 @@ _WHERE = {
 
 
 def _of_places(clause: Clause) -> bool:
-    """It is about places alone, so that it holds of all inputs or of none: no hypothesis, but something to be shown."""
+    """Return whether the clause is about places alone: true for all inputs or for none, it must be shown and is no
+    hypothesis.
+    """
     atoms = [a for p in polys(clause) for a in atoms_of(p)]
     data = any(tensors_in(a) or (isinstance(a, INDEX_PREDICATES) and by_entries(a.ix)) for a in atoms)
     return not data and (bool(clause.free) or _holds_nowhere(clause))
@@ -301,7 +307,7 @@ def _holds_nowhere(clause: Clause) -> bool:
 
 
 def _why(clause: Clause) -> str:
-    """Why nothing is claimed where a condition on places is not shown."""
+    """Return why nothing is claimed where a condition on places is not shown."""
     other = clause.origin if _holds_nowhere(clause) else f"a condition on places that is not shown: {clause.origin}"
     return _WHERE.get(clause.origin, other)
 
@@ -328,7 +334,7 @@ def _farther(other: Clause, clause: Clause, reach: Mapping[Var, Poly]) -> bool:
 
 
 def not_followed(problem: Problem, kind: str) -> str:
-    """Why an obligation cannot be stated: a value of which nothing is known depends on a tangent or a seed."""
+    """Return why an obligation cannot be stated: an opaque value depends on a tangent or a seed; "" if none does."""
     rules = [*(problem.jvp or ()), *problem.vjp] if kind not in OF_VALUES else []
     free = {*problem.tangents.values(), *problem.seed_names}
     names = (n for n in sorted(_opaque_in(problem, rules)) if problem.opaque[n].tensors & free)
@@ -343,7 +349,7 @@ def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:
 
 
 def _in_company(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """Each clause as it reads where the others hold, which together say the same: beside x > 0, x² > 1 is x > 1."""
+    """Return each clause simplified under the others: beside x > 0, x² > 1 is x > 1. Together they say the same."""
     kept = list(clauses)
     for clause in clauses:
         if clause.guards or len(clause.alternatives) > 1:  # a region, which is worded as it is
@@ -356,7 +362,7 @@ def _in_company(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list
 
 
 def minimal(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """Without the clauses that follow from the others."""
+    """Return the clauses that do not follow from the others."""
     kept = list(dict.fromkeys(clauses))
     for clause in sorted(kept, key=lambda c: -len(c.key)):
         others = [c for c in kept if c is not clause]

@@ -45,7 +45,7 @@ from .problem import Problem
 
 @dataclass
 class Outcome:
-    """What came of one attempt: a reason and a residual if it failed, else the hypotheses it needs."""
+    """The result of one attempt: a reason and a residual if it failed, else its hypotheses."""
 
     hypotheses: list[Clause] = field(default_factory=list)
     reason: str = ""
@@ -85,7 +85,7 @@ class Obligation:
 
 @dataclass
 class Differentiated:
-    """The forward's derivative at each output, and what must hold for that; `failure` says why there is none."""
+    """The derivative of the forward at each output, with its conditions; `failure` says why there is none."""
 
     derivatives: list[Poly] = field(default_factory=list)
     conditions: Clauses = ()
@@ -169,7 +169,7 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
-    """Without the clauses whose alternatives include all those of another."""
+    """Return the clauses whose alternatives do not include all those of another."""
     kept: list[Clause] = []
     for clause in sorted(clauses, key=lambda c: len(c.alternatives)):
         have = {a.key for a in clause.alternatives}
@@ -184,9 +184,10 @@ def _moves(clause: Clause, problem: Problem) -> bool:
 
 
 def _steady(clause: Clause, problem: Problem) -> bool:
-    """The clause asks that an integer does not jump which is made of terms that do not move: round(x) < 3 off the jumps
-    of round(x), for which there are clauses of their own. A term whose derivative is 0 wherever it has one is locally
-    constant there, and so is every function of it.
+    """Return whether the clause says that an integer does not jump, and the integer is made of locally constant terms.
+
+    round(x) < 3 needs no clause off the jumps of round(x), for which there are clauses of their own. A term whose
+    derivative is 0 wherever it exists is locally constant there, and so is every function of it.
     """
     if clause.origin != EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
         return False
@@ -204,7 +205,7 @@ def _without(poly: Poly, tensors: set[str]) -> Poly:
 
 
 def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
-    """None where the terms with this tangent cancel."""
+    """Return None where the terms with this tangent cancel, else their coefficient."""
     part = poly - _without(poly, {tensor})
     for group, ranges in paired(part, [tensor], []):
         left = nonzero_part(group, region.over(ranges))
@@ -214,7 +215,7 @@ def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
 
 
 def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
-    """A derivative with each predicate that can be on its boundary read from the sides.
+    """Return a derivative with each predicate that may be on its boundary replaced by its value on either side.
 
     Off p = 0 nothing changes. On p = 0, where no hypothesis excludes it, the derivative is what every side gives; the
     formula itself would give that of the value at the point. A predicate on constants has no sides, nor has one on a
@@ -279,7 +280,7 @@ def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
 
 
 def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligation:
-    """What another program computes (the rule's own primal output, the reference) − forward."""
+    """Return the obligation that another program (the rule's own primal output, the reference) computes the forward."""
     if other is None:
         return Obligation([], ())
     pairs = list(zip(other, problem.forward, strict=True))
@@ -294,7 +295,7 @@ def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligati
 
 
 def defined_everywhere(out: Tensor) -> Clauses:
-    """Where all entries are defined."""
+    """Return the condition that all entries are defined."""
     return at_all_places(out.defined, out.variables)
 
 

@@ -37,7 +37,7 @@ class BudgetError(Exception):
 
 
 class _Budget(threading.local):
-    """What is left of the proof that this thread is at, and of the audit that the proof is a part of."""
+    """The budget of this thread's present proof, and of the audit that it is a part of."""
 
     def __init__(self) -> None:
         self.left = sys.maxsize  # what is done outside of `limited` is no proof, and must not add up over a process
@@ -60,11 +60,11 @@ class _Budget(threading.local):
         return max(self.end - time.thread_time(), 0.0)
 
     def until(self, seconds: float) -> float:
-        """When something ends that may take so many seconds, by the thread's processor time."""
+        """Return the end, by the thread's processor time, of something that may take so many seconds."""
         return time.thread_time() + min(seconds, self.seconds_left())
 
     def over(self, what: str) -> str:
-        """Why something is not begun any more; empty while something is left of the audit."""
+        """Return why `what` is not begun any more; "" while the audit has time left."""
         if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
             return ""
         self.cut_short += 1
@@ -90,7 +90,7 @@ budget = _Budget()
 
 @contextmanager
 def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
-    """Run a block under a fresh budget, which is a part of what is left of the audit."""
+    """Run a block under a fresh budget, taken from what is left of the audit."""
     before = budget.left, budget.deadline, budget.part
     most, longest = sys.maxsize if budget.steps is None else int(SHARE * budget.steps), SHARE * budget.seconds_left()
     given = budget.left = min(steps, most)
@@ -133,7 +133,7 @@ def auditing(
 
 @contextmanager
 def beside(seconds: float) -> Iterator[None]:
-    """Run a block in so many seconds that are no part of the audit around it, which has as many after it as before."""
+    """Run a block in so many seconds that do not count for the audit around it."""
     started, end = time.thread_time(), budget.end
     budget.end = started + seconds
     try:
@@ -149,7 +149,7 @@ def given() -> float:
 
 @contextmanager
 def within(steps: int) -> Iterator[None]:
-    """Run a block that may take at most so many of the steps that are left; it raises BudgetError after them."""
+    """Run a block that may take at most so many of the steps that are left. Raises BudgetError after them."""
     before, part = budget.left, budget.part
     given = budget.left = min(before, steps)
     budget.part = (part[0] and before <= steps, part[1])

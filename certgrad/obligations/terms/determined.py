@@ -155,7 +155,8 @@ class Rec(Atom):
 
 
 def in_lanes(a: Atom) -> bool:
-    """The atom is another one in each lane of a selection: a predicate stands in it, other than in what loops carry.
+    """Return whether the atom differs between lanes of a selection: a predicate stands in it, but not only inside
+    carries.
 
     A selection around it cannot decide what a loop chooses at its steps: there it is one number in every lane.
     """

@@ -214,7 +214,7 @@ def at_least(const: Poly) -> Poly:
 
 
 def not_negative(const: Poly) -> bool:
-    """Whether no sizes make it negative: these are at least 1; with non-negative coefficients, const(1, …, 1) ≥ 0.
+    """Return whether the expression is ≥ 0 at all sizes ≥ 1: with non-negative coefficients, const(1, …, 1) ≥ 0.
 
     A size that may be 0, such as floordiv(n, 2), is none of these.
     """

@@ -59,7 +59,7 @@ class Atom:
         return self.key
 
     def parts(self) -> list[Poly]:
-        """The polynomials that the atom is made of."""
+        """Return the polynomials inside the atom."""
         return []
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
@@ -68,7 +68,7 @@ class Atom:
 
     @classmethod
     def together(cls, factors: Factors) -> Factors | None:
-        """The factors of a product after the laws of those that are of this kind; None where the product is 0."""
+        """Return the factors of a product after the laws of this kind of atom; None where the product is 0."""
         return factors
 
     def _finish(
@@ -343,7 +343,7 @@ class Accumulator:
 
 
 class Holder:
-    """What holds terms, and is none: an index expression, an integer atom, a comparison, a loop."""
+    """An object that holds terms and is none: an index expression, an integer atom, a comparison, a loop."""
 
     __slots__ = ()
 
@@ -400,7 +400,9 @@ def _rebuilt(value: Any) -> Any:
 
 
 def _joined(terms: dict[Mono, fmpq]) -> Poly:
-    """The sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones add up."""
+    """Return the sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones
+    add up.
+    """
     if len(terms) > 1:
         forth, back = iter(terms), reversed(terms)
         first, last = next(forth) or next(forth), next(back) or next(back)
@@ -453,7 +455,7 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
 
 
 def _interact(m1: Mono, m2: Mono) -> bool:
-    """Both have conditions, or what implies one: predicates may be complementary, a triangular matrix decides some."""
+    """Return whether two monomials may simplify together: both have predicates, or factors that imply one."""
     return any(a.conditional for a, _ in m1) and any(a.conditional for a, _ in m2)
 
 

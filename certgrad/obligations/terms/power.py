@@ -326,7 +326,7 @@ def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
 
 
 def _is_multiple(poly: Poly, of: Poly) -> bool:
-    """The term is a number times another one."""
+    """Return whether the term is a number times another one."""
     mono, c = next(iter(of.items()))
     return poly == of.scale(poly.coefficient(mono) / c)
 
@@ -391,7 +391,7 @@ def _pred(poly: Poly) -> Poly:
 
 
 def _as_index(poly: Poly) -> Ix | None:
-    """A positive multiple of the term as an index expression, where it is made of indices and sizes."""
+    """Return a positive multiple of the term as an index expression, where it is made of indices and sizes."""
     kinds = {type(a) for mono in poly for a, _ in mono}
     if IndexNumber not in kinds or not kinds <= {IndexNumber, Dim}:
         return None
@@ -399,7 +399,7 @@ def _as_index(poly: Poly) -> Ix | None:
 
 
 def side(poly: Poly) -> Poly:
-    """[poly > 0] as it stands in a derivative."""
+    """Return [poly > 0] as it stands in a derivative."""
     plain = pred(poly)
     atom = plain.atom()
     return poly_of(intern(Side(atom.poly))) if isinstance(atom, Pred) else plain
@@ -449,7 +449,7 @@ _OF_TURNS = frozenset({"sin", "cos"})
 
 
 def _turns(poly: Poly) -> Poly | None:
-    """The summands that are 2π times a whole number; None if there are none."""
+    """Return the summands that are 2π times a whole number; None if there are none."""
     kept = {}
     for mono, c in poly.items():
         others = [(a, e) for a, e in mono if not (type(a) is Num and a.name == "pi" and e == 1)]
@@ -464,8 +464,9 @@ def _is_whole(a: Atom, e: Exponent) -> bool:
 
 
 def _whole_part(poly: Poly) -> Poly | None:
-    """The integers among the summands: whole constants, dimensions, indices, integer parts and products of these; None
-    if there are none."""
+    """Return the integers among the summands (constants, dimensions, indices, integer parts, products of these), or
+    None.
+    """
     kept = {m: c for m, c in poly.items() if c.q == 1 and all(_is_whole(a, e) for a, e in m)}
     return Poly(kept) if kept else None
 

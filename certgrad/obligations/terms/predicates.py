@@ -62,7 +62,7 @@ class Pred(Sign):
 
 
 class Side(Sign):
-    """[p > 0] in a derivative: off p = 0 the same; on p = 0 the value it has on whichever side is looked at."""
+    """[p > 0] in a derivative: equal to it off p = 0; on p = 0, its value on either side."""
 
     __slots__ = ()
 
@@ -152,7 +152,7 @@ def _settled(factors: Factors) -> Factors | None:
 
 
 def _offset(a: Ix, b: Ix, sign: int) -> fmpq | None:
-    """The number that a − b is (sign 1), or a + b (sign −1), if it is one: then their terms cancel."""
+    """Return the number that a − b is (sign 1), or a + b (sign −1); None where their terms do not cancel."""
     if len(a.terms) != len(b.terms):
         return None
     for (v, c), (w, d) in zip(a.terms, b.terms, strict=True):

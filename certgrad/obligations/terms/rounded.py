@@ -50,7 +50,7 @@ def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
 
 
 def _quotient(a: Atom) -> Ix | None:
-    """⌊k/m⌋ for an index k that is made of rounded numbers."""
+    """Return ⌊k/m⌋ for an index k that is made of rounded numbers."""
     if not (isinstance(a, Fn) and a.name == "floor" and _has_fractions(a)):
         return None
     (p,) = a.args
@@ -66,7 +66,7 @@ def _is_rounded(a: Atom) -> bool:
 
 
 def is_number_of_places(a: Atom | None) -> TypeGuard[Sum]:
-    """Σ_k of what is 0 or 1."""
+    """Return whether an atom is a sum of 0/1-valued terms."""
     return isinstance(a, Sum) and all(type(b) in PREDICATES for b, _ in a.body)
 
 
@@ -74,9 +74,9 @@ _bounds: Memo[Sum, tuple[Poly, Poly]] = Memo()
 
 
 def bounds_of_number(a: Atom | None) -> tuple[Poly, Poly] | tuple[None, None]:
-    """The least and the most that a number of places can be: at least 1 where one of them is sure to be there.
+    """Return the least and the largest value of a count of places: at least 1 where a place is sure to count.
 
-    That is looked at for the first and the last entry of an order by which it is decided what is counted.
+    That is tried at the first and the last entry of an order by which it is decided what counts.
     """
     if not is_number_of_places(a):
         return None, None
@@ -111,8 +111,10 @@ def _number(a: Atom) -> Poly:
 
 
 def _apart(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
-    """The term with a variable for each index of an entry that is none, and what they stand for: whatever is put in
-    place of variables later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function of different places."""
+    """Return the term with a variable for each nontrivial index of an entry, and the indices that they stand for.
+
+    Whatever is substituted later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function at different places.
+    """
     found: dict[Ix, Var] = {}
 
     def name(ix: Ix) -> Ix:

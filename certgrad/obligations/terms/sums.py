@@ -180,7 +180,7 @@ def _solved_around(ix: Ix, v: Var, n: Poly) -> tuple[Ix, list[tuple[Ix, Poly]]] 
 
 
 def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
-    """The value of v at which the expression is 0, and which expressions must be places of which axes for it to be.
+    """Return the value of v at which ix = 0, and which expressions must be within which axes for it; else None.
 
     σ(±v + r) = e for a permutation σ of an axis where e is an index there and v = ±(σ⁻¹(e) − r).
     """
@@ -265,7 +265,7 @@ def bounded_above(poly: Poly) -> Poly:
 
 
 def _bounds_from_below(a: IxPred) -> bool:
-    """It bounds one variable of a sum around it."""
+    """Return whether a condition bounds one variable of a sum around it from below."""
     return any(v[0] == "b" and a.ix.coefficient(v) > 0 for v in a.free)
 
 
@@ -311,10 +311,10 @@ def _rebuilt(a: Sum, rewrite: Rewriter) -> Poly:
 
 
 def _is_renamed(a: Sum, rewrite: Rewriter) -> bool:
-    """Whether the atom's variables get other names, each its own, and nothing else changes.
+    """Return whether only the atom's variables get other names, each its own.
 
-    Then equal indices stay equal and others different, so what was simplified when the sum was closed is all that
-    can be. No name is captured: a binder's level is above all levels inside it.
+    Then equal indices stay equal and others different, so what was simplified when the sum was closed is all that can
+    be. No name is captured: a binder's level is above all levels inside it.
     """
     names, indices = rewrite.names, rewrite.indices
     if rewrite.labels:
@@ -377,9 +377,10 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
 
 @rebuilds(Max)
 def _maximum_rebuilt(a: Max, rewrite: Rewriter) -> Poly:
-    """Over nothing, as it may be in a lane that another term cancels, it is some number: the maximum over all will do.
+    """Return a maximum rewritten. One over nothing, as in a lane that another term cancels, becomes the maximum over
+    all.
 
-    That there is something where the value counts is a condition of the program, which is recorded.
+    That there is an entry where the value counts is a condition of the program, which is recorded.
     """
     body, dummies, where = rebuilt_inside(a, rewrite)
     return max_over(body, dummies, ONE if where.is_zero else where)

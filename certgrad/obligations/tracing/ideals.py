@@ -183,7 +183,7 @@ Replaced = dict[int, Ideal | Program]
 
 
 def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Constants, found: Replaced) -> bool:
-    """Whether a program calls approximations, which are `found` then."""
+    """Return whether a program calls approximations, which are added to `found`."""
     known = dict(known)
     for eqn in jaxpr.eqns:
         body = inner_program(eqn)
@@ -228,7 +228,7 @@ def _run(program: Any, args: Sequence[Any], found: Replaced) -> list[Any]:
 
 
 def _fitting(outs: list[Any], avals: Sequence[Any], ideal: Ideal) -> list[Any]:
-    """What the ideal function gives, in the dtypes of what it stands for. Raises RuleError for other shapes."""
+    """Return the ideal function's results in the dtypes of the approximation. Raises RuleError for other shapes."""
     if [x.shape for x in outs] != [a.shape for a in avals]:
         shown, wanted = (", ".join(str(tuple(x.shape)) for x in xs) for xs in (outs, avals))
         raise RuleError(f"{ideal.said}, but returns arrays of {shown}, not {wanted}")

@@ -105,7 +105,7 @@ def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], ou
 
 
 def _sizes(x: Tensor, ranges: Mapping[Var, Poly]) -> list[Dim]:
-    """The sizes of which the entries are made, by name."""
+    """Return the sizes in the entries, by name."""
     every = {**ranges, **dict(x.variables)}
     terms = [x.body, *x.shape, *(every[v] for v in x.body.free if v in every)]
     return sorted({a for p in terms for a in deep_atoms(p) if isinstance(a, Dim)}, key=lambda a: a.name)
@@ -151,9 +151,9 @@ def _type(dtype: np.dtype) -> str:
 
 
 def _largest(out: Tensor, ranges: Mapping[Var, Poly], limit: int) -> int | None:
-    """The largest number, up to QUIET, that sizes may be for the entries to fit, and 0 where there is none.
+    """Return the largest number up to `QUIET` that sizes may be for the entries to fit, 0 where there is none.
 
-    None where sizes do not bound them.
+    None where sizes do not bound the entries.
     """
     found = _most(out, ranges, QUIET)
     if found is None or found <= limit:
@@ -167,7 +167,7 @@ def _largest(out: Tensor, ranges: Mapping[Var, Poly], limit: int) -> int | None:
 
 
 def _most(x: Tensor, ranges: Mapping[Var, Poly], size: int) -> Fraction | None:
-    """A bound of the entries' magnitude where no axis is larger than `size`, if there is one."""
+    """Return a bound of the entries' magnitude where no axis is larger than `size`, or None."""
     try:
         return _Magnitude(size, {**ranges, **dict(x.variables)}).poly(x.body)
     except _UnboundedError:
@@ -217,7 +217,7 @@ class _Magnitude:
         raise _UnboundedError
 
     def along(self, n: Poly) -> Fraction:
-        """The last index of an axis."""
+        """Return the last index of an axis."""
         c = n.constant()
         return Fraction(max(int(c.p), 1) if c is not None else self.size) - 1
 

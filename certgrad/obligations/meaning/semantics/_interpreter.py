@@ -1,4 +1,4 @@
-"""The interpreter: a traced program as tensors of terms with their conditions.
+"""The interpreter: from a traced program to tensors of terms with their conditions.
 
 Forward, JVP and VJP often begin alike. An equation that does what another did, to the very same values, gives the same
 result, so it is followed once: `Context.known` says what came of those before.
@@ -97,7 +97,7 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
 
 
 def _keys(value: Any) -> Tensor:
-    """Random keys of the program's own: other keys are others, and nothing more is known of them."""
+    """Return the program's own random keys as an opaque tensor: other keys are others, and nothing more is known."""
     contents = hashlib.blake2b(f"{value.dtype} {value.shape}".encode() + data_of(value).tobytes(), digest_size=8)
     return argument(f"key‹{contents.hexdigest()}›", tuple(number(n) for n in value.shape), "key")
 
@@ -105,7 +105,7 @@ def _keys(value: Any) -> Tensor:
 def interpret(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
-    """The program's outputs as terms; only what the needed outputs depend on is looked at."""
+    """Return the program's outputs as terms; only what the `needed` ones depend on is interpreted."""
     outs = _run(ctx, program, inputs, needed)
     used(ctx, outs)
     return [x and finite(x) for x in outs]
@@ -171,7 +171,7 @@ def _rounded_constant(eqn: Any, held: Mapping[Any, Any]) -> Any:
 def _as_read(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None]
 ) -> tuple[Program, Sequence[Tensor | None]]:
-    """The program and its operands, or what it approximates and the operands of that."""
+    """Return the program and its operands, or the function that it approximates with the operands of that."""
     constants = _arrays_first(ctx, program, inputs)
     found = approximation(program, constants)
     if found is None:
@@ -196,7 +196,7 @@ def _arrays_first(ctx: Context, program: Program, inputs: Sequence[Tensor | None
 
 
 def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
-    """What the equation computes, or where that is not known, values that are equal where it is run again."""
+    """Return an equation's results, or opaque values for those, which are equal where it is run again."""
     try:
         return _apply(ctx, eqn, use, env, read)
     except UnprovedError as error:
@@ -210,7 +210,7 @@ def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> 
 
 
 def _compares_draws(eqn: Any, inner: Program) -> bool:
-    """It is a condition on what another sampler draws, as `bernoulli(key, p)` is `uniform(key) < p`."""
+    """Return whether a sampler only compares what another one draws, as `bernoulli(key, p)` is `uniform(key) < p`."""
     return all(v.aval.dtype == bool for v in eqn.outvars) and any(map(sampler, inner.jaxpr.eqns))
 
 

@@ -69,7 +69,7 @@ MOST_STEPS = 8
 def _written_out(
     ctx: Context, loop: ScanLoop, length: int, use: list[bool], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """What is carried at the end of a loop of a fixed number of steps: what one step after another makes of it.
+    """Return the carries of a loop of a fixed number of steps, one step after another.
 
     A step that cannot be followed at a generic place may be one that can at each: a loop inside it may have as many
     steps as the place says, which is then a number.
@@ -114,7 +114,7 @@ def _by_induction(
 def _after_the_first(
     ctx: Context, loop: ScanLoop, length: Poly, use: list[bool], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """The first step by itself, and the others by induction: after it, a maximum that starts at −∞ is a number."""
+    """Return a loop's results with its first step done apart, after which a maximum that starts at −∞ is a number."""
     if not length.positive:
         raise UnprovedError("a loop that starts at an infinity, and may have no step")
     many, rest = loop.consts + loop.carries, length - ONE
@@ -134,7 +134,7 @@ def _after_the_first(
 
 
 def _no_step(eqn: Any, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
-    """What a scan of no step starts at, and no rows."""
+    """Return the start of a scan without steps, and no rows."""
     start = inputs[loop.consts : loop.consts + loop.carries]
     carried = [x and finite(x) if wanted else None for x, wanted in zip(start, use, strict=False)]
     rows = zip(eqn.outvars[loop.carries :], use[loop.carries :], strict=True)
@@ -278,7 +278,9 @@ class _Body:
         return self._tensor(start, start.shape, self.values[self.names[k]](time, own_index(start.shape)))
 
     def exit_of(self, goes_on: Tensor) -> tuple[Poly, Clauses, Clauses]:
-        """The first time at which the test fails, where that is locally constant, and where the test is defined."""
+        """Return the first time at which the test fails, where it is locally constant, and where the test is
+        defined.
+        """
         test = self.value(goes_on.body)
         at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
         if at_time.free - {("c", 0, 0)}:
@@ -301,7 +303,7 @@ class _Body:
         return Tensor(shape, body, like.kind, *self.conditions, NONNEG if like.kind == "b" else ANY)
 
     def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
-        """What every step put out, stacked along a new first axis."""
+        """Return the outputs of every step, stacked along a new first axis."""
         first = of_var(template(0))
         time = first.scaled(-1).shifted(length - ONE) if reverse else first
         moved = {template(k): _shifted(ix) for k, ix in enumerate(own_index(out.shape))}
@@ -388,7 +390,7 @@ def _stepped(
     consts: Sequence[Tensor | None],
     carried: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
-    """What is carried at the end of a loop of a known number of steps, one step after another."""
+    """Return the carries of a loop of a known number of steps, one step after another."""
     live = loop.live_outputs(use)
     for _ in range(steps):
         carried = interpret(ctx, loop.body, [*consts, *carried], live)

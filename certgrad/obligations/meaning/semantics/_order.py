@@ -35,7 +35,7 @@ def _refuse_carries(polys: Sequence[Poly]) -> None:
 
 
 def first(x: Tensor, over: Dummies, where: Poly, ranges: Mapping[Var, Poly]) -> tuple[dict[Var, Ix], Clauses, Clauses]:
-    """Where its entries are greatest first, by variable, and where this is determined, and does not change."""
+    """Return the first arg-maximum, by variable, where it is determined, and where it is locally constant."""
     defined, smooth = x.conditions_for_all(over)
     if not over:
         return {}, defined, smooth
@@ -72,9 +72,9 @@ MAX_CASES = 64
 
 
 def of_few(x: Tensor, v: Var, n: Poly) -> Tensor | None:
-    """The first greatest of a few entries that are numbers in each case of the predicates in them.
+    """Return the first arg-maximum of a few entries that are numbers in each case of their predicates; else None.
 
-    Σ over the cases of [the case]·(the first extremum there): a number that jumps where one of the predicates does.
+    It is Σ over the cases of [the case]·(the first extremum there), which jumps where one of the predicates does.
     """
     count = n.constant()
     if count is None or count > FEW or x.infinite:
@@ -88,7 +88,9 @@ def of_few(x: Tensor, v: Var, n: Poly) -> Tensor | None:
 
 
 def _first_by_cases(entries: list[Poly]) -> Poly | None:
-    """The place of the first greatest entry; None where some case leaves an entry open, or there are too many."""
+    """Return the place of the first greatest entry; None where some case leaves an entry open, or there are too
+    many.
+    """
     total, left = NOTHING, MAX_CASES
     waiting = [(entries, ONE)]
     while waiting:
@@ -113,9 +115,10 @@ def _first_by_cases(entries: list[Poly]) -> Poly | None:
 
 
 def coming_to(keys: Sequence[Tensor], v: Var, n: Poly, place: Ix, sign: int) -> tuple[Ix, Clauses, Clauses]:
-    """The place, among v < n, of the entry that comes to a place in order of the keys, and where it does not change.
+    """Return the index, among v < n, of the entry at a place of the keys' order, its conditions, and where it is
+    locally constant.
 
-    The sign is that of the first key in what is said of it.
+    `sign` is that of the first key in these conditions.
     """
     if not n.positive:
         raise UnprovedError("an order of entries of which there may be none")

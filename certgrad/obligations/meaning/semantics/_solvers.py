@@ -47,7 +47,7 @@ def _solution(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | Non
 
 
 def written(x: Tensor) -> tuple:
-    """What tells arguments of a solver apart."""
+    """Return a key that tells arguments of a solver apart."""
     return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key, x.infinite, x.kept.key
 
 
@@ -79,9 +79,9 @@ def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor])
 def defined_by(
     called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """What the solver `called` returns at the arguments `given`, by its equation left(z) = 0.
+    """Return the result of the solver `called` at the arguments `given`, by its equation left(z) = 0.
 
-    Calls with the same key return the same value, each where its own arguments are defined. Its derivative is that of
+    Calls with the same key return the same value, each where its own arguments are defined. The derivative is that of
     the call that was read first: where `stop_gradient` hides another part of the arguments, it is not known.
     """
     found = known_call(key)

@@ -50,7 +50,7 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
-    """What the equation gives, by the rule of its primitive."""
+    """Return an equation's results by its primitive's rule in the specification."""
     equation, sizes = ctx.equation, Sizes(ctx.equation.params)
     name, dtypes = equation.primitive.name, [v.aval.dtype for v in equation.outvars]
     results = [Result(sizes.written(s), SORTS[kind_of(d)], d) for s, d in zip(shapes, dtypes, strict=True)]
@@ -95,7 +95,7 @@ Dummies = list[tuple[Var, Poly]]
 
 
 def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
-    """What the binder makes of a tensor's entries over variables, where a condition on these holds."""
+    """Return the operation of a binder on a tensor: of its entries over variables at which a condition holds."""
     from . import _folds as folds
 
     if isinstance(x, t.Fold):
@@ -104,14 +104,14 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
 
 
 def _with(known: Indices, ix: Ix) -> Indices:
-    """With one more index that is at least 0, without those that are so because another one is."""
+    """Return the indices known to be ≥ 0 with one more, without those that follow from another."""
     if any(_follows(ix, a) for a in known):
         return known
     return (*(a for a in known if not _follows(a, ix)), ix)
 
 
 def _follows(ix: Ix, other: Ix) -> bool:
-    """It is at least 0 where the other one is."""
+    """Return whether one index is ≥ 0 wherever the other is."""
     apart = ix.minus(other)
     return not apart.terms and at_least(apart.const) == ONE
 
@@ -139,7 +139,7 @@ class Entry(Places):
         return self._steady(found)
 
     def reads(self, x: t.Node) -> bool:
-        """It is made of operands' entries or of reals, and not of indices and sizes alone."""
+        """Return whether an expression depends on operands' entries or reals, and not on indices and sizes alone."""
         if isinstance(x, (t.Chosen, t.Least)) or (self.known and x in self.known):
             return False
         return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self.reads, t.children(x)))
@@ -194,7 +194,7 @@ class Entry(Places):
         return out
 
     def _throughout(self, out: Tensor, operand: Tensor, x: t.SortedEntry, index: Indices) -> Tensor:
-        """With the conditions of all entries along the axes where a place is chosen."""
+        """Return an operand's entry at a chosen place with the conditions of all entries along the chosen axes."""
         here, over = list(index), list[tuple[Var, Poly]]()
         for k, i in enumerate(x.index):
             if isinstance(i, (t.Chosen, t.Least)) and operand.shape[k] != ONE:
@@ -388,8 +388,9 @@ class Entry(Places):
         raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
     def opened(self, x: Binder) -> tuple[Dummies, Poly, t.Node]:
-        """The variables of a binder and of those of its kind that stand in it directly, which are one with it; a term
-        that is 1 at those that it is over; and its body."""
+        """Return the variables of a binder and of equal binders directly inside it, a 0/1-valued term for their
+        conditions, and the body.
+        """
         fold = _fold(x)
         over: Dummies = []
         where = ONE
@@ -404,7 +405,7 @@ class Entry(Places):
         return over, where, body
 
     def _folded(self, x: Binder) -> Tensor:
-        """What a binder makes of a body."""
+        """Return the tensor of a binder."""
         if self.by_values and semantics._positions.meets_places(self, x):
             return semantics._positions.folded(self, x)
         fold, (over, where, body) = _fold(x), self.opened(x)
@@ -444,7 +445,7 @@ class Entry(Places):
         return v, n, where
 
     def choose(self, x: t.Chosen | t.Least) -> None:
-        """Where a term is greatest first, by axes; or the place of the entry that comes to a place in order."""
+        """Read an arg-maximum, by axes, or the index at a place of a sorted order, and store it."""
         several = x.over[0].size != t.Integer(1)
         if several and any(isinstance(part, t.SortedEntry) and part.sort == "boolean" for part in t.walk(x)):
             raise UnprovedError(f"{'an arg-extremum' if isinstance(x, t.Chosen) else 'an order'} of booleans")
@@ -474,7 +475,7 @@ class Entry(Places):
         self.known |= {node: self.index(other).subst(place) for node, other in axes}
 
     def _steady(self, x: Tensor) -> Tensor:
-        """With what is to be said of the places in it."""
+        """Return a tensor with its conditions on the positions in it."""
         for defined, smooth in self.open:
             x = replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth))
         self.open.clear()

@@ -113,7 +113,9 @@ def _canonical(array: Any, kind: str) -> tuple[str, Order, int, list[tuple[Order
     """
 
     def written(a: Any) -> bytes:
-        """By the shortest decimals, as all literals, so that a dtype does not matter; else by its bytes."""
+        """Return an array's text by shortest decimals, as all literals, so that the dtype does not matter; a large
+        one's bytes.
+        """
         if a.size > MAX_LOOKED_AT:
             return f"{a.dtype}{a.shape}".encode() + np.ascontiguousarray(a).tobytes()
         return f"{kind}{a.shape}{[str(x) for x in a.ravel()]}".encode()

@@ -23,7 +23,7 @@ MOST_ENTRIES = 1 << 10
 
 
 def integers(x: Any, like: Any) -> np.ndarray | None:
-    """An array as one of an abstract value's shape and dtype; None if it is none of few integers that fit 32 bits."""
+    """Return an array with an abstract value's shape and dtype; None unless it has few integers that fit 32 bits."""
     if kind_of(like.dtype) not in "ib" or not _few(like.shape):
         return None
     array = np.asarray(x)
@@ -34,7 +34,7 @@ def integers(x: Any, like: Any) -> np.ndarray | None:
 
 
 def integers_throughout(value: int, like: Any) -> np.ndarray | None:
-    """As `integers`, of an array that has one value everywhere."""
+    """Return the same for an array that has one value everywhere."""
     return integers(np.full(like.shape, value), like) if _few(like.shape) else None
 
 
@@ -44,13 +44,13 @@ def _few(shape: Sequence[Any]) -> bool:
 
 
 def is_computed(eqn: Any) -> bool:
-    """What the equation gives is integers and booleans, and known where its operands are."""
+    """Return whether an equation gives integers or booleans that are known where its operands are."""
     avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
     return eqn.primitive.name in COMPUTED and all(kind_of(a.dtype) in "ib" and _few(a.shape) for a in avals)
 
 
 def computed(eqn: Any, operands: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """What an equation makes of integers and booleans, in its own dtypes; None where it is not the same in others.
+    """Return an equation's results on integers and booleans in its own dtypes; None where they differ in other dtypes.
 
     Where the results fit 32 bits, the same equation in 32 bits has them too: the arithmetic is that of whole numbers,
     modulo a power of 2.

@@ -1,4 +1,4 @@
-"""Primitives: which there are, whose they are, which a program runs."""
+"""Primitives: their registry, their owners, and those that a program runs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def tells(eqn: Any) -> bool:
 
 
 def has_effects(jaxpr: Any) -> bool:
-    """Some equation of the program has an effect, other than to tell the host something."""
+    """Return whether an equation of the program has an effect other than to tell the host something."""
     return any(_acts(eqn) for eqn in jaxpr.eqns)
 
 
@@ -91,7 +91,7 @@ def _acts(eqn: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """What a proof depends on, by name."""
+    """Return the versions that a proof depends on, by name."""
     import flint
     import islpy
     import sympy

@@ -53,7 +53,7 @@ def is_det(eqn: Any) -> bool:
 
 
 def _of_a_matrix(eqn: Any, outputs: int) -> bool:
-    """The equation makes so many numbers of each square matrix."""
+    """Return whether the equation gives so many numbers for each square matrix."""
     if len(eqn.invars) != 1 or len(eqn.outvars) != outputs:
         return False
     aval = eqn.invars[0].aval
@@ -63,7 +63,7 @@ def _of_a_matrix(eqn: Any, outputs: int) -> bool:
 
 
 def _is_library(name: str, function: Any, aval: Any, closed: Any) -> bool:
-    """The program is what JAX makes of the function, below its `jit` and the custom rule that is all there is below."""
+    """Return whether the program is JAX's trace of the function, below its `jit` and its only custom rule."""
     key = (name, str(aval))
     if key not in _library_texts.table:
         with wide_floats(aval.dtype == np.float64):
@@ -91,7 +91,7 @@ class MarkedSolver:
         return [*operands[:first], *operands[first + second :]]
 
     def of_residual(self, operands: Sequence[Any], unknown: Any) -> list[Any]:
-        """What the residual takes, at a value of the unknown."""
+        """Return the operands of the residual at a value of the unknown."""
         return [unknown, *operands[self.counts[0] :]]
 
 

@@ -1,4 +1,4 @@
-"""How many steps a `while` takes whose test looks at numbers alone."""
+"""The number of steps of a `while` whose test depends on numbers alone."""
 
 from __future__ import annotations
 
@@ -52,12 +52,14 @@ def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
 
 
 def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
-    """The needed outputs; None stands for what they do not depend on."""
+    """Return the needed outputs; None stands for the others."""
     return live_results(program, args, needed, bound, lambda value, aval: np.asarray(value, aval.dtype))
 
 
 def _of_integers(program: Program) -> bool:
-    """Everything computed, in programs inside it too, is one integer or boolean, and no size is a name."""
+    """Return whether a program computes single integers and booleans only, inner programs too, without symbolic
+    sizes.
+    """
     jaxpr, eqns = program.jaxpr, list(equations_of(program.jaxpr))
     avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in eqns for v in eqn.outvars))]
     named = any(eqn.primitive.name == "dim_as_value" for eqn in eqns)

@@ -132,8 +132,9 @@ class Serialiser:
             return None
 
         def unchanged(eqn: Any) -> Any:
-            """The operand that integers are, to which 0 is added, or which 1 multiplies: JAX numbers entries so where
-            it does not know how many there are. None where there is no such operand.
+            """Return the integer operand that an equation leaves unchanged, by adding 0 or multiplying by 1; else None.
+
+            JAX numbers entries so where it does not know how many there are.
             """
             neutral = {"add": 0, "mul": 1}.get(eqn.primitive.name)
             if neutral is None or kind_of(eqn.outvars[0].aval.dtype) != "i":
@@ -195,7 +196,7 @@ class Serialiser:
         return "\n".join(lines)
 
     def unused(self, eqn: Any) -> bool:
-        """Whether the equation is left out."""
+        """Return whether the equation is left out of the text."""
         return False
 
     def operands(self, eqn: Any) -> Sequence[Any]:
@@ -273,7 +274,7 @@ _identities: Memo[Any, tuple[Any, int]] = Memo()
 
 
 class _Identity(Serialiser):
-    """Tells apart the Python functions that a program calls back: by what they are made of, else by equality."""
+    """Tells the functions that a program calls back apart: by their parts, else by equality."""
 
     IGNORED = Serialiser.IGNORED | {"fwd_jaxpr_thunk", "out_trees"}
 
@@ -313,7 +314,7 @@ def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """In float32; what is too large for it is infinite there, as it is when it runs."""
+    """Return an array in float32; what is too large is infinite, as when it runs."""
     with np.errstate(over="ignore"):
         return array.astype(np.float32)
 
@@ -326,7 +327,9 @@ def _dtype_text(dtype: Any) -> str:
 def _one_slice(
     eqn: Any, vectors: Mapping[Any, Sequence[int]], dims: Callable[[Any], str]
 ) -> tuple[list[str], list[str], Sequence[int]] | None:
-    """Where the slice begins and ends that a gather takes, and which axes it drops; None if it is not one in bounds."""
+    """Return the bounds of the slice that a gather takes, and the dropped axes; None unless it is one slice in
+    bounds.
+    """
     x, where = eqn.invars
     numbers, sizes = eqn.params["dimension_numbers"], [dims(n) for n in eqn.params["slice_sizes"]]
     dropped, places = numbers.collapsed_slice_dims, None if is_literal(where) else vectors.get(where)
