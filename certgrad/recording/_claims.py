@@ -1,4 +1,4 @@
-"""What is claimed of a rule that was called: a declaration for each kind of its calls, in names for the sizes."""
+"""Declarations for called rules: one for each kind of its calls, with names for the sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIMPLE = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class Claim:
-    """What is to be proved for some calls: with sizes apart, and where that fails, with those joined that agreed."""
+    """A claim about some calls: with sizes apart, and where that fails, with those joined that agreed."""
 
     apart: Declaration
     joined: Declaration
@@ -47,7 +47,7 @@ class Claims:
 
 
 class _NotSaidError(Exception):
-    """There is no declaration for a call; the message says why."""
+    """A call has no declaration; the message says why."""
 
 
 def claims_of(variant: Variant) -> Claims:
@@ -71,7 +71,7 @@ def claims_of(variant: Variant) -> Claims:
 
 
 def _kind(call: Call) -> Hashable:
-    """Calls are of one kind if they differ in lengths alone, and not in which of them are 1."""
+    """Return the kind of a call: calls of one kind differ in lengths alone, and not in which of them are 1."""
 
     def of(argument: Given | Static) -> Hashable:
         if isinstance(argument, Static):

@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the rule of a certificate is: `file` from the root of the repository; empty for ops of the library."""
+    """The place of a certificate's rule: `file` from the root of the repository; empty for ops of the library."""
 
     name: str
     file: str
@@ -73,7 +73,7 @@ def _at(place: Place, base: Path) -> tuple[str, int]:
 
 
 def encode(certificate: Certificate) -> bytes:
-    """One certificate as the file that is committed."""
+    """Return one certificate as the bytes of its committed file."""
     return _encode(certificate)
 
 

@@ -63,7 +63,7 @@ class Reader:
         return results(program, inputs, self.equation, lambda value, aval: self.constant(value, aval.dtype))
 
     def equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
-        """The results of one equation. Where it cannot be read, that is said where a result is used."""
+        """Return the results of one equation. Where it cannot be read, the error is raised when a result is used."""
         try:
             return self._equation(eqn, operands)
         except UnreadableError as error:

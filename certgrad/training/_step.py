@@ -195,7 +195,7 @@ class TrainingStep:
             )
 
     def __str__(self) -> str:
-        """What runs, and what is in force."""
+        """Return the step's program and the options in force."""
         given = self.arguments.specs.dtypes
         kept = [d for n, d in zip(self.arguments.names, given, strict=True) if n in self.trained]
         return f"training step of {self.certificate.loss} by {self.update.name}\n{self.options.in_force(given, kept)}"
@@ -328,7 +328,7 @@ def _certified(
 
 
 def _is_number(value: Any) -> bool:
-    """It is one real number: a finite one of Python's, or in an array, which may be on a device."""
+    """Return whether a value is one finite real number, of Python or in an array on any device."""
     if np.shape(value) != () or isinstance(value, str | None):
         return False
     dtype = jnp.result_type(value)

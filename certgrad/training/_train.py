@@ -187,7 +187,7 @@ class _Running:
             self.ended = self.watch.reason({"loss": loss, **metrics})
 
     def _monitored(self) -> dict[str, float]:
-        """How often each hypothesis failed since the last entry."""
+        """Return how often each hypothesis failed since the last entry."""
         monitor = self.step.monitor
         if monitor is None:
             return {}

@@ -53,7 +53,9 @@ class Unbounded(Undecided):
 
 
 class Tied(Undecided):
-    """What the forward compares stays open close by as well: irrational numbers that are equal all around the point."""
+    """A comparison of the forward stays undecided close by as well: irrational numbers that are equal all around the
+    point.
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ class Space:
 
 
 def coincides(k: int) -> bool:
-    """Whether entries of the k-th point are likely to be equal, or 0."""
+    """Return whether entries of the k-th point are likely to be equal, or 0."""
     return SCHEDULE[k % len(SCHEDULE)] in ("plain", "special", "equal", "mixed")
 
 
@@ -97,7 +97,9 @@ def _exact(array: Array) -> Array:
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Tangents and cotangents: never 0, and hardly ever equal, so that a tie of inputs is none beside the point."""
+    """Return tangents or cotangents: never 0 and hardly ever equal, so that tied inputs are not tied beside the
+    point.
+    """
     return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 

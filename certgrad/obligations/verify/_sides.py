@@ -1,4 +1,4 @@
-"""Points on sides of what the programs decide that no point before them is on.
+"""Points on sides of the programs' comparisons that no point before them is on.
 
 A condition such as `x³ < −4·10⁶` is false at every point that one draws. What follows of it, a branch or a hypothesis
 that is missing there, is looked at where it is true: entries are moved by orders of magnitude, and the points are kept
@@ -63,7 +63,7 @@ def on_other_sides(
 
 
 def _same(distances: Sequence[Any], before: Sequence[Any]) -> bool:
-    """They are equal, and known as exactly."""
+    """Return whether both lists of distances are equal, and known as exactly."""
 
     def same(d: Any, e: Any) -> bool:
         if type(d) is type(e) is arb:

@@ -47,7 +47,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exact(self) -> bool:
-        """It is verified, and exactly where nothing is compared with what it equals."""
+        """Whether it is verified exactly, but for points at which equal numbers are compared."""
         return self.outcome == "verified" and self.level != BALLS
 
     error: str = ""

@@ -248,7 +248,7 @@ def _brief(h: Hypothesis) -> Formula:
 
 
 def _facts(certificate: Certificate, where: str) -> list[tuple[str, str]]:
-    """What is known of the rule as a whole."""
+    """Return the facts about the rule as a whole."""
     parameters = [f"{n} with {symbols(c)}" if c else n for n, c in certificate.params.items()]
     literals = [f"{one.literal} is {one.text}" for one in certificate.literals]
     rows = [

@@ -151,7 +151,7 @@ def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
 
 
 def _of_argument(whole: CaseClaim | None, name: str) -> CaseClaim | None:
-    """What is wrong with the whole rule, of the only argument that moves at its witness; None for the others."""
+    """Return what is wrong with the whole rule for the only argument perturbed at its witness; None for the others."""
     witness = whole.witness if whole is not None and whole.verdict == "refuted" else None
     if witness is None or whole is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
         return None
@@ -169,14 +169,16 @@ def _of_shapes(reason: str) -> bool:
 
 
 def _misshapen(rule: UserRule) -> dict[str, str]:
-    """Of the arguments whose cotangents are of other shapes, which: what JAX reports names their places alone."""
+    """Return the arguments whose cotangents have other shapes, by name: JAX reports their places alone."""
     _, returned = why_untraced(rule)
     return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
 
 
 def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
-    """The same rule at other values of its real numbers: what is said of it has to be true there as well. Several are
-    in the other order too, and far apart: where a lower bound is the higher one, nothing depends on what is between.
+    """Yield the same rule at other values of its real numbers, at which a cause has to hold as well.
+
+    Several numbers are tried in the other order too, and far apart: where a lower bound is the higher one, nothing
+    depends on what is between.
     """
     statics = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
     least, *rest = sorted(statics.values()) or [0.0]
@@ -214,7 +216,7 @@ def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRul
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
-    """At which of several static values a cause is one."""
+    """Return at which of several static values a cause is one."""
     varied = {n for n in rule.choices[0] if len({repr(c.get(n)) for c in rule.choices}) > 1}
     found = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
     return f" (at {', '.join(found)})" if found else ""
@@ -222,7 +224,7 @@ def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A mistake in words, and the domain outside of which alone it is one, if it has one."""
+    """A mistake in words, and the domain in which alone the rule is right, if it has one."""
 
     text: str = ""
     domain: tuple[str, ...] = ()
@@ -240,7 +242,7 @@ def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
 
 
 def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
-    """The hypothesis as a user writes it; empty where there is no such form that reads as this very statement."""
+    """Return a hypothesis in users' syntax; "" where no form is read as this very statement."""
     plain = as_written(hypothesis.text)
     try:
         return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
@@ -323,12 +325,14 @@ def _in_part(trial: Trial) -> Iterator[Mistake]:
 
 
 def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
-    """The same is plausible where real numbers have other values."""
+    """Return whether the mistake also explains the rule at other values of real numbers."""
     return any(there.agrees(other) for other in found if other.text == mistake.text)
 
 
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
-    """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
+    """Return the rule without a mistake, at all shapes or those of the mistake, with `patience` times the first
+    steps.
+    """
     found = copy(one)
     _one_proof(found, patience)
     found.domain = (*one.domain, *mistake.domain)
@@ -339,14 +343,15 @@ def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
 
 
 def _one_proof(subject: UserRule, patience: int = 1) -> None:
-    """Ask for the proof of the adjoint alone, in so many times the first steps."""
+    """Restrict an audit to the proof of the adjoint, with `patience` times the first steps."""
     subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
     subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
 
 def proved(subject: UserRule, likely: bool = False) -> bool:
-    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more,
-    unless it is `likely` that it does not.
+    """Return whether the rule is proved at all shapes, perhaps under hypotheses.
+
+    A failure at the first shapes ends it, unless the proof is `likely`.
     """
     if likely:
         return _audited(subject)

@@ -1,6 +1,4 @@
-"""Forwards in which a step is taken for a constant, or its derivative for 1: of these are rules that forget a term or a
-factor the derivative.
-"""
+"""Forwards with a step held constant, or its derivative taken for 1, as rules do that forget a term or a factor."""
 
 from __future__ import annotations
 
@@ -96,7 +94,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
 
 def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """The forward where the derivative of all that one expression computes is taken for that of the identity."""
+    """Yield the forward with the derivative of one expression's value taken for that of the identity."""
     expressions: dict[Any, list[_Key]] = defaultdict(list)
     for key in steps:
         expressions[key[1]].append(key)
@@ -109,7 +107,7 @@ def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tupl
 
 
 def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
-    """The last of some steps gives what it does, with the derivative of what the first one takes."""
+    """Return replacements for some steps: the last gives its value with the derivative of the first one's operand."""
     taken: list[Any] = []
 
     def note(eqn: Any, operands: list, outs: list) -> list:
@@ -165,7 +163,7 @@ def _called(eqn: Any) -> str:
 
 
 def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
-    """What may replace an equation, by its key."""
+    """Return the replacement that looks an equation up by its key."""
     counts: Counter[Any] = Counter()
 
     def replaced(eqn: Any, operands: list, outs: list) -> list:
@@ -178,7 +176,9 @@ def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
 
 
 def _of_one(eqn: Any) -> bool:
-    """It makes an array of floats of one of the same shape: its derivative is a factor."""
+    """Return whether an equation maps an array of floats to one of the same shape, so that its derivative is a
+    factor.
+    """
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
     return same and name not in kinds.RENAMES | {"convert_element_type", "neg", "while"}
@@ -189,13 +189,13 @@ def _constant(eqn: Any, operands: list, outs: list) -> list:
 
 
 def _identity(eqn: Any, operands: list, outs: list) -> list:
-    """The same value, with the derivative of the identity."""
+    """Return the same value with the derivative of the identity."""
     (x,) = (x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating))
     return [x + jax.lax.stop_gradient(y - x) for y in outs]
 
 
 def _without_state(eqn: Any, operands: list, outs: list) -> list:
-    """The same loop, of which each step takes the state that it is given for a constant."""
+    """Return the same loop with its carry held constant in each step."""
     p = eqn.params
     fixed, state = operands[: p["num_consts"]], operands[p["num_consts"] :][: p["num_carry"]]
 

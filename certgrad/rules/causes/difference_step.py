@@ -75,7 +75,9 @@ def _along(value: list | str, tangent: list | str | None, moved: Fraction, dtype
 
 
 def _sides(statement: Statement) -> Iterator[Statement]:
-    """What is asked of the point and its surroundings alike; of an excluded number, on which side of it they are."""
+    """Yield the conditions that a point and its surroundings share; for an excluded number, the side that they
+    are on.
+    """
     if isinstance(statement, Both):
         for part in statement.parts:
             yield from _sides(part)

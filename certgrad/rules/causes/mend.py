@@ -132,7 +132,7 @@ class _Source:
         return spliced(source, edits).decode() if edits else None
 
     def _sizes(self) -> dict[str, str]:
-        """For each size an axis that has it, of an array that is there."""
+        """Return, by size, an expression for it: an axis of an array in scope."""
         found: dict[str, str] = {}
         for name, spec in zip(self.rule.arg_names, self.rule.signature.inputs, strict=True):
             for k, dim in enumerate(spec.dims):

@@ -1,4 +1,4 @@
-"""What a wrong rule lacks, as a formula: the right cotangent less the one that is returned."""
+"""The missing term of a wrong rule as a formula: the right cotangent minus the one returned."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ NOTHING = Missing()
 
 
 def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
-    """What must be added to the cotangent of the only argument that `one` moves, in case `k`; nothing if it is not
-    short. It is for the reader; no verdict rests on it.
+    """Return what must be added to the active argument's cotangent in case `k`; nothing if it is not short.
+
+    It is for the reader; no verdict rests on it.
     """
     try:
         with limited(seconds=SECONDS):

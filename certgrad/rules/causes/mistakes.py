@@ -55,7 +55,7 @@ class Mistake:
 
 
 def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """What may be wrong with the cotangent of the only argument that `one` moves; `rule` moves all."""
+    """Yield possible mistakes in the cotangent of the only argument that is active in `one`; all are in `rule`."""
     plain = replace(rules, jvp=None, primal=None)
     vjp = rules.vjp
 
@@ -115,7 +115,7 @@ def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
 
 
 def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]:
-    """Where nothing comes of the cotangent, or of the tangent in forward mode."""
+    """Yield the mistakes that the seed, or the tangent in forward mode, is multiplied by 0."""
     name, jvp = one.moving[0], rules.jvp
     if jvp is None:
         none = replace(plain, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
@@ -218,7 +218,7 @@ def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
 
 
 def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unchanged (straight-through)") -> Mistake:
-    """The rule is the identity, or its negative: what is usual is then an intent."""
+    """Return the mistake that the rule is the identity, or its negative: usually a deliberate surrogate."""
     turned = replace(rules, primal=None, jvp=lambda a, t, p: [sign * t[0]])
     return Mistake(f"the cotangent is {what}; {INTENDED}", turned)
 
@@ -283,7 +283,7 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
 
 
 def _about_halves(one: UserRule, changed: Callable) -> Iterator[Mistake]:
-    """The halves of an axis, as of a gated unit, are taken for one another in what is returned."""
+    """Yield the mistakes that the halves of an axis, as of a gated unit, are exchanged in what is returned."""
     for axis in _in_halves(one, one.moving[0]):
         turned = changed(lambda c, _, axis=axis: _halves_exchanged(axis, c))
         yield Mistake(f"its halves along axis {axis} are exchanged", turned)
@@ -299,7 +299,7 @@ def halves_of_arguments(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _in_halves(one: UserRule, name: str) -> Iterator[int]:
-    """The axes of an array of floats of which every size is even."""
+    """Yield the axes of an array of floats that have even sizes."""
     spec = one.signature.inputs[one.arg_names.index(name)]
     for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
         if isinstance(size, Size) and not any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
@@ -317,7 +317,7 @@ def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
 
 
 def _sums_to_one(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Right where the entries of an argument that is held sum to 1: it is replaced by such a one, whatever it is."""
+    """Yield the mistake that the rule is right only where a held argument's entries sum to 1: it is normalised."""
     for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
         if spec.dtype != "held" or not spec.dims or str(spec.dims[-1]) == "1":  # one entry of sum 1 is 1
             continue
@@ -378,7 +378,9 @@ def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
 
 
 def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Of a function that may write an entry twice, which is tried by its proof: most points that are drawn do so."""
+    """Yield the mistake that the rule is right only where no entry is written twice; it is tried by proof, as drawn
+    points write twice.
+    """
     for text, promised in written_once(one, rules):
         yield Mistake(text, promised)
 

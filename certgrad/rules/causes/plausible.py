@@ -26,7 +26,7 @@ TOLERANCE = 1e-7
 
 
 class Trial:
-    """Tries hypotheses about one argument at points, each of which is drawn once and has its values computed once."""
+    """Tries hypotheses about one argument at points, each drawn and evaluated once."""
 
     def __init__(self, one: UserRule) -> None:
         self.one = one
@@ -37,7 +37,7 @@ class Trial:
         self._derivatives: dict[Any, Any] = {}
 
     def agrees(self, mistake: Mistake) -> bool:
-        """As `plausible`, of a mistake."""
+        """Return whether a mistake is plausible at the points."""
         found = self.plausible(mistake.rules, mistake.fixed, mistake.domain)
         return found and (not mistake.of_another or self._moves_otherwise(mistake))
 
@@ -126,7 +126,7 @@ class Trial:
             return True
 
     def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
-        """What is drawn at some sizes. Of all domains it is the same, so that most of its values are known."""
+        """Yield the points at some sizes; they are the same in all domains, so that most values are known."""
         key = tuple(sorted(fixed.items())), larger
         if key not in self._drawn:
             self._drawn[key] = [], _points(self.one, fixed, larger)
@@ -150,7 +150,7 @@ class Trial:
 
 
 def _once_at_each_point(rules: Rules) -> Rules:
-    """The same rules, which compute their values at a concrete point once."""
+    """Return the same rules with their values at a concrete point remembered."""
 
     def once(rule: Callable[..., list]) -> Callable[..., list]:
         known: dict[tuple[int, ...], tuple[Any, list]] = {}
@@ -192,7 +192,7 @@ def _points(one: UserRule, fixed: Mapping[str, Size], larger: bool) -> Iterator[
 def drawn(
     one: UserRule, instance: Instance, sizes: Mapping[str, Size], domain: Sequence[str], seed: int = 0
 ) -> Iterator[tuple[list[np.ndarray], np.random.Generator]]:
-    """Arrays of these sizes inside a domain, each time with the generator that drew them."""
+    """Yield arrays of these sizes inside a domain, each time with the generator that drew them."""
     rng = np.random.default_rng(seed)
     return ((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args)))
 

@@ -183,7 +183,7 @@ def _place(rule: UserRule) -> tuple[str, str]:
 
 
 def _import(variable: str, module: str, name: str) -> list[str]:
-    """How to get at a function: by its name, where its module has it under that."""
+    """Return the lines that bind a function to a variable: an import, where its module has it under its name."""
     if not all(part.replace(".", "").isidentifier() for part in (module, name)):
         what = "the function under audit" if variable == "«function»" else "the function that it approximates"
         return [f"{variable} = ...  # {what}"]
@@ -227,7 +227,7 @@ def _arguments(rule: UserRule, statics: Mapping[str, str]) -> dict[str, str]:
 
 
 def _call_ideal(rule: UserRule, statics: Mapping[str, str]) -> str:
-    """As `UserRule.call_ideal` calls it."""
+    """Return the arguments of the ideal function, as `UserRule.call_ideal` passes them."""
     given = _arguments(rule, statics)
     arrays = [given.pop(a.name) for a in rule.arguments]
     known = keywords_of(rule.ideal) if rule.ideal is not None else ()

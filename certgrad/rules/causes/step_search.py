@@ -1,4 +1,4 @@
-"""A wrong rule at some points, where numpy tries in microseconds what a step of its backward gives if done otherwise.
+"""A wrong rule at some points, where numpy evaluates in microseconds a changed step of its backward.
 
 What is right at all of the points is a mistake worth a proof (`changes.py` says what is tried).
 """
@@ -61,7 +61,7 @@ class Point:
     right: np.ndarray
 
     def with_acts(self, acts: Mapping[Key, Act]) -> Point:
-        """Where some steps are done otherwise."""
+        """Return the point with some steps replaced."""
         run = Run(self.run.program, self.run.inputs, self.run.apply, self.run.literal, np, self.run.statics, acts)
         return replace(self, run=run, returned=run.all()[0])
 
@@ -76,7 +76,7 @@ class _Part:
 
 @contextmanager
 def in_own_lines(one: UserRule) -> Iterator[None]:
-    """What a rule and its backward compute comes from their own lines when they are traced, whoever calls."""
+    """Attribute a traced rule's equations to its own lines, whoever calls it."""
     held = backward_of(one.custom)
     with own_lines(), nullcontext() if held is None else with_own_lines(*held):
         yield
@@ -94,8 +94,9 @@ def backward(rules: Rules, count: int, params: list) -> Callable[..., list]:
 
 @dataclass
 class Search:
-    """The points, and what is right at all of them. Raises whatever the rule does when it is traced, or where numpy
-    has no value.
+    """The points, and the search for a change that is right at all of them.
+
+    Raises whatever the rule does when it is traced, or where numpy has no value.
     """
 
     one: UserRule
@@ -142,8 +143,9 @@ class Search:
             return Point(sizes, run, run.all()[0], due)
 
     def _places(self, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
-        """Sizes, arguments and seeds, several of each of which one is enough: at two sizes that are drawn, and the
-        witness."""
+        """Yield several choices of sizes, arguments and seeds, one of each enough: at two drawn sizes, and the
+        witness.
+        """
 
         def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:
             numbers = {n: whole(v) for n, v in sizes.items()}
@@ -219,7 +221,7 @@ class Search:
             return False
 
     def after(self) -> Iterator[tuple[Change, Search]]:
-        """The changes with which most entries are right, each with the search for what is wrong beside it."""
+        """Yield the changes that make most entries right, each with the search for a second one."""
         before = [_entries(at.returned, at.right) for at in self.points]
         found: list[tuple[int, Change, list[Point]]] = []
         for change in (p.change for parts in self._parts.values() for p in parts):
@@ -282,7 +284,7 @@ class Search:
         return step
 
     def is_cotangent(self, key: Key | None) -> bool:
-        """It is the cotangent of an output, as it is handed to the backward."""
+        """Return whether a value is an output's cotangent, as it is given to the backward."""
         step = self.maker(key)
         made_of = step.operands[0].key if step is not None and step.operands else None
         return made_of is not None and made_of[0] == "in" and made_of[1] >= len(self.one.arg_names)
@@ -333,7 +335,9 @@ def _is_index(step: Step) -> bool:
 
 
 def _counts_back(array: np.ndarray) -> bool:
-    """It has negative integers, which most code does not mean, and takes otherwise in its function than in its rule."""
+    """Return whether an array has negative integers, which most code does not mean and may treat differently in its
+    rule.
+    """
     return array.dtype.kind == "i" and bool(np.any(array < 0))
 
 
@@ -380,7 +384,7 @@ def _array(value: Any, dtype: str) -> np.ndarray:
 
 
 def _entries(one: Any, other: np.ndarray) -> np.ndarray:
-    """Which entries of a result are those of the right one."""
+    """Return which entries of a result equal those of the right one."""
     one = np.asarray(one)
     if one.shape != other.shape:
         return np.zeros(other.shape, bool)

@@ -92,7 +92,9 @@ def _verified(
 
 
 def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradError, str]]:
-    """What case `k` is traced to in wide and in narrow floats, with its digest: empty where it does not trace."""
+    """Yield the programs of case `k` in wide and in narrow floats, with their digests; an error and "" where it does
+    not trace.
+    """
     op = traces.op
     for wide in (True, False):
         made = traces.make(Spec(k, 0, (), wide))
@@ -104,7 +106,7 @@ def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradErr
 
 
 def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
-    """What the code of each part asks; of ops that are composed nothing is heard."""
+    """Return what the code of each part asks; composed ops are not heard."""
     compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
     found = []
     for part in parts:
@@ -150,7 +152,7 @@ def named_as_found(found: FoundRule) -> Subject:
 
 
 def _unsaid(certificate: Certificate, op: Composed) -> Iterator[str]:
-    """What the program of a composed op asks of sizes, or keeps, of which the certificate says nothing."""
+    """Yield what a composed op's program asks of sizes, or keeps, that the certificate does not say."""
     from certgrad.accel.verify import unsaid
     from certgrad.graph.certifying.composed import graph_of
 

@@ -106,7 +106,7 @@ def _entries(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _of_function(function: Any) -> list[tuple[str, Any]]:
-    """What a function closes over, its defaults and its attributes, what it wraps among them."""
+    """Return a function's closure, defaults and attributes, with what it wraps."""
     code = function.__code__
     found = [(f".<closure>.{name}", value) for name, value in closed_over(function)]
     defaults = function.__defaults__ or ()

@@ -111,7 +111,9 @@ def _is_maker(node: ast.AST, makers: frozenset[str]) -> bool:
 
 
 def _statements(tree: ast.AST, prefix: str, makers: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """The statements that make rules when a module is imported, by what they assign or define, with their lines."""
+    """Yield the statements that make rules when a module is imported, by what they assign or define, with their
+    lines.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if any(_names(inner, makers) for decorator in node.decorator_list for inner in ast.walk(decorator)):
@@ -145,7 +147,7 @@ def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 
 def _makes(node: ast.AST, makers: frozenset[str]) -> bool:
-    """A call of a maker, a decorator that is one, or one that is handed to `partial`."""
+    """Return whether a node calls a maker, is decorated by one, or passes one to `partial`."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return any(_names(d, makers) for d in node.decorator_list)
     if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id in _ASK):

@@ -1,4 +1,4 @@
-"""What calls of a rule say of the ranks and dtypes of its arguments, as evidence for a choice of them.
+"""Ranks and dtypes of a rule's arguments by its calls, as evidence for a choice.
 
 A call says nothing of sizes. One with vectors alone does not say that no matrices are meant: it says which arguments
 are numbers beside the others. One of which nothing but numbers can be read says nothing of these either.
@@ -42,7 +42,7 @@ class Pattern:
 
 
 def patterns(calls: Sequence[Call], names: Sequence[str]) -> list[Pattern]:
-    """What calls give for the arguments of these names, each once: first those with matrices or more."""
+    """Return the distinct ranks and dtypes that calls give for these arguments, those with matrices or more first."""
     where: dict[tuple[int | None, ...], str] = {}
     for call in calls:
         where.setdefault(tuple(call.of(name).rank for name in names), call.where)

@@ -39,7 +39,7 @@ _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))
 
 @dataclass(frozen=True)
 class Given:
-    """What a call gives for an argument."""
+    """A call's value for an argument."""
 
     rank: int | None = None
     kind: str | None = None
@@ -50,13 +50,13 @@ class Given:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a rule: where it stands, without the line, and what it gives for the arguments that could be read."""
+    """A call of a rule: where it stands, without the line, and the arguments that could be read."""
 
     where: str
     given: tuple[tuple[str, Given], ...]
 
     def of(self, name: str) -> Given:
-        """What is given for an argument."""
+        """Return the value given for an argument."""
         return dict(self.given).get(name, Given())
 
 
@@ -108,7 +108,7 @@ class _Reader:
         return (*islice(self.read, MOST_CALLS),)
 
     def _naming(self) -> Iterator[File]:
-        """The files that can name the rule: its modules, and those that import one of these."""
+        """Yield the files that can name the rule: its modules, and those that import one of these."""
         texts = [name.encode() for name in self.names]
         offering = (self.texts.files[place] for place in self.texts.modules)
         homes = self.homes | {f.last_name for f in offering if any(t in f.text for t in (*texts, b"import *"))}
@@ -118,7 +118,7 @@ class _Reader:
                 yield file
 
     def _add_wrappers(self) -> None:
-        """Functions of the project that name the rule: a call of them may be a call of it."""
+        """Add functions of the project that name the rule: a call of them may be a call of it."""
         for file in [*self._naming()]:
             functions = [f for f in file.tree.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("test")]
             wrappers = [f.name for f in functions if names_in(f) & self.names]
@@ -197,7 +197,7 @@ def _given(value: Value) -> Given:
 
 
 def _places(rule: Any) -> list[str]:
-    """The names of what a call of a rule gives by position, but for what the rule's partials have given."""
+    """Return the names of a rule's positional arguments, but for those that its partials bind."""
     custom = unwrapped(rule)
     try:
         parameters = parameters_of_rule(custom, plain_function(custom)).values()

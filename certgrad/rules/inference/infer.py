@@ -73,7 +73,7 @@ def _of_optional(function: Callable, calls: Sequence[Call]) -> Tried:
 
 
 def _arguments(function: Callable) -> list[Parameter] | None:
-    """Its arguments; None where they cannot be told."""
+    """Return the function's parameters; None where they cannot be read."""
     custom = unwrapped(function)
     try:
         return [*parameters_of(custom, plain_function(custom)).values()]
@@ -82,7 +82,7 @@ def _arguments(function: Callable) -> list[Parameter] | None:
 
 
 def _may_be_none(parameter: Parameter) -> bool:
-    """Its annotation says so, and it has no default."""
+    """Return whether a parameter may be None by its annotation, and has no default."""
     return parameter.default is parameter.empty and bool(_OPTIONAL.search(_text(parameter.annotation)))
 
 
@@ -194,7 +194,8 @@ def _search(function: Callable, steps: list[Forms], static: Mapping[str, Any], c
 
 
 def _at_values(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
-    """The declaration with each of the values at which the rule traces, the other arguments at their first ones.
+    """Return the declaration with the values at which the rule traces, other arguments at their first ones.
+
     Numbers whose values the code does not need are left open, beside others that have some.
     """
     for name in values if len(values) > 1 else ():
@@ -218,7 +219,7 @@ def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Seq
 
 
 def without_open_numbers(function: Callable, declared: Declaration) -> Declaration | None:
-    """The declaration with values of their kind for the numbers that it leaves open; None where there are none."""
+    """Return the declaration with values for its open parameters; None where it has none."""
     names = [name for name, value in declared.static.items() if value == real()]
     if not names:
         return None

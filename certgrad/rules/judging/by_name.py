@@ -145,14 +145,14 @@ def _inferred_text(declared: Declaration | None) -> str:
 
 
 def _op(found: FoundRule, conformance: bool) -> Report:
-    """The report on an op, which says itself what is to be proved of it."""
+    """Return the report on an op, which declares itself what is to be proved."""
     named = copy(found.rule)
     named.name, named.conformance = found.name, conformance
     return Report(audit(named), found.where)
 
 
 class NotDeclaredError(UsageError):
-    """Nothing says the shapes of a rule, and none was found that traces."""
+    """A rule has no declared shapes, and none was found at which it traces."""
 
 
 def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
@@ -256,7 +256,8 @@ def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]
 
 
 def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
-    """What the author says of a rule, or what was recorded of its calls; None where there is neither.
+    """Return the author's declarations, or those of recorded calls; None where there is neither.
+
     Raises UsageError for static arguments by names that lead nowhere.
     """
     named = table.get(found.name, ())

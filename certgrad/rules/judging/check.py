@@ -104,7 +104,7 @@ def check(
 
 @dataclass(frozen=True)
 class Choice:
-    """What a rule is proved to be with one of several signatures, the sizes left open, without what explains it."""
+    """The verdict on a rule with one of several signatures, the sizes left open, without explanations."""
 
     certificate: Certificate
     look: Look | None = None
@@ -115,23 +115,20 @@ class Choice:
         return self.certificate.verdict
 
     def under_assumed(self) -> bool:
-        """It is refuted, and proved under bounds that nobody declares."""
+        """Return whether it is refuted, and proved under undeclared bounds."""
         if self.look is None or self.verdict != "refuted":
             return False
         return rules.assumed(self.look, self.certificate) is not None
 
     def proved_under(self, conditions: Sequence[str]) -> bool:
-        """It is proved under these bounds, as far as its signature has the sizes that they name."""
+        """Return whether it is proved under these bounds, as far as its signature has the sizes that they name."""
         with suppress(DomainError):
             return self.look is None or plainly(self.look.under(conditions)).verdict in PROOFS
         return False
 
 
 def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT) -> Choice:
-    """What comes of a rule with the signature of a declaration, in so many seconds.
-
-    Raises as `check` does.
-    """
+    """Return the verdict on a rule with the signature of a declaration, in so many seconds. Raises as `check` does."""
     statement = Statement(function, declared.signature, name=name, tentative=True)
     with auditing(seconds):
         look = first_look(statement, Attempt(declared.static))
@@ -179,7 +176,7 @@ def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes]
 
 
 def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | None) -> Report:
-    """The report with that on the cotangents as a function of their own: the worst, where there are several cases."""
+    """Return the report with that on the cotangents as a function of their own: the worst of several cases."""
     module, mark, own = report.name.rpartition(":")
     name, said = f"{module}{mark}gradient of {own}", look.statement
     found = [

@@ -48,7 +48,7 @@ class Checked(Protocol):
 
 @dataclass(frozen=True)
 class Audit:
-    """The report on a rule, and what it was audited with."""
+    """The report on a rule, and the declaration that it was audited with."""
 
     report: Report
     declared: Declaration
@@ -94,7 +94,7 @@ def best_choice(
             best, report, declared = other, checked(choices[other]), choices[other]
 
     def verdict_at(k: int) -> str:
-        """Its verdict: what is said to be proved is audited in full."""
+        """Return the verdict of a choice; one that is proved is audited in full first."""
         return looked[k].verdict if looked[k].verdict not in PROOFS else in_full(k)[0].verdict
 
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
@@ -141,7 +141,7 @@ def best_choice(
 
 
 def _at_defaults(report: Report, declared: Declaration) -> bool:
-    """What is refuted is so at the defaults, and not at other values of an option alone."""
+    """Return whether the refutation is at the defaults, and not at other values of an option alone."""
     stands = {name: text_of(value.value) for name, value in declared.static.items() if isinstance(value, Default)}
     cases = [case for claim in report.certificate.claims for case in claim.cases if case.verdict == "refuted"]
     return all(case.statics.get(name, text) == text for case in cases for name, text in stands.items())
@@ -177,7 +177,9 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
 
 
 def _is_part_of(choice: Declaration, other: Declaration) -> bool:
-    """The two have the same shapes, and where their dtypes differ the other takes real numbers: integers are some."""
+    """Return whether both have the same shapes, and where dtypes differ the other has real numbers, which include
+    integers.
+    """
     pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
     return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 
@@ -225,7 +227,7 @@ def _as_called(tried: Tried, signature: object) -> str:
 
 
 def _of_inferred_shapes(report: Report) -> Report:
-    """The report; what is wrong at shapes that nobody meant says so."""
+    """Return the report, in which a refutation says that its shapes are inferred."""
 
     def at_inferred(_: Claim, case: CaseClaim) -> CaseClaim:
         if case.verdict not in ("refuted", "unproved"):

@@ -42,7 +42,7 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
     known: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
-        """How many axes of the program have length 1 or 0; None where the function does not run."""
+        """Return how many axes of the program have length 1 or 0; None where the function does not run."""
         key = tuple(sizes[n] for n in names)
         if key not in known and len(known) < TRACES and time.thread_time() < until:
             program = forward(sizes)

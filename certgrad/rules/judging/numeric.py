@@ -1,5 +1,5 @@
-"""What helps with a rule that is not proved: a numeric check, which refutes where it is confirmed; for a solver the
-declaration that it lacks.
+"""Help for a rule that is not proved: a numeric check, which refutes if confirmed; for a solver the missing
+declaration.
 """
 
 from __future__ import annotations

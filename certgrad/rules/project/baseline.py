@@ -94,5 +94,5 @@ def write(path: Path, findings: Iterable[Finding]) -> None:
 
 
 def stale(entries: Iterable[Finding], findings: Collection[Finding], looked: AuditScope) -> list[Finding]:
-    """The entries that are findings no more, of the rules that were looked at."""
+    """Return the entries that are no findings any more, for the rules that were audited."""
     return sorted({e for e in entries if e not in findings and looked.at(e.rule)})

@@ -105,7 +105,7 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
 
 
 def named_in_module(helper: Any) -> bool:
-    """It is a helper under `jit` of which the module has the plain function, in whose place it can be put."""
+    """Return whether it is a helper under `jit` whose plain function stands in the module under its name."""
     plain = getattr(helper, "__wrapped__", None)
     return isinstance(plain, FunctionType) and plain.__globals__.get(plain.__name__) is plain
 
@@ -139,14 +139,14 @@ def _measured(rule: UserRule, statics: Mapping[str, Any]) -> Distance:
 
 
 def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """With orders one or two higher or lower, as recurrences have them."""
+    """Yield the statics with orders one or two higher or lower, as recurrences have them."""
     for name in names:
         if isinstance(statics[name], int | float) and not isinstance(statics[name], bool):
             yield from ({**statics, name: statics[name] + k} for k in (-1, 1, -2, 2))
 
 
 def _declared(rule: UserRule) -> Iterator[Declared]:
-    """Other functions that the rule's code reaches, and that say themselves what they approximate."""
+    """Yield other functions that the rule's code reaches and that declare what they approximate."""
 
     def reached(value: Any) -> list[Any]:
         return [*(named_in(value) if is_own(value) else ()), *parts(value)]

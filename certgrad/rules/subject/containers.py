@@ -164,7 +164,7 @@ def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
 
 
 def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
-    """An object of a class; what is None by default and no array by its annotation stays so."""
+    """Return an object of a class; a field that is None by default, and no array by its annotation, stays None."""
     names = array_fields(kind)
     if not names:
         raise SignatureError(
@@ -257,7 +257,7 @@ def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
 
 
 def asked_of(plain: Callable) -> dict[str, Accesses]:
-    """How a function takes its arguments apart, by their names."""
+    """Return, by name, how a function takes its arguments apart."""
     found: dict[str, Accesses] = {}
     if isinstance(plain, FunctionType) and (tree := source_tree(plain)) is not None:
         found = {name: Accesses() for name in parameters_of(tree)}
@@ -274,7 +274,7 @@ class _Reader:
         self.bound = bindings(tree)
 
     def read(self) -> None:
-        """Note it in what is given."""
+        """Add the accesses of the function to what is given."""
         for name, bound in self.bound.items():
             if isinstance(bound, Part):
                 self._of(ast.Name(name))
@@ -315,7 +315,7 @@ class _Reader:
         return None
 
     def _handed_on(self, call: ast.Call) -> None:
-        """What a function of the module that is called with a part asks of it."""
+        """Add the accesses of a function of the module that is called with a part."""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         value = self.plain.__globals__.get(name)
         callee = plain_function(unwrapped(value)) if isinstance(value, FunctionType) or kind_of_rule(value) else None

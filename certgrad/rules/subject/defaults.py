@@ -67,7 +67,7 @@ def standing(rule: UserRule) -> Callable | None:
 
 
 def of_defaults(rule: UserRule) -> list[str]:
-    """The arguments that JAX hands the rule as arrays, and of which nothing but the default is said."""
+    """Return the undeclared arguments with defaults that JAX hands the rule as arrays."""
     return [n for n in rule.unsaid if n in rule.dynamic and n in rule.parameters.seen]
 
 
@@ -140,7 +140,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
 
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
-    """The other values of arguments that have their default, by what annotations and defaults say."""
+    """Return other values to try for defaulted arguments, by annotations and defaults."""
     annotations, _ = annotations_of(rule.plain)
     found = []
     for name, default in rule.unsaid.items():

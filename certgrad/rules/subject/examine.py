@@ -38,7 +38,7 @@ def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str
 
 @dataclass(frozen=True)
 class Examined:
-    """What the first look found."""
+    """The results of the first traces."""
 
     without_gradient: tuple[str, ...] = ()
     """Float arrays for which the rule returns `None`."""
@@ -129,7 +129,7 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
 
 
 def settled(rule: UserRule, found: Examined) -> Traces:
-    """Take the mode of the rule from what was found. Its traces: those of the look, if they are of what is claimed."""
+    """Set the rule's mode from the first traces; return these, if they are of what is claimed."""
     before = rule.kinds, rule.cases, rule.ideal
     if found.reverse_only:
         rule.claim(REVERSE_ONLY)

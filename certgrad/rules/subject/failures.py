@@ -47,7 +47,7 @@ Called = tuple[list[np.ndarray], list[float], list[Any]]
 
 
 def runs(rule: UserRule) -> bool:
-    """Whether the function runs at a point of its domain; the rule is at numbers."""
+    """Return whether the function runs at a point of its domain; the rule is at numbers."""
     return _first_call(rule) is not None
 
 
@@ -103,7 +103,7 @@ def _failing(
 
 
 def _called(rule: UserRule, instance: Instance) -> Called | None:
-    """A point of the domain and what the function returns there; None where there is none, or it does not run."""
+    """Return a point of the domain and the function's results there; None without a point, or where it does not run."""
     point = _point(rule, instance)
     if point is None:
         return None
@@ -175,12 +175,14 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
 
 
 def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
-    """Whether the function runs with numbers for all sizes: a trace does not see what it calls out of its program."""
+    """Return whether the function runs with numbers for all sizes: a trace does not see callbacks out of its
+    program.
+    """
     return runs(_at_numbers(function, declared, numbers))
 
 
 def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Whether the function does not run with numbers for all sizes, or its rule does not where it does."""
+    """Return whether the function does not run with numbers for all sizes, or its rule fails where it does."""
     rule = _at_numbers(function, declared)
     called = _first_call(rule)
     return called is None or failure(rule, called) is not None

@@ -192,7 +192,7 @@ class UserRule(Subject):
 
     @property
     def granted(self) -> Mapping[str, Statement]:
-        """That arguments have the properties which `call` gives them."""
+        """The statements that arguments have the properties which `call` gives them."""
         return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
 
     @property
@@ -241,7 +241,7 @@ class UserRule(Subject):
         return full if not digest else full.rpartition(".")[2].replace("<lambda>", "ideal")
 
     def claim(self, kinds: Sequence[str]) -> None:
-        """Take these obligations, but for those that another rule stands for."""
+        """Set the obligations, without those that another rule stands for."""
         if self.value_only:
             kinds = VALUE_ONLY
         self.claimed = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
@@ -297,7 +297,7 @@ class UserRule(Subject):
         return self.classes.get(name)
 
     def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
-        """The names of what `*args` get, in order: so many arrays, and between them what is taken as it is."""
+        """Return the names of the arguments in `*args`, in order: arrays, and between them those taken as they are."""
         if lacks := sorted(self.parameters.fixed_places - given):
             raise UsageError(
                 f"{self.name} ({self.where}) takes '{rest}_{lacks[0]}', one of *{rest}, as it is (nondiff_argnums): "

@@ -65,7 +65,7 @@ _OTHERS = _Value(_Of.OTHERS)
 
 @dataclass(frozen=True)
 class Comparison:
-    """With what an argument is compared alone: a number, `A_SIZE`, or `UNKNOWN`."""
+    """The number that an argument alone is compared with, `A_SIZE`, or `UNKNOWN`."""
 
     number: float
     equal: bool = False

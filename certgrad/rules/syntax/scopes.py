@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a call gives."""
+    """A parameter, whose value a call gives."""
 
 
 Bound = ast.expr | Defined | Path | Part | Parameter | None
@@ -101,7 +101,7 @@ def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
 
 
 def _bound_otherwise(node: ast.AST) -> Iterator[tuple[str, None]]:
-    """What a statement binds, or an expression changes, that is not worth following."""
+    """Yield the names that a statement binds, or an expression changes, in ways that are not followed."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.ExceptHandler(name=str(name)):
             yield name, None

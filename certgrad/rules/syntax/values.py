@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Path:
-    """What a module offers, by its full name; numbers that are drawn come of the path `rng`."""
+    """An object of a module, by its full name; drawn numbers come from the path `rng`."""
 
     name: str
 
@@ -60,7 +60,7 @@ _SIMPLE = {
 
 
 class _Returns(NamedTuple):
-    """The array that a function returns, by what it is given for `shape` or `size`, and for `dtype`."""
+    """The array that a function returns, by its arguments for `shape` or `size`, and for `dtype`."""
 
     parameters: str
     """In order, up to the last that counts."""
@@ -147,7 +147,7 @@ def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Valu
 
 
 def _returned(returns: _Returns, module: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """What a function of the table returns."""
+    """Return the value of a call of a function in the table."""
     parameters = returns.parameters.split()
     given = {**dict(zip(parameters, args, strict=False)), **named}
     kind = _kind(given.get(returns.kind)) if returns.kind in parameters else returns.kind
