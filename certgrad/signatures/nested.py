@@ -80,7 +80,7 @@ def _value(text: str, whole: str) -> tuple[str, Any]:
 
 
 def split(text: str, whole: str) -> list[str]:
-    """At the commas that stand outside of brackets. Raises SignatureError where these do not match."""
+    """Split a text at the commas outside of brackets. Raises SignatureError where these do not match."""
     parts, depth, start = [], 0, 0
     for k, c in enumerate(text):
         depth += (c in "{([") - (c in "})]")

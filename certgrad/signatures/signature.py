@@ -73,7 +73,7 @@ class ArraySpec:
         raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")
 
     def at(self, sizes: Mapping[str, int]) -> "ArraySpec":
-        """With numbers for the names; a star group is one axis."""
+        """Return the spec with numbers for the names; a star group is one axis."""
         dims = (sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes) for d in self.dims)
         return replace(self, dims=tuple(map(whole, dims)))
 

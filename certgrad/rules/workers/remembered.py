@@ -61,7 +61,7 @@ _NAMES_A_LINE = re.compile(r"\bline \d+|\.py:\d+")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What came of a rule, with its whole key."""
+    """The stored result of a rule, with its whole key."""
 
     key: str
     traces: list[str]
@@ -73,7 +73,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The shapes that were inferred for a rule of which nothing says them, or why there are none."""
+    """The shapes that were inferred for an undeclared rule, or why there are none."""
 
     key: str
     signatures: list[str]
@@ -117,7 +117,7 @@ class Memory:
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
 
     def knows(self, found: FoundRule) -> bool:
-        """There are entries of rules of that name, be they of the rule as it is or not."""
+        """Return whether there are entries of rules of that name, current or not."""
         return self.folder.has(entry_name(found.name, ""))
 
     def key(self, found: FoundRule, infer: bool = True) -> Key | None:
@@ -156,7 +156,7 @@ class Memory:
         return Key(found.name, digest, traces, digest_of_texts(codes), lines_of(codes), codes, subjects)
 
     def _identity(self, found: FoundRule, roots: Iterable[Any]) -> tuple[Identity, str]:
-        """What code and data are, and the files that they come from. Raises UnknownError."""
+        """Return the identity of code and data, and a digest of their files. Raises UnknownError."""
         module = found.name.partition(":")[0]
         own = frozenset([module.partition(".")[0]])
         identity = Identity(roots, own)
@@ -244,7 +244,7 @@ class Memory:
 
 
 def _digest(asked: str, identity: Identity, sources: str) -> str:
-    """Of what is looked up: what is asked, of which code and data, from which files, by which certgrad."""
+    """Return the digest of a key: the question, code and data, files, and certgrad itself."""
     text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
@@ -257,7 +257,7 @@ def _subjects(found: FoundRule, said: Sequence[Declaration]) -> list[Subject]:
 
 
 def _traced(subject: Subject) -> Traces:
-    """The traces at sizes left open, with which claims are made where not all kinds of them can be traced."""
+    """Return the traces at open sizes, with the claims that can be made where not all can be traced."""
     found = Traces(subject)
     if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
         found = settled(subject, examine(subject))
@@ -269,7 +269,7 @@ def _specs(traces: Traces) -> list[Spec]:
 
 
 def _runs_only(key: Key) -> bool:
-    """Traces, also of sizes about which the rule asks, run no code of the user's but what is in the key."""
+    """Return whether traces, also at sizes that the rule compares, run no users' code but what is in the key."""
     with _watched() as ran, unremembered():
         for subject in key.subjects:
             traces = Traces(subject)

@@ -51,7 +51,7 @@ class Text(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 class _Code(NamedTuple):
-    """What a file says beside comments and blank lines."""
+    """The code of a file without comments and blank lines."""
 
     tokens: str
     """A digest; empty where the file cannot be taken apart."""
@@ -60,7 +60,7 @@ class _Code(NamedTuple):
 
 
 class Grounds(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the verdicts of a process rest on, apart from what `Stamps` itself knows."""
+    """What the verdicts of a process rest on, beside what `Stamps` itself knows."""
 
     certain: list[str]
     """The rules of which another process would say the same while all of this is as it is."""
@@ -92,8 +92,8 @@ class Stamps:
         self.folder = folder
 
     def key(self, request: Request) -> str:
-        """What is known before anything is imported: what is asked, certgrad's text, Python, the environment, and what
-        the project configures.
+        """Return what is known before anything is imported: the request, certgrad's text, Python, the environment, and
+        the project's configuration.
         """
         asked = msgspec.structs.replace(request, cache="", skip=[])
         variables = sorted((name, value) for name, value in os.environ.items() if name not in _ELSEWHERE)

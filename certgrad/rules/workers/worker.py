@@ -36,7 +36,7 @@ MEMORY = 16 * 2**30
 
 
 class Request(msgspec.Struct, frozen=True):
-    """The target whose rules are asked for. Modules in `skip` are not imported: they ended a process before."""
+    """The target whose rules are wanted. Modules in `skip` are not imported: they ended a process before."""
 
     target: str
     skip: list[str] = []
@@ -53,7 +53,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What is to be done with a rule. Without one: say what the results rest on, as `Grounds`."""
+    """The task on a rule. Without a rule: return what the results rest on, as `Grounds`."""
 
     rule: str = ""
     recall: bool = False
@@ -67,7 +67,7 @@ class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ExhibitUpdate(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What a page shows of the rule whose result came before: a verdict does not wait for a picture."""
+    """The exhibit of a rule whose result came before: a verdict does not wait for a picture."""
 
     exhibit: bytes
     last: bool = False
@@ -84,7 +84,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the target means: names of modules, or of one object; and which rules it has, in order."""
+    """The target's meaning: names of modules, or of one object; and its rules, in order."""
 
     target: str = ""
     names: list[str]
@@ -98,7 +98,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The target as a whole could not be looked at."""
+    """The target as a whole could not be audited."""
 
     target: str = ""
     message: str
@@ -113,7 +113,7 @@ def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleRes
 
 
 def main(arguments: list[str]) -> None:
-    """Find the target's rules, audit those that are asked for, and write the events."""
+    """Find the target's rules, audit the requested ones, and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = MEMORY if allowed == resource.RLIM_INFINITY else min(MEMORY, allowed)
@@ -142,7 +142,7 @@ def _end_with(parent: int) -> None:
 
 
 def _commands() -> BinaryIO:
-    """The standard input, which what is imported must not read from."""
+    """Return the standard input, which imported code must not read from."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -210,8 +210,9 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since:
 
 
 def remembered(found: FoundRule, memory: Memory | None, holds: bool = False) -> RuleResult | None:
-    """What an earlier audit found of a rule, where all is as it was then. With `holds`, only a proof: for a page, what
-    is not proved is looked at anew.
+    """Return the stored result of a rule, where nothing changed; with `holds`, only a proof.
+
+    For a page, what is not proved is audited anew.
     """
     if memory is None or not memory.knows(found):
         return None
@@ -264,7 +265,7 @@ def _recalled(
 def _exhibit_updates(
     result: RuleResult, found: FoundRule, table: Mapping[str, Sequence[Declaration]], report: Report | None
 ) -> Iterator[ExhibitUpdate]:
-    """What a page shows of a rule that has a certificate, as it comes."""
+    """Yield the exhibits of a rule with a certificate, as they come."""
     from certgrad.rules.certificates.exhibited import exhibited
 
     assert result.certificate is not None
