@@ -320,9 +320,7 @@ def log_gamma_difference(x: Any, y: Any) -> jax.Array:
 
 
 def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator for the elementwise solver of an equation, with the derivative by the implicit function
-    theorem.
-    """
+    """A decorator for the elementwise solver of an equation, with the derivative by the implicit function theorem."""
 
     def with_implicit_derivative(solver: Callable[..., Any]) -> Callable[..., Any]:
         solution = jax.custom_jvp(solves(equation)(solver))

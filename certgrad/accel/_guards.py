@@ -144,9 +144,7 @@ class Guards:
         return f"%{h.node} {h.text} fails{times}{where}{sides}"
 
     def _arose(self, found: GuardResults) -> str:
-        """Return where the first value arises that is not finite: a node whose operands are finite, or else the
-        sweep.
-        """
+        """Where the first value arises that is not finite: a node whose operands are finite, or else the sweep."""
         if not self.trace_back:
             return "compile it with checked=True to see where it arises"
         odd = {key: (bool(a), bool(b)) for key, (a, b) in zip(found.layout.watched, found.values, strict=True)}

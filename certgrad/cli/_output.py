@@ -108,9 +108,7 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
 
 
 def draws(kind: str, outputs: Sequence[Output]) -> bool:
-    """Return whether a page is wanted, which shows more than certificates. Raises UsageError where it cannot be
-    made.
-    """
+    """Whether a page is wanted, which shows more than certificates. Raises UsageError where it cannot be made."""
     wanted = kind == Format.html or any(one.format == Format.html for one in outputs)
     if wanted:
         from certgrad.report.html import check_installed
@@ -149,9 +147,7 @@ def _lists(audit: "Audit") -> bool:
 
 
 def root() -> Path:
-    """Return the folder that file names in reports start from: the checkout of a GitHub workflow, or the working
-    directory.
-    """
+    """The folder that file names in reports start from: the checkout of a GitHub workflow, or the working directory."""
     here = Path.cwd()
     checkout = os.environ.get("GITHUB_WORKSPACE", "")
     return Path(checkout) if checkout and here.is_relative_to(checkout) else here

@@ -75,9 +75,7 @@ def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), 
 
 
 def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
-    """Return the proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured
-    in it.
-    """
+    """The proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured in it."""
     kind = jnp.dtype(dtype)
     arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in centre]
     rules, params = call.op.rules(call.statics), list(call.parameters)

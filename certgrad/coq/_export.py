@@ -91,9 +91,7 @@ class File:
         return "\n".join(out) + "\n"
 
     def _mentioned(self, kept: Callable[[Theorem], bool]) -> Callable[[Function], bool]:
-        """Return the test whether a definition is used by a theorem that is kept, directly or through other
-        definitions.
-        """
+        """The test whether a definition is used by a theorem that is kept, directly or through other definitions."""
         definitions = {n: d.text for s in self.sections for d in s.definitions for n in _DEFINED.findall(d.text)}
         theorems = [t for t in self.theorems if not t.reason and kept(t)]
         found = mentioned([text for t in theorems for text in (t.statement, *t.ways)], definitions)

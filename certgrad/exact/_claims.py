@@ -108,9 +108,7 @@ def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
 
 
 def _has_tiny_numbers(program: Program) -> bool:
-    """Return whether the program has a number so small that the function may bend closer to a seam than points are
-    tried.
-    """
+    """Whether the program has a number so small that the function may bend closer to a seam than points are tried."""
     entries = (d.entry for d in program.definitions if isinstance(d, Defined))
     numbers = (n.rational for entry in entries for n in t.walk(entry) if isinstance(n, t.Number))
     return any(0 < abs(c) < TINY for c in numbers)
@@ -252,9 +250,7 @@ class Claims:
             raise DiffersError(claim, "", None, None, f"not defined: {error}") from None
 
     def _evaluation(self, name: str, program: Program, extra: list[Any], dual: bool = False) -> Evaluation:
-        """Return the evaluation of a program at this point; `extra` names its inputs beside arguments and
-        parameters.
-        """
+        """The evaluation of a program at this point; `extra` names its inputs beside arguments and parameters."""
         if name not in self._evaluations:
             parameters = (("parameter", k) for k in range(self.programs.parameters))
             weights = (name for size in self.programs.sizes for name in (weight(size), total(size)))

@@ -139,9 +139,7 @@ class Field:
     # --- the field
 
     def add(self, u: Any, v: Any) -> Any:
-        """Return u + v. A number is held in both fields and as a ball; plain rationals and infinities may stand beside
-        it.
-        """
+        """U + v. A number is held in both fields and as a ball; plain rationals and infinities may stand beside it."""
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u + v

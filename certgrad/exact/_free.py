@@ -52,9 +52,7 @@ class Free:
         raise NoTheoremError(f"a {type(x).__name__.lower()} of comparisons")
 
     def number(self, x: t.Node) -> t.Node:
-        """Return a number, its parts already changed, with truth values of comparisons in the place of choices
-        by them.
-        """
+        """A number, its parts already changed, with truth values of comparisons in the place of choices by them."""
         match x:
             case t.Truth(statement=statement) if self.compares(statement):
                 return self.truth(statement)

@@ -307,9 +307,7 @@ class Model(Field):
     # --- other functions
 
     def oracle(self, name: str, arguments: Sequence[Any], real: Callable[..., Any], parity: str = "") -> Number:
-        """Return the value of an uninterpreted function: equal at equal arguments, with its parity, and without a
-        tangent.
-        """
+        """The value of an uninterpreted function: equal at equal arguments, with its parity, and without a tangent."""
         found = [self.lifted(u) for u in arguments]
         residues = [u.a for u in found]
         turned = parity in ("odd", "even") and 2 * residues[0] > P

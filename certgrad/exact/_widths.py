@@ -436,9 +436,7 @@ class Widths:
         return found
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
-        """Return the width of a sum along an axis. A denominator that depends on its index counts once for each
-        index.
-        """
+        """The width of a sum along an axis. A denominator that depends on its index counts once for each index."""
         if isinstance(size, t.Size):
             self._name_of(size)
         elif not isinstance(size, t.Integer):

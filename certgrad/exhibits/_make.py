@@ -22,9 +22,7 @@ T = TypeVar("T")
 
 
 def exhibit(subject: Subject, doc: str = "", mend: Mend | None = None) -> Exhibit:
-    """Return the exhibit of a rule without plots. A composed op has a drawing of its graph in the place of both
-    sides.
-    """
+    """The exhibit of a rule without plots. A composed op has a drawing of its graph in the place of both sides."""
     if isinstance(subject, Composed):
         return Exhibit(doc, drawings=_or_none(lambda: _drawings(subject)))
     sides, programs = _traced(subject)

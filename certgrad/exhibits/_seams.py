@@ -26,9 +26,7 @@ _SEAMS = ("!=", ">", ">=", "<", "<=")
 
 
 def seam_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """Return one plot for each argument with seams; none where sizes of 1 do not make it a function of single
-    numbers.
-    """
+    """One plot for each argument with seams; none where sizes of 1 do not make it a function of single numbers."""
     seams = list(_of_conventions(subject)) or list(_of_hypotheses(subject, certificate))
     if not seams:
         return []

@@ -45,9 +45,7 @@ def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
 
 
 def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Plot | None:
-    """Return the plot of the difference of both sides along a line through the witness; None where no point has a
-    value.
-    """
+    """The plot of the difference of both sides along a line through the witness; None where no point has a value."""
     witness = case.witness
     assert witness is not None
     instance = _instance(subject, declared, {n: _rank(witness.inputs[n]) for n in subject.arg_names})

@@ -10,9 +10,7 @@ from .relations import HOLDS, OPPOSITE
 
 
 def denied(where: t.Where) -> t.Statement | None:
-    """Return `r ≥ −200` for `0 > 1 wherever r < −200`; None where the conclusion may hold, or a guard has no
-    opposite.
-    """
+    """`r ≥ −200` for `0 > 1 wherever r < −200`; None where the conclusion may hold, or a guard has no opposite."""
     asked = where.then
     if not isinstance(asked, t.Compare) or not all(isinstance(side, t.Number) for side in (asked.left, asked.right)):
         return None

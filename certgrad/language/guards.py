@@ -17,9 +17,7 @@ def plainly(guard: t.Statement) -> t.Statement:
 
 
 def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
-    """Return the statement that a 0/1-valued term is 1 if `holds`, else that it is 0; None where it is not of such a
-    form.
-    """
+    """The statement that a 0/1-valued term is 1 if `holds`, else that it is 0; None where it is not of such a form."""
     if isinstance(number, t.Truth):
         condition = in_whole_numbers(number.statement)
         if holds:

@@ -23,9 +23,7 @@ MOST = 16
 
 
 def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
-    """Return the statement to show for each, by its place: one for all ranks in the place of the one with the fewest
-    axes.
-    """
+    """The statement to show for each, by its place: one for all ranks in the place of the one with the fewest axes."""
     groups = _groups(statements)
     repeated = {k for members, _ in groups for k in members[1:]}
     said = {members[0]: at_any_rank for members, at_any_rank in groups}

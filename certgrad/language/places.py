@@ -67,9 +67,7 @@ class Scope:
         return inner
 
     def _with(self, variable: str, count: int, where: Sequence[t.Statement]) -> Scope:
-        """Return the scope with one more variable; of a window in a long axis it runs over the window's places
-        alone.
-        """
+        """The scope with one more variable; of a window in a long axis it runs over the window's places alone."""
         values = {name: places for name, places in self.values.items() if name != variable}
         wide = replace(self, axes=(*self.axes, (variable, count)), values=values)
         named = {name for name, _ in wide.axes}
@@ -115,9 +113,7 @@ class Question:
     body: t.Statement
 
     def holds(self) -> Any:
-        """Return whether the statement holds, at each choice of the variables. Where it is undefined it does
-        not hold.
-        """
+        """Whether the statement holds, at each choice of the variables. Where it is undefined it does not hold."""
         found = _test(self.body, self.scope)
         return _spread(found.holds & found.defined, self.scope)
 
@@ -426,9 +422,7 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
 
 
 def _matrix(p: t.Matrix, scope: Scope) -> Any:
-    """Return a function of a matrix (its determinant, inverse, smallest minor, …) at all places of the scope at
-    once.
-    """
+    """A function of a matrix (its determinant, inverse, smallest minor, …) at all places of the scope at once."""
     inner = scope.within(p.over)
     rows = _spread(_real(_term(p.body, inner)), inner)
     if rows.shape[-1] != rows.shape[-2]:
@@ -475,9 +469,7 @@ def _eliminated(rows: Any) -> tuple[Any, Any]:
 
 
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
-    """Return the first index of the maximum, or the index at a place of the sorted order, or the place of an index in
-    it.
-    """
+    """The first index of the maximum, or the index at a place of the sorted order, or the place of an index in it."""
     values, kept = _flat(p.over, p.bodies, p.where, scope, whole=True)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]

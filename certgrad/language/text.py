@@ -28,10 +28,7 @@ _GREEK = ("alpha", "beta", "gamma", "delta", "eps", "epsilon", "lambda")
 
 
 def text(statement: t.Statement, style: Style = "text", inputs: Sequence[str] = (), sizes: Sizes | None = None) -> str:
-    """The statement. `inputs` are the arguments in order; what else is named counts as a parameter.
-
-    LaTeX writes `sizes` of axes for ranges, where they are given.
-    """
+    """The statement over `inputs`, in order; other names are parameters. LaTeX writes `sizes` of axes for ranges."""
     printer = Printer(style, inputs, sizes or {})
     return printer.with_definitions(printer.statement(statement))
 
@@ -84,7 +81,7 @@ class Printer:
     # --- statements
 
     def statement(self, s: t.Statement) -> str:
-        """Return a statement as plain text or LaTeX."""
+        """Return a statement as text."""
         if isinstance(s, t.ForAll):
             return self.statement(s.holds) + self.bounded(s)
         if isinstance(s, t.Compare):
@@ -380,9 +377,7 @@ class Printer:
         return f"({'Σ' if a.kind == 'sum' else 'Π'}{variables} {f'({body})' if several else body}{condition})"
 
     def condition(self, s: t.Statement) -> str:
-        """Return a condition on indices with negative terms on the other side: `j ≥ i` is j − i ≥ 0, `j > i` is j − i −
-        1 ≥ 0.
-        """
+        """Return a condition on indices without negative terms: `j ≥ i` is j − i ≥ 0, `j > i` is j − i − 1 ≥ 0."""
         if not (isinstance(s, t.Compare) and s.right == t.ZERO and of_indices(s)):
             return self.statement(s)
         relation, summands = s.relation, t.linear(s.left)

@@ -22,9 +22,7 @@ def text(x: t.Node, place: int = OR) -> str:
 
 
 def _text_and_precedence(x: t.Node) -> tuple[str, int]:
-    """Return a node as text with the precedence of its outermost operator. Raises TypeError for a node without
-    a text.
-    """
+    """A node as text with the precedence of its outermost operator. Raises TypeError for a node without a text."""
     match x:
         case t.Number():
             value = x.rational

@@ -418,9 +418,7 @@ def _complex(re: Array, im: Array) -> Array:
 
 
 def _power(x: Array, y: Array) -> Array:
-    """Return xʸ with one exponent an entry: for a single exponent ½ numpy takes the root, which differs at −∞
-    and −0.
-    """
+    """Xʸ with one exponent an entry: for a single exponent ½ numpy takes the root, which differs at −∞ and −0."""
     return np.power(x, np.ascontiguousarray(np.broadcast_to(y, x.shape))).reshape(x.shape)
 
 

@@ -35,9 +35,7 @@ def _compiled(source: str) -> Compiled:
 
 
 def _source(x: t.Node, left: list[int]) -> str:
-    """Return a Python expression of an integer or a condition at indices. Raises _MixedError for other nodes, or too
-    many.
-    """
+    """A Python expression of an integer or a condition at indices. Raises _MixedError for other nodes, or too many."""
     left[0] -= 1
     if left[0] < 0:
         raise _MixedError

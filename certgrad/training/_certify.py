@@ -113,9 +113,7 @@ def step_certificate(
 def unstated_certificate(
     gradient: GraphCertificate, update: Update, trained: list[str], unchanged: list[str]
 ) -> StepCertificate:
-    """Return the certificate of a step whose transformation has no stated formula: of its gradient, and of what
-    stays.
-    """
+    """The certificate of a step whose transformation has no stated formula: of its gradient, and of what stays."""
     seed = seed_theorem()
     asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     rest = "unchanged: " + (", ".join(unchanged) or "no other parameter") + ": the transformation is given no other"

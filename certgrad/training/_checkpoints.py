@@ -128,9 +128,7 @@ def _abstract(x: Any) -> Any:
 
 
 def _as_placed(found: Any, start: Any) -> Any:
-    """Return a restored array on its device; one on no device in particular, such as a count, goes where the
-    rest is.
-    """
+    """A restored array on its device; one on no device in particular, such as a count, goes where the rest is."""
     return found if getattr(start, "committed", False) else jnp.asarray(np.asarray(found))
 
 

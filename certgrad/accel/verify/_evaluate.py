@@ -174,9 +174,7 @@ class AtSizes(AtShape):
         super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
     def failing(self, rng: Random, draws: int, counts: Counts) -> str:
-        """Return how the claim fails at a point inside all hypotheses or on a boundary; "" where no failure is
-        found.
-        """
+        """How the claim fails at a point inside all hypotheses or on a boundary; "" where no failure is found."""
         for point, on_boundary in self.points(range(draws), rng):
             problem = self._problem(point)
             if problem is None:

@@ -202,9 +202,7 @@ def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
 
 
 def _tree(text: str, boundary: bool, *of: str) -> Statement:
-    """Return a node's hypothesis as a statement of the whole op: told apart from equal ones, and evaluated where
-    possible.
-    """
+    """A node's hypothesis as a statement of the whole op: told apart from equal ones, and evaluated where possible."""
     return OffBoundaries(text, of) if boundary else Words(text, of)
 
 

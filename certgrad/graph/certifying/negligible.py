@@ -86,9 +86,7 @@ class _Graph:
                 self.rare[node, output] = frozenset(inputs)
 
     def _own(self, arguments: dict[str, Ref], name: str, read: set[str]) -> frozenset[int]:
-        """Return the inputs of which the operand takes each value on a null set, and that no other operand read depends
-        on.
-        """
+        """The inputs of which the operand takes each value on a null set, and that no other operand read depends on."""
         ref, others = arguments[name], read & arguments.keys() - {name}
         return self.rare.get((ref.node, ref.output), frozenset()).difference(
             *(self.depends[arguments[n].node] for n in others)

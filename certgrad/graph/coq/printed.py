@@ -64,9 +64,7 @@ class _Reading:
         return Graph(name, tuple(self.dims), nodes, outputs)
 
     def _node(self, node: GraphNode) -> Node:
-        """Return a node as Coq has it: an input, a constant, a loop, a value that does not move, or an instance of a
-        lemma.
-        """
+        """A node as Coq has it: an input, a constant, a loop, a value that does not move, or an instance of a lemma."""
         equation = self.traced.equations.get(node.id)
         moves = any((node.id, k) in self.induction.moving for k in range(len(node.outputs)))
         if node.kind == "input":

@@ -60,9 +60,7 @@ def joins_comparisons(traced: TracedGraph) -> bool:
 
 
 def _compared(traced: TracedGraph, uses: Uses, failing: Set[int]) -> set[int]:
-    """Return the comparisons among these nodes, and those that are the only readers of one, also through other
-    operations.
-    """
+    """The comparisons among these nodes, and those that are the only readers of one, also through other operations."""
     found: set[int] = set()
     serving: list[set[int] | None] = [None] * (len(traced.nodes) + 1)  # where all uses end; None: not in comparisons
     for node in reversed(traced.nodes):

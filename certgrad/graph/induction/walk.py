@@ -193,9 +193,7 @@ class Walk:
         )
 
     def _with_graphs(self, node: Node) -> Step:
-        """Return the step of a loop or branch whose inner graphs are certified; their hypotheses are stated inside of
-        it.
-        """
+        """The step of a loop or branch whose inner graphs are certified; their hypotheses are stated inside of it."""
         moving = [self.is_moving(o) for o in node.operands]
         parts = PARTS[node.kind](self.traced, node, moving, [self.expressions.of(o) for o in node.operands])
         if parts.refused:

@@ -12,9 +12,7 @@ from certgrad.obligations.meaning.literals import Reading
 
 
 def up_to_rounding(lemma: Lemma, reading: Reading) -> Lemma:
-    """Return the lemma with a note that literals were read as closed forms, and approximations as what they
-    approximate.
-    """
+    """The lemma with a note that literals were read as closed forms, and approximations as what they approximate."""
     rounded: VerdictName = "proved up to rounding"
     change = msgspec.structs.replace
     obligations = [change(o, verdict=rounded, reason="; ".join(reading.idealisations())) for o in lemma.obligations]

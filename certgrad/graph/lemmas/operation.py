@@ -168,9 +168,7 @@ def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ..
 def _as_traced(
     operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]
 ) -> tuple[Rules, ActiveShapes, int, str, bool]:
-    """Return the rules that run and what is traced: shapes, the count of numbers, a name, whether numbers have
-    64 bits.
-    """
+    """The rules that run and what is traced: shapes, the count of numbers, a name, whether numbers have 64 bits."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
     return node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide

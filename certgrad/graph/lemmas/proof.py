@@ -101,9 +101,7 @@ class Proof:
 
 
 def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
-    """Return the lemma proved at all sizes: each case that tracing decided is traced and proved as well, or
-    excluded.
-    """
+    """The lemma proved at all sizes: each case that tracing decided is traced and proved as well, or excluded."""
     proof = prove_at({})
     if proof.programs is None:
         return proof

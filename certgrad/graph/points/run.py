@@ -129,9 +129,7 @@ class Run:
     def beside(
         self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
     ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
-        """Return a step's outputs if they are computed on the way, and further values, which are stacked; none by
-        default.
-        """
+        """A step's outputs if they are computed on the way, and further values, which are stacked; none by default."""
         return None, ()
 
     def _cond(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place) -> list[Any]:

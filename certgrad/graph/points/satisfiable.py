@@ -80,9 +80,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSea
 
 
 def holding(traced: TracedGraph, asked: Sequence[NodeStatement]) -> Callable[[Sequence[Any]], bool]:
-    """Return the test whether all hypotheses hold at arrays, one for each argument: of floats, or rationals as
-    objects.
-    """
+    """The test whether all hypotheses hold at arrays, one for each argument: of floats, or rationals as objects."""
     search = _Search(traced, asked)
     return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
 

@@ -127,9 +127,7 @@ def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
 
 
 def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
-    """Return the sizes with one more of them set: where one is 1, another is 1; where two are equal, another
-    pair is.
-    """
+    """The sizes with one more of them set: where one is 1, another is 1; where two are equal, another pair is."""
     left = [n for n in names if n not in fixed and named(n) not in fixed.values()]
     if len(fixed) > 1 or not all(v == ONE or v.name in names for v in fixed.values()):
         return []

@@ -182,9 +182,7 @@ def _primitives(eqn: Any) -> Iterator[Any]:
 
 
 def primal_function(equation: Equation) -> Callable[..., list[Any]]:
-    """Return the function of distinct operands that an equation which calls a program runs; rules inside play
-    no part.
-    """
+    """The function of distinct operands that an equation which calls a program runs; rules inside play no part."""
     inner = equation.inner
     assert inner is not None
 

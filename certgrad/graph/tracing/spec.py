@@ -230,9 +230,7 @@ def written_spec(body: str) -> ArraySpec:
 
 
 def _leaf(text: Any, name: str) -> Argument:
-    """Return the argument that a spec such as 'x: n d' writes. Raises UsageError where it does not parse or has
-    a star.
-    """
+    """The argument that a spec such as 'x: n d' writes. Raises UsageError where it does not parse or has a star."""
     if _is_array(text):
         return _array(text, name)
     if not isinstance(text, str):

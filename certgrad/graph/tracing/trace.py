@@ -54,10 +54,7 @@ _KINDS: dict[str, Kind] = {
 
 @dataclass
 class TracedGraph:
-    """A graph with what it was traced from: the equation of each node, the values of constants, and the function.
-
-    The body of a loop and the branches of a `cond` are graphs of their own, without a function or specs.
-    """
+    """A graph with its nodes' equations, constants and function. Graphs inside nodes have no function and no specs."""
 
     ir: Graph
     equations: dict[int, Equation]
@@ -96,9 +93,7 @@ class TracedGraph:
         return replace(again, heard=self.heard, specs=self.specs.at(fixed))
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
-        """Return whether the function traces to the same program, dtypes aside, with all real arguments of this
-        dtype.
-        """
+        """Return whether the function traces to the same program, dtypes aside, in this dtype."""
         if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
             return False
         given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
@@ -152,10 +147,7 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
-    """Return the graph of a function at symbolic sizes (`fixed` says which are others), with what its code asked for.
-
-    Raises TraceError where it does not trace or has side effects.
-    """
+    """Return the graph of a function with sizes set by `fixed`. Raises TraceError where it has side effects."""
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
@@ -265,9 +257,7 @@ class Shared:
         return found
 
     def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
-        """Return the one equation that stands for all which do the same to values of the same types. Literals are
-        shared already.
-        """
+        """Return the one equation of all that do the same to values of the same types."""
         slots: dict[Any, int] = {}
         reads = tuple(
             [
@@ -326,9 +316,7 @@ class _Builder:
     def walk(
         self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
     ) -> list[Operand]:
-        """Add the nodes of a program and return its outputs. `site` is the line that an inner program is called
-        from.
-        """
+        """Add the nodes of a program and return its outputs; `site` is the line that calls it."""
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
         # An inner program may be called on a literal, and sizes are computed from literals.
         known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
@@ -375,9 +363,7 @@ class _Builder:
     def equation(
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
-        """Add the node of an equation and return its outputs. A call is inlined where no rule or random draw is its
-        own.
-        """
+        """Add the node of an equation, or those of a call without a rule of its own; return its outputs."""
         equation = self.shared.equation(eqn, original, jaxpr, operands)
         called = self.shared.called.get(equation)
         if called is None:

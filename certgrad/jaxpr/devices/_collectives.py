@@ -37,9 +37,7 @@ NAMES = frozenset({*_UNREAD, "axis_index"})
 
 
 def meaning(mesh: Mesh, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
-    """Return the arrays that each device holds after an equation of `NAMES`. Raises DevicesError where it has
-    no rule.
-    """
+    """The arrays that each device holds after an equation of `NAMES`. Raises DevicesError where it has no rule."""
     name, params = eqn.primitive.name, eqn.params
     if params.get("axis_index_groups") is not None:
         raise DevicesError(f"{name} within groups of devices")
@@ -65,9 +63,7 @@ def _cast(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 
 def _reduction(reduce: Callable[..., Any]) -> Collective:
-    """Return the collective that sums (or takes the maximum or minimum of) all devices' arrays, over axes of the array
-    too.
-    """
+    """The collective that sums (or takes the maximum or minimum of) all devices' arrays, over axes of the array too."""
 
     def reduced(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
         names = [axis for axis in params["axes"] if not isinstance(axis, int)]

@@ -82,9 +82,7 @@ class _Run:
             carried = wider
 
     def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        """Return the outputs of a scan over parts of arrays, once the axes along which each carry is split are
-        settled.
-        """
+        """The outputs of a scan over parts of arrays, once the axes along which each carry is split are settled."""
         consts_of, carries = scan_counts(params)
         consts, others = operands[:consts_of], operands[consts_of:]
         init, rows = others[:carries], others[carries:]

@@ -208,9 +208,7 @@ class _Box:
 
 
 def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: Value | None) -> _Box | None:
-    """Return the box of the memory that the lanes in use fill, None where that is not known or reaches beyond the
-    memory.
-    """
+    """The box of the memory that the lanes in use fill, None where that is not known or reaches beyond the memory."""
     if any(p.known is None for p in at) or (mask is not None and mask.known is None):
         return None
     takes_part = np.broadcast_to(True if mask is None else mask.known, lanes)  # type: ignore[arg-type]

@@ -98,9 +98,7 @@ def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
 
 
 def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO, NEG)) -> list[_Region] | None:
-    """Return the regions in which a clause says something; None where they are too many, or a guard is not decided in
-    one.
-    """
+    """The regions in which a clause says something; None where they are too many, or a guard is not decided in one."""
     off = tuple(Atomic("= 0" if value else "!= 0", guard) for guard, value in clause.guards)
     try:
         return list(_regions(clause.alternatives, off, facts, (), DEPTH, signs))

@@ -130,9 +130,7 @@ class Facts(LinearSigns):
         return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
 
     def _of_full_rank(self, a: Matrix) -> bool:
-        """Return whether an atom is a singular value of a matrix assumed to have full rank: a square one has a
-        determinant.
-        """
+        """Whether an atom is a singular value of a matrix assumed to have full rank: a square one has a determinant."""
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
     def _has_determinant(self, a: Matrix) -> bool:
@@ -210,9 +208,7 @@ class Facts(LinearSigns):
         return out
 
     def _by_parts(self, poly: Poly) -> int:
-        """Return the signs of a term by those of its common factor and the rest, then of its factors over the
-        rationals.
-        """
+        """The signs of a term by those of its common factor and the rest, then of its factors over the rationals."""
         numerator, denominators = cleared(poly)
         if numerator.is_zero:
             return ZERO

@@ -42,9 +42,7 @@ class Indices:
     """The shapes of tensors: what stands at a variable in one of them is an entry of it."""
 
     def known_of(self, entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
-        """Return groups of conditions on an entry of an integer tensor, or on a rounded number; of each group one
-        holds.
-        """
+        """Groups of conditions on an entry of an integer tensor, or on a rounded number; of each group one holds."""
         out: list[tuple[Condition, ...]]
         out = [(c[0],) for f in self.facts.facts if (c := _on_entry(f.poly, f.signs, f.universal, entry)) is not None]
         for clause in self.clauses:

@@ -83,9 +83,7 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
 
 
 def possible(clause: Clause) -> Clause:
-    """Return the clause without alternatives that no point satisfies, as 0 ≥ 1; if it has no others, with one
-    of them.
-    """
+    """The clause without alternatives that no point satisfies, as 0 ≥ 1; if it has no others, with one of them."""
     left = tuple(a for a in clause.alternatives if not _impossible(a))
     return clause if left == clause.alternatives else replace(clause, alternatives=left or (Atomic("!= 0", ZERO),))
 
@@ -117,9 +115,7 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 
 def _each_factor(clause: Clause) -> list[Clause]:
-    """Return a clause that never holds, guarded by "a product of predicates is 0", as clauses that each
-    predicate is 1.
-    """
+    """A clause that never holds, guarded by "a product of predicates is 0", as clauses that each predicate is 1."""
     if len(clause.guards) != 1 or not _never(clause):
         return [clause]
     ((guard, value),) = clause.guards

@@ -274,9 +274,7 @@ def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -
 
 
 def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
-    """Return a proof of a JVP with arbitrary numbers in the place of values that it multiplies by 0; None if there is
-    none.
-    """
+    """A proof of a JVP with arbitrary numbers in the place of values that it multiplies by 0; None if there is none."""
     op = traces.op
     if programs.jvp is None:
         return None

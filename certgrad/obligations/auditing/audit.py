@@ -103,9 +103,7 @@ def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certific
 
 
 def _audited(traces: Traces) -> Certificate:
-    """Return the certificate of the program as written; where it is not proved, with long literals read as closed
-    forms.
-    """
+    """The certificate of the program as written; where it is not proved, with long literals read as closed forms."""
     trial, plain = Reading(trial=True), Reading()
     try:
         return _audit_as_written(traces, trial)

@@ -131,9 +131,7 @@ def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -
 
 
 def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> str | None:
-    """Return the name of a program that differs in more than dtypes at another instance or sizes where both trace, or
-    None.
-    """
+    """The name of a program that differs in more than dtypes at another instance or sizes where both trace, or None."""
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs)
     except CertgradError:

@@ -47,9 +47,7 @@ def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
 
 
 def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
-    """Return what `verify` needs to hear of the code again: the digest of all traces, the scopes, and the differences
-    seen.
-    """
+    """What `verify` needs to hear of the code again: the digest of all traces, the scopes, and the differences seen."""
     texts: list[str] = []
     scopes: list[str] = []
     apart: dict[str, None] = {}

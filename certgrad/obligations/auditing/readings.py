@@ -80,9 +80,7 @@ def read_otherwise(
 
 
 def _why_refused(literals: Iterable[LongLiteral], reading: Reading) -> str:
-    """Return the reason, in an open obligation, why literals are not read as the numbers that they may be
-    rounded from.
-    """
+    """The reason, in an open obligation, why literals are not read as the numbers that they may be rounded from."""
     texts = [f"{one.text} is not read as {reading.meant[one].text()}" for one in literals]
     return f"{', '.join(texts)}, as a comparison, a rounding, a sign or an output would come out otherwise"
 

@@ -43,9 +43,7 @@ class Structure(Protocol):
     """A property of an array as a whole, such as that a matrix is symmetric."""
 
     def structured(self, x: Array) -> Array:
-        """Return an array with the property, made of any array; one that has it is unchanged. Rationals stay
-        rationals.
-        """
+        """An array with the property, made of any array; one that has it is unchanged. Rationals stay rationals."""
         ...
 
     def along(self, x: Array, dx: Array) -> Array:

@@ -102,9 +102,7 @@ def _general_reduce_window(ctx: Context, params: Params, x: Value, start: Value)
 
 
 def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
-    """Return the index of the window's selected entry (the first, as in XLA), and whether inputs may break a
-    tie there.
-    """
+    """The index of the window's selected entry (the first, as in XLA), and whether inputs may break a tie there."""
     side = {"ge": 1, "gt": 1, "le": -1, "lt": -1}[params["select_prim"].name]
     moves = filled(x)
     best: Index | None = None

@@ -45,11 +45,7 @@ class _EffectError(Exception):
 
 
 def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, str]:
-    """Return what the import of a module may do beyond the project, in words, and what it may read there; "" for
-    nothing.
-
-    Where it does something, what it reads is not known.
-    """
+    """Return what the import of a module may do beyond the project, and what it may read there; "" for nothing."""
     held, tree = sys.modules.get(module), tree_of(module)
     if held is None or tree is None:
         return "" if held is not None and hasattr(held, "__path__") else "it has no text", ""
@@ -129,9 +125,7 @@ class _Reader:
             self._node(node, scope)
 
     def _node(self, node: ast.AST, scope: _Scope) -> None:
-        """Read what a node does when it runs. Raises _EffectError where it changes something that is not the module's
-        own.
-        """
+        """Read what a node does when it runs. Raises _EffectError for a change beyond the project."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -302,9 +296,8 @@ class _Reader:
         return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
 
     def _local(self, name: str, scope: _Scope) -> _Use:
-        """Read the call of a local variable, an argument or an inner function, and return how it uses its arguments.
-
-        An argument that is called may not call anything itself (`_handed`).
+        """Read the call of a local variable and return how it uses its arguments; an argument may not call any
+        (`_handed`).
         """
         for bound in scope.local[name]:
             if isinstance(bound, _Argument):
@@ -485,9 +478,7 @@ _SHOWN = frozenset("__init__ __new__ __setattr__ __repr__ __str__ __hash__ __cal
 
 
 def _unasked(kind: type) -> list[str]:
-    """Return the methods that Python may call of an object without a call in the text: operators, properties,
-    `__post_init__`.
-    """
+    """Return the methods of a class that Python may call where no call stands: operators, properties."""
     found = [name for name, held in vars(kind).items() if isinstance(held, FunctionType) and name.startswith("__")]
     made = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
     properties = [name for name, held in vars(kind).items() if isinstance(held, property)]

@@ -157,9 +157,7 @@ def most_entries(program: Program) -> int:
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """Return how results differ from the program's at operands of a dtype by more than its operations round; ""
-    if not.
-    """
+    """How results differ from the program's at operands of a dtype by more than its operations round; "" if not."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
     if len(found) == len(own) and all(map(_identical, found, own)):
         return ""

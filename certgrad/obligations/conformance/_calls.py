@@ -87,9 +87,7 @@ def called(
 def _at(
     subject: Compared, sizes: Sizes, precision: Precision, plainly: bool, which: int = 0
 ) -> tuple[Difference | None, str]:
-    """Return how a call in one precision differs from the trace, or why there is none; `plainly`: with numpy's
-    arrays.
-    """
+    """How a call in one precision differs from the trace, or why there is none; `plainly`: with numpy's arrays."""
     point = subject.point(sizes, which)
     if point is None:
         return None, "no point of the domain was found"

@@ -75,9 +75,7 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """Return None if the term is zero under the region's assumptions; else a part that is not shown to be, and its
-    region.
-    """
+    """None if the term is zero under the region's assumptions; else a part that is not shown to be, and its region."""
     budget.spend(50)
     if not depth:
         poly = over_one_floor(poly)

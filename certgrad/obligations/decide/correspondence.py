@@ -288,9 +288,7 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
     poly = folded(poly)
 
     def total(a: Atom, ranges: Ranges = ranges) -> Poly | None:
-        """Return an atom with a carry c ← f·c + a in closed form: Σ of a times the later factors. None keeps
-        the atom.
-        """
+        """An atom with a carry c ← f·c + a in closed form: Σ of a times the later factors. None keeps the atom."""
         if not has_loop(poly_of(a)):
             return poly_of(a)
         if isinstance(a, Sum):

@@ -128,9 +128,7 @@ class Evaluation:
         return found
 
     def _atom(self, a: Atom, env: Env) -> arb:
-        """Return an atom's value as a ball. Raises UndecidedError on the boundary of a predicate and for an empty
-        extremum.
-        """
+        """An atom's value as a ball. Raises UndecidedError on the boundary of a predicate and for an empty extremum."""
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):

@@ -181,9 +181,7 @@ class _Search:
             self.found[before:], self.facts = [attained_once(a)], facts
 
     def maximum(self, p: Poly) -> Max | None:
-        """Return the maximum that p compares with one of its own entries, if it has no jumps and fixed places; else
-        None.
-        """
+        """The maximum that p compares with one of its own entries, if it has no jumps and fixed places; else None."""
         a = above_entry(p, replace(self.indices, facts=self.facts))
         if a is None or mentions(a.where, self.tangents) or any(isinstance(b, Pred) for b in deep_atoms(a.body)):
             return None
@@ -226,9 +224,7 @@ class _Search:
             self.facts = self.facts.extended([Fact(alternatives[0].poly, NONZERO, universal=False)])
 
     def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Return where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it
-        is known.
-        """
+        """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
         clauses = self.instances(p)
         places = _places(p)
         if not places or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):

@@ -23,9 +23,7 @@ Bounds = tuple[Fraction | None, Fraction | None]
 
 
 def inside(domain: Sequence[str], arguments: Mapping[str, Value]) -> Callable[[Any, list[Any]], Any]:
-    """Return the function from an equation and its operands to the operand that is its output on all of the domain, or
-    None.
-    """
+    """Return the function from an equation and its operands to the operand that is its output on all of the domain."""
     bounds = _bounds(domain, arguments)
 
     def is_operand(eqn: Any, operands: list[Any]) -> Any:

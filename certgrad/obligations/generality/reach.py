@@ -210,9 +210,7 @@ def is_own(value: Any) -> bool:
 
 
 def is_users(value: Any) -> bool:
-    """Return whether a value is a function of neither a library nor certgrad, whose own code its tests compare with
-    calls.
-    """
+    """Whether a value is a function of neither a library nor certgrad, whose own code its tests compare with calls."""
     return isinstance(value, FunctionType) and is_users_code(value.__code__, value.__globals__)
 
 

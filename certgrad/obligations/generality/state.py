@@ -255,9 +255,7 @@ def _reached(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
 
 
 def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[], Contents] | None:
-    """Return a function that reads a value's contents, if they may change; of an object, what code reads of it
-    by name.
-    """
+    """A function that reads a value's contents, if they may change; of an object, what code reads of it by name."""
     kind = type(value)
     if kind is FunctionType:
         return partial(_of_function, value) if is_users(value) else None
@@ -276,9 +274,7 @@ def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[]
 
 
 def _used_up(value: Any, kind: type) -> Callable[[Any], Contents] | None:
-    """Return a function that reads the contents of an object that each use changes, or of an array with all its
-    entries.
-    """
+    """A function that reads the contents of an object that each use changes, or of an array with all its entries."""
     if kind is GeneratorType:
         return _of_generator
     if isinstance(value, np.ndarray):

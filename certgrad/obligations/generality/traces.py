@@ -194,9 +194,7 @@ class Traces:
         return self._new(instance, Spec(*self._places[id(instance)], (), self.wide if wide is None else wide))
 
     def fingerprint(self, spec: Spec) -> str:
-        """Return a digest of the result of a trace, or of its error. Raises IndexError for a family that does not
-        exist.
-        """
+        """A digest of the result of a trace, or of its error. Raises IndexError for a family that does not exist."""
         found = self.make(spec)
         return _digest(f"{type(found).__name__}: {found}") if isinstance(found, CertgradError) else found.fingerprint
 
@@ -233,7 +231,5 @@ def _digest(text: str) -> str:
 
 
 def _rounded(trace: Trace) -> bool:
-    """Return whether a program has a constant with as many digits as its dtype has, which is another number in
-    64 bits.
-    """
+    """Whether a program has a constant with as many digits as its dtype has, which is another number in 64 bits."""
     return any(map(long_constants, trace.programs.all().values()))

@@ -76,9 +76,7 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
 def rebuilt(
     a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...], columns: Poly | None = None
 ) -> Poly:
-    """Return the same function of another matrix, or another entry of it. (The determinant in a condition keeps its
-    name.)
-    """
+    """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
     if a.name in MADE:
         return MADE[a.name](a.name, body, row, column, (size, columns or size), index)
     if not index and whole_number(size) is not None:

@@ -259,9 +259,7 @@ def above_entry(p: Poly, indices: Indices) -> Max | None:
 
 
 def _at_arguments(poly: Poly) -> Poly:
-    """Return the term with max e as e(argmax e) where the arg-maximum, one of the entries that take part, is an index
-    too.
-    """
+    """The term with max e as e(argmax e) where the arg-maximum, one of the entries that take part, is an index too."""
     if not poly.structured:
         return poly
     chosen = [t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)]

@@ -73,9 +73,7 @@ def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
 
 
 def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix]:
-    """Return all values of a variable over a short axis: numbers of places, else the entries at the places of its
-    order.
-    """
+    """All values of a variable over a short axis: numbers of places, else the entries at the places of its order."""
     count = whole_number(n)
     if count is None or count > FEW:
         return []

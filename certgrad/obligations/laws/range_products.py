@@ -177,9 +177,7 @@ def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) ->
 
 
 def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
-    """Return Π aᵉ as (Π a)ᵉ where the aᵉ are defined, Π exp as exp Σ, and a product of products as one over both's
-    variables.
-    """
+    """Return Π aᵉ as (Π a)ᵉ, Π exp as exp Σ, and a product of products as one over both's variables."""
     share = fmpq(e.numerator, e.denominator)
     if isinstance(a, Exp):
         return exp_of(sum_over(where * Poly({a.mono: share}), dummies))

@@ -227,9 +227,7 @@ def _vanishes(still: Rewriter, step: Poly) -> bool:
 
 
 def _closed_form(s: Var, c: Open) -> Value | None:
-    """Return the value of a carry that is kept, adds up, or is overwritten; None for one that depends on itself
-    otherwise.
-    """
+    """The value of a carry that is kept, adds up, or is overwritten; None for one that depends on itself otherwise."""
     own = access(c.name, (of_var(s), *c.index))
     if c.step == own:
         return lambda time, index: c.at(c.init, index)

@@ -182,9 +182,7 @@ def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Po
 
 
 def stands_in(tensor: str, poly: Poly) -> bool:
-    """Return whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not
-    count.)
-    """
+    """Whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not count.)"""
     return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 

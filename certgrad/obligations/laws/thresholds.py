@@ -319,9 +319,7 @@ MOST = 2
 
 
 def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:
-    """Return one of e and −e − 1 in a standard direction, its text without the constant and bound names, and the
-    constant.
-    """
+    """One of e and −e − 1 in a standard direction, its text without the constant and bound names, and the constant."""
     sides = [(*_apart(e), e) for e in (ix, ix.scaled(-1).shifted(-ONE))]
     key, c, e = min(sides, key=lambda side: side[0])
     return e, key, c

@@ -221,9 +221,7 @@ class Use:
     dummies: tuple[tuple[Var, Poly], ...]
 
     def coefficient(self, place: tuple[Ix, ...], skip: int, known: Ranges) -> Poly:
-        """Return the coefficient of tensor[…, place], the first `skip` indices left alone; `known` are the place's
-        ranges.
-        """
+        """The coefficient of tensor[…, place], the first `skip` indices left alone; `known` are the place's ranges."""
         left = dict(self.dummies)
         rest = self.rest
         index = list(self.index[skip:])

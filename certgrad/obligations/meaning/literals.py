@@ -292,9 +292,7 @@ def simplest_between(low: Fraction, high: Fraction, most: int | None = None) -> 
 
 @lru_cache
 def _factors() -> list[tuple[int, ClosedForm, Fraction]]:
-    """Return the factors that a closed form may have beside a rational, each with its cost and its value to 128
-    bits.
-    """
+    """The factors that a closed form may have beside a rational, each with its cost and its value to 128 bits."""
     one = Fraction(1)
     forms = [
         (3 ** ((root != 1) + (root > SMALL) + (pi != 0)), ClosedForm(one, root, pi))

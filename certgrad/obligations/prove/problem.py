@@ -138,9 +138,7 @@ def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: b
 def forward_or_failure(
     rules: Rules, shapes: Shapes, params: int, wide: bool
 ) -> tuple[Any, Exception | None, list[Poly]]:
-    """Return the jaxpr of the forward, or the error in its place with the sizes that it compared
-    (`trace_or_failure`).
-    """
+    """The jaxpr of the forward, or the error in its place with the sizes that it compared (`trace_or_failure`)."""
     with wide_floats(wide):
         return trace_or_failure(rules.forward, _specs(shapes, params, wide))
 

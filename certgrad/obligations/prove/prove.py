@@ -229,9 +229,7 @@ def _needed(
 
 
 def _sums_a_place(clause: Clause, known: Indices) -> bool:
-    """Return whether a clause says that a sum of positive numbers over some places is not 0, and one such place
-    exists.
-    """
+    """Whether a clause says that a sum of positive numbers over some places is not 0, and one such place exists."""
     (a, *others) = clause.alternatives
     total = a.poly.atom()
     if others or a.relation not in ("> 0", "!= 0") or not isinstance(total, Sum):

@@ -89,9 +89,7 @@ class Ix(Holder):
         return None if isinstance(only, IntegerAtom) else only
 
     def moved_by(self, variables: Collection[Var]) -> Var | None:
-        """Return the one variable that stands in it, if it takes another value for each value of that variable; else
-        None.
-        """
+        """The one variable that stands in it, if it takes another value for each value of that variable; else None."""
         own = [v for v, _ in self.terms if not isinstance(v, IntegerAtom) and v in variables]
         return own[0] if len(own) == 1 and not any(v in variables for a in self.atoms for v in a.free) else None
 

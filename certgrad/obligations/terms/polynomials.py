@@ -400,9 +400,7 @@ def _rebuilt(value: Any) -> Any:
 
 
 def _joined(terms: dict[Mono, fmpq]) -> Poly:
-    """Return the sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones
-    add up.
-    """
+    """The sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones add up."""
     if len(terms) > 1:
         forth, back = iter(terms), reversed(terms)
         first, last = next(forth) or next(forth), next(back) or next(back)

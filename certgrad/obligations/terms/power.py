@@ -32,8 +32,7 @@ _contents: Memo[tuple[Poly, bool], tuple[fmpq, dict[Atom, Exponent], Poly]] = Me
 def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
     """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1.
 
-    That coefficient is +1 unless `only_positive`; then only factors that are positive by themselves are taken out,
-    and c > 0.
+    That coefficient is +1. With `only_positive`, only positive factors are taken out, c > 0, and it is ±1.
     """
     found = _contents.table.get((poly, only_positive))
     if found is None:
@@ -81,7 +80,6 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
 
     With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
     then N is zero exactly where its coefficients are, as far as the atoms are independent.
-
     A divisor with predicates is left alone: it can be 0 in a lane that does not divide by it, which would be lost.
     """
     denominators: dict[Atom, int] = {}
@@ -464,9 +462,7 @@ def _is_whole(a: Atom, e: Exponent) -> bool:
 
 
 def _whole_part(poly: Poly) -> Poly | None:
-    """Return the integers among the summands (constants, dimensions, indices, integer parts, products of these), or
-    None.
-    """
+    """Return the integers among the summands: constants, dimensions, indices, integer parts; else None."""
     kept = {m: c for m, c in poly.items() if c.q == 1 and all(_is_whole(a, e) for a, e in m)}
     return Poly(kept) if kept else None
 

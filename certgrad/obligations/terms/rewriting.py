@@ -141,9 +141,7 @@ _moved: Memo[tuple, dict[Atom, Poly]] = Memo()
 
 
 def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
-    """Return the memo of atoms under a substitution, if it only renames axes; others have fresh names, and come
-    once.
-    """
+    """The memo of atoms under a substitution, if it only renames axes; others have fresh names, and come once."""
     indices = rewriter.indices
     if not indices or any(v[0] != "t" for v in indices) or any(v[0] == "f" for ix in indices.values() for v in ix.free):
         return {}

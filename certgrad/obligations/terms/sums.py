@@ -48,9 +48,7 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
-    """Return the sum of a monomial over ranges: by its equations, by what its atoms say of sums, and in independent
-    parts.
-    """
+    """The sum of a monomial over ranges: by its equations, by what its atoms say of sums, and in independent parts."""
     if any(n.is_zero for n in ranges.values()):
         return ZERO
     variables = ranges.keys()
@@ -350,9 +348,7 @@ def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> 
 
 
 def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
-    """Return the part of a maximum without the bound variables, the `Max` of the rest if there is one, and what it
-    binds.
-    """
+    """The part of a maximum without the bound variables, the `Max` of the rest if there is one, and what it binds."""
     if where.is_zero:
         raise UndefinedTermError("a maximum over nothing")
     inside, outside = Accumulator(), Accumulator()

@@ -25,9 +25,7 @@ class OtherKeysError(Exception):
 
 
 def bits(params: dict[str, Any], keys: Any) -> np.ndarray:
-    """Return the result of `random_bits`: unsigned integers of `bit_width` bits, of the keys' shape and then
-    `shape`.
-    """
+    """The result of `random_bits`: unsigned integers of `bit_width` bits, of the keys' shape and then `shape`."""
     shape, width = tuple(params["shape"]), int(params["bit_width"])
     high, low = _hashed(_words(keys), shape)
     if width == 64:

@@ -97,9 +97,7 @@ def _exact(array: Array) -> Array:
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Return tangents or cotangents: never 0 and hardly ever equal, so that tied inputs are not tied beside the
-    point.
-    """
+    """Tangents or cotangents: never 0 and hardly ever equal, so that tied inputs are not tied beside the point."""
     return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 

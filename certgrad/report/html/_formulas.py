@@ -67,9 +67,7 @@ def of_statement(text: str) -> tuple[str, Formula]:
 
 
 def _typeset(text: str) -> list[str]:
-    """Return a side of an equation in words as MathML, in pieces that end with a comma. Raises ValueError for other
-    text.
-    """
+    """A side of an equation in words as MathML, in pieces that end with a comma. Raises ValueError for other text."""
     pieces: list[str] = []
     out: list[str] = []
     position = 0

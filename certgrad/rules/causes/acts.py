@@ -86,9 +86,7 @@ def shifted(by: int, axis: int, around: bool) -> Act:
 
 
 def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> Act:
-    """Return the step with Σ over one factor of the products in operand `j`, times the other factor or a function of
-    it.
-    """
+    """The step with Σ over one factor of the products in operand `j`, times the other factor or a function of it."""
 
     def act(r: Run, s: Step) -> Any:
         operands, factors = r.operands(s), r.operands(product)

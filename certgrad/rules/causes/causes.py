@@ -330,9 +330,7 @@ def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) 
 
 
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
-    """Return the rule without a mistake, at all shapes or those of the mistake, with `patience` times the first
-    steps.
-    """
+    """The rule without a mistake, at all shapes or those of the mistake, with `patience` times the first steps."""
     found = copy(one)
     _one_proof(found, patience)
     found.domain = (*one.domain, *mistake.domain)

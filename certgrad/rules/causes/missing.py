@@ -49,9 +49,7 @@ def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
 
 
 def _term(one: UserRule, k: int, longest: int) -> Missing:
-    """Return the term that a cotangent lacks, in at most `longest` characters; `NOTHING` where it is not one short
-    term.
-    """
+    """The term that a cotangent lacks, in at most `longest` characters; `NOTHING` where it is not one short term."""
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own

@@ -335,9 +335,7 @@ def _is_index(step: Step) -> bool:
 
 
 def _counts_back(array: np.ndarray) -> bool:
-    """Return whether an array has negative integers, which most code does not mean and may treat differently in its
-    rule.
-    """
+    """Whether an array has negative integers, which most code does not mean and may treat differently in its rule."""
     return array.dtype.kind == "i" and bool(np.any(array < 0))
 
 

@@ -80,9 +80,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
 
 
 def import_root(module: str) -> Path:
-    """Return the folder from which a module is imported: the working directory, or `src` in it where that alone
-    has it.
-    """
+    """The folder from which a module is imported: the working directory, or `src` in it where that alone has it."""
     here, name = Path.cwd(), module.partition(".")[0]
     return next((root for root in (here, here / "src") if _has(root, name)), here)
 
@@ -92,9 +90,7 @@ def _has(root: Path, name: str) -> bool:
 
 
 def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
-    """Return the modules of a folder that is no package, and of folders in it that only hold packages, such as
-    `src`.
-    """
+    """The modules of a folder that is no package, and of folders in it that only hold packages, such as `src`."""
     only_holding = [c for c in sorted(root.iterdir()) if _imported_by_name(c.name, "") and _only_holds_packages(c)]
     out = [
         _at(root, one)

@@ -405,9 +405,7 @@ class Search:
             raise OtherFormsError(other)
 
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
-        """Return what comes of one choice of ranks: its signature if the rule traces, else why not and what that
-        suggests.
-        """
+        """What comes of one choice of ranks: its signature if the rule traces, else why not and what that suggests."""
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:

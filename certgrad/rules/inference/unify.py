@@ -103,9 +103,7 @@ class Unifier:
         return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
-        """Return equations between sizes with which the function runs, beyond those `made`; None where none are
-        found.
-        """
+        """Equations between sizes with which the function runs, beyond those `made`; None where none are found."""
         order = _ORDER.search(str(failed.error))
         # Where one is longer, symbols may do; that it is at least as long as a block of 1,024 is not needed, if it is
         # not at the primes.

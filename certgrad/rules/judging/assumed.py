@@ -308,9 +308,7 @@ class _Tried:
         return self._programs is None or any(map(bounds.handled_otherwise, self._comparisons(bounds.name)))
 
     def _with_told(self, bounds: Bounds) -> Bounds:
-        """Return the bounds with the integers outside of them that code compares the argument with: `labels !=
-        -100`.
-        """
+        """The bounds with the integers outside of them that code compares the argument with: `labels != -100`."""
         if self.free[bounds.name] != "int":
             return bounds
         told = {by.number for by in self._comparisons(bounds.name) if by.equal and by.number % 1 == 0}

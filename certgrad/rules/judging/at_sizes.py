@@ -223,9 +223,7 @@ def _entries(rule: UserRule, sizes: Sizes) -> int:
 
 
 def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reason: str = "") -> Certificate:
-    """Return the certificate of a rule at sizes, with the sizes where it is `proved` and the `reason` why not
-    for all.
-    """
+    """The certificate of a rule at sizes, with the sizes where it is `proved` and the `reason` why not for all."""
     text = sized([sizes])
 
     def scope(case: CaseClaim) -> str:

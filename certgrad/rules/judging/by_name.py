@@ -156,9 +156,7 @@ class NotDeclaredError(UsageError):
 
 
 def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
-    """Return the audit of a rule with its remarks: the worst of several recorded shapes, or the best of
-    inferred ranks.
-    """
+    """The audit of a rule with its remarks: the worst of several recorded shapes, or the best of inferred ranks."""
     rule: Callable = found.rule
     others = approximating(table)
 

@@ -177,9 +177,7 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
 
 
 def _is_part_of(choice: Declaration, other: Declaration) -> bool:
-    """Return whether both have the same shapes, and where dtypes differ the other has real numbers, which include
-    integers.
-    """
+    """Whether both have the same shapes, and where dtypes differ the other has real numbers, which include integers."""
     pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
     return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 

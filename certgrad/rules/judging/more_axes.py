@@ -59,9 +59,7 @@ def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Se
 
 
 def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
-    """Return the signature without leading axes at which a refuted rule is proved; "" where there is none, or
-    several.
-    """
+    """The signature without leading axes at which a refuted rule is proved; "" where there is none, or several."""
     if any(map(AXIS.fullmatch, declared.static)):
         return ""
     with suppress(CertgradError):

@@ -318,9 +318,7 @@ def _failing(found: tuple[str, ...], file: Path) -> tuple[str, ...]:
 
 
 def declaration_from(name: str, value: Any, file: Path) -> Declaration:
-    """Return the declaration that an entry of `signatures` writes. Raises UsageError for an unknown key or another
-    type.
-    """
+    """The declaration that an entry of `signatures` writes. Raises UsageError for an unknown key or another type."""
     where = f"The signature of '{name}' in '{file}'"
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):

@@ -72,9 +72,7 @@ def of_defaults(rule: UserRule) -> list[str]:
 
 
 def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:
-    """Return the custom function, with its rule, of the arguments at these places alone; the others keep their
-    values.
-    """
+    """The custom function, with its rule, of the arguments at these places alone; the others keep their values."""
 
     def full(arrays: Sequence[Any], others: Sequence[Any] = values) -> list[Any]:
         found = list(others)

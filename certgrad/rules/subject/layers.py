@@ -113,9 +113,7 @@ def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:
 
 
 def seen_by_jax(custom: Any, plain: Callable) -> frozenset[str]:
-    """Return the parameters of the function that JAX's custom function holds, which may be a wrapper of the one
-    meant.
-    """
+    """The parameters of the function that JAX's custom function holds, which may be a wrapper of the one meant."""
     try:
         return frozenset(inspect.signature(custom.fun if hasattr(custom, "fun") else plain).parameters)
     except (TypeError, ValueError):

@@ -106,10 +106,7 @@ class UserRule(Subject):
         multiples: Mapping[str, str] | None = None,
         assumed: Sequence[str] = (),
     ) -> None:
-        """Read a rule's object and its declaration; the arguments are those of `check`.
-
-        Raises UsageError, SignatureError or DomainError where they do not fit.
-        """
+        """Read a rule's object and its declaration. Raises UsageError where they do not fit."""
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function = function
@@ -334,8 +331,7 @@ class UserRule(Subject):
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
 
     def _cases(self, outputs: int) -> tuple[Case, ...]:
-        """One case for each choice of static values; where the rule sees symbolic zeros, also of the arguments that
-        move, and of the float outputs, so many, that are used.
+        """Return a case for each choice of static values; where the rule sees symbolic zeros, for each pattern of them.
 
         Raises UsageError where these are too many.
         """
@@ -364,10 +360,7 @@ class UserRule(Subject):
         return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
     def split(self, outputs: int, sees_zeros: bool) -> None:
-        """The cases of so many float outputs; `sees_zeros` says that a rule which the function calls sees zeros.
-
-        Raises UsageError where the cases of the function's own rule are too many.
-        """
+        """Set the cases for so many float outputs. Raises UsageError where its own rule has too many."""
         outputs = 1 if "jvp_is_derivative" in self.kinds else outputs  # a rule in forward mode sees tangents alone
         if sees_zeros and not self.sees_zeros and (many := too_many(len(self.moving), outputs)):
             self.unknown = f"a rule that it calls sees symbolic zeros: {many}"
@@ -434,12 +427,10 @@ class UserRule(Subject):
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:
-        """Return the programs of the rule at one choice of static arguments: forward, jvp, vjp, and primal with either
-        in one call.
+        """Return the rule's programs at one choice of static arguments, in which `PATTERN`, `USED` and `ALSO` may be
+        named.
 
-        Among the statics, `PATTERN` names the perturbed arguments, `USED` the outputs with a seed, and `ALSO` arguments
-        without a gradient that are perturbed as well. `moving` are the places of those with a gradient, `moved` of all
-        that are perturbed.
+        `moving` are the places of perturbed arguments with a gradient, `moved` those of all perturbed ones.
         """
         statics = dict(statics)
         pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))

@@ -117,9 +117,7 @@ class _Walk:
         return [self.value(name, operands)] * count
 
     def value(self, name: str, operands: list[_Value]) -> _Value:
-        """Return how an operation's result depends on the argument, and note which numbers the argument is compared
-        with.
-        """
+        """How an operation's result depends on the argument, and note which numbers the argument is compared with."""
         kinds = [x.of for x in operands]
         if self.whole and name in _OF_NUMBERS and _Of.ARGUMENT in kinds:
             self.met.append(Comparison(UNKNOWN))

@@ -80,9 +80,7 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tenso
 
 
 def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], out: Tensor) -> Clauses:
-    """Return the condition on sizes under which an output's integers fit; none where they fit at every size up to
-    `QUIET`.
-    """
+    """The condition on sizes under which an output's integers fit; none where they fit at every size up to `QUIET`."""
     largest = _largest(out, ctx.ranges, _limit(dtype))
     if largest is None:
         if any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(out.body)):

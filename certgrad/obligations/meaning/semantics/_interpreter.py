@@ -63,9 +63,7 @@ def _constant(ctx: Context, value: Any) -> Tensor:
 
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
-    """Return a constant as a tensor: a number, an array with one value throughout, or a finite array that is
-    not large.
-    """
+    """A constant as a tensor: a number, an array with one value throughout, or a finite array that is not large."""
     if kind_of(getattr(value, "dtype", np.dtype(bool))) == "k":
         return _keys(value)
     array = np.asarray(value)

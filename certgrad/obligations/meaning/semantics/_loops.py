@@ -278,9 +278,7 @@ class _Body:
         return self._tensor(start, start.shape, self.values[self.names[k]](time, own_index(start.shape)))
 
     def exit_of(self, goes_on: Tensor) -> tuple[Poly, Clauses, Clauses]:
-        """Return the first time at which the test fails, where it is locally constant, and where the test is
-        defined.
-        """
+        """The first time at which the test fails, where it is locally constant, and where the test is defined."""
         test = self.value(goes_on.body)
         at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
         if at_time.free - {("c", 0, 0)}:

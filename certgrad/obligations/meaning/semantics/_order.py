@@ -88,9 +88,7 @@ def of_few(x: Tensor, v: Var, n: Poly) -> Tensor | None:
 
 
 def _first_by_cases(entries: list[Poly]) -> Poly | None:
-    """Return the place of the first greatest entry; None where some case leaves an entry open, or there are too
-    many.
-    """
+    """The place of the first greatest entry; None where some case leaves an entry open, or there are too many."""
     total, left = NOTHING, MAX_CASES
     waiting = [(entries, ONE)]
     while waiting:

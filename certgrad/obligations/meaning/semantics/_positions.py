@@ -265,9 +265,7 @@ class Hits:
 
 
 def _told_apart(params: Params) -> bool:
-    """Return whether positions are promised to be unique, for windows with one entry along the axes at which they
-    begin.
-    """
+    """Whether positions are promised to be unique, for windows with one entry along the axes at which they begin."""
     if not params.get("unique_indices"):
         return False
     spec = params["dimension_numbers"]

@@ -204,9 +204,7 @@ class Entry(Places):
         return replace(out, defined=defined, smooth=smooth)
 
     def _selected(self, x: t.If) -> Tensor:
-        """Return a choice by a condition; those that are abs, sign, max, min or a truncated quotient as these
-        functions.
-        """
+        """A choice by a condition; those that are abs, sign, max, min or a truncated quotient as these functions."""
         match x:
             case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
                 return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
@@ -347,9 +345,7 @@ class Entry(Places):
         raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
 
     def _computed(self, x: t.Node) -> Tensor:
-        """Return the tensor of an arithmetic expression or of a function of entries. Raises UnprovedError for other
-        nodes.
-        """
+        """The tensor of an arithmetic expression or of a function of entries. Raises UnprovedError for other nodes."""
         match x:
             case t.Apply("quotient" | "remainder" as which, (left, t.Integer(divisor))) if divisor > 0:
                 return semantics._division.divided(which, self.tensor(left), divisor)

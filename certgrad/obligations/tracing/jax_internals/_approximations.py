@@ -262,9 +262,7 @@ def inlined(program: Program) -> list[Inlined]:
 
 
 def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
-    """Return the known approximation that the program computes from equation k on, with its operands and output; else
-    None.
-    """
+    """The known approximation that the program computes from equation k on, with its operands and output; else None."""
     equations = program.jaxpr.eqns
     operands = tuple(v for v in equations[k].invars if not is_literal(v))
     if equations[k].primitive.name not in _FIRST[one.name] or len(operands) != one.arity:

@@ -86,9 +86,7 @@ def _part_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
 
 
 def _says_all(value: Any) -> bool:
-    """Return whether a dtype's equality says everything: equal ones of some kinds can be told different things
-    beside.
-    """
+    """Whether a dtype's equality says everything: equal ones of some kinds can be told different things beside."""
     return isinstance(value, np.dtype) and value.metadata is None and value.names is None
 
 

@@ -71,9 +71,7 @@ class Serialiser:
         return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
-        """Return a program as text in which equal programs are equal; with `fold` scalars known at tracing are
-        literals.
-        """
+        """A program as text in which equal programs are equal; with `fold` scalars known at tracing are literals."""
         names: dict[Any, str] = {}
         numbers: dict[Any, float] = {}
         count = itertools.count()
@@ -327,9 +325,7 @@ def _dtype_text(dtype: Any) -> str:
 def _one_slice(
     eqn: Any, vectors: Mapping[Any, Sequence[int]], dims: Callable[[Any], str]
 ) -> tuple[list[str], list[str], Sequence[int]] | None:
-    """Return the bounds of the slice that a gather takes, and the dropped axes; None unless it is one slice in
-    bounds.
-    """
+    """The bounds of the slice that a gather takes, and the dropped axes; None unless it is one slice in bounds."""
     x, where = eqn.invars
     numbers, sizes = eqn.params["dimension_numbers"], [dims(n) for n in eqn.params["slice_sizes"]]
     dropped, places = numbers.collapsed_slice_dims, None if is_literal(where) else vectors.get(where)
