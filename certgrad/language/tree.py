@@ -151,9 +151,7 @@ class Fold(Node, frozen=True, tag="fold"):
 
 
 class Matrix(Node, frozen=True, tag="matrix"):
-    """A function of a matrix, such as its determinant or an entry of its inverse. The matrix is given by its
-    entries.
-    """
+    """What a matrix determines: its determinant, an entry of its inverse … The matrix is given by its entries."""
 
     kind: str
     over: tuple[Range, Range]
@@ -174,7 +172,7 @@ class Chosen(Node, frozen=True, tag="chosen"):
 
 
 class CarryOf(Node, frozen=True):
-    """One carry of a loop: its axes, its entries at time 0, and those at the next time from those at this one."""
+    """One value that a loop carries: its axes, its entries at time 0, and at the next time from those at this one."""
 
     over: tuple[Range, ...]
     init: Term
@@ -277,7 +275,7 @@ class Solves(Node, frozen=True, tag="solves"):
 
 
 class Words(Node, frozen=True, tag="words"):
-    """A statement in words alone about certain values. It equals only equal words about equal values."""
+    """What is said in words alone, of certain values: nothing but equal words of equal values is the same."""
 
     text: str
     of: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ _ORDER: tuple[Kind, ...] = (*LOSSES, "changed convention", "removed", "new", *GA
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One change between two audits."""
+    """One thing that is other than it was."""
 
     rule: str
     kind: Kind

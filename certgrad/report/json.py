@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The place of a certificate's rule: `file` from the root of the repository; empty for ops of the library."""
+    """Where the rule of a certificate is: `file` from the root of the repository; empty for ops of the library."""
 
     name: str
     file: str
