@@ -80,24 +80,27 @@ def case_text(fixed: Fixed) -> str:
 def other_programs(
     traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] | None = None
 ) -> Iterator[Case]:
-    """Yield the sizes at which the function may be another graph: it traces to another program, or may have chosen
-    another rule.
+    """Yield the sizes at which the function may be another graph: it traces to another program, or may run another
+    rule.
 
-    Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
-    so found. Those by JAX's library code (every broadcast compares) are tried together, all dimensions 1 and all equal,
-    and one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same
-    rules; None where no rule is code of users, so that sizes which only JAX compares need no trace.
+    First all dimensions are 1, then all are equal, and then follows every question that code asked of sizes, in the
+    traces so made as well (`Cases`). Where sizes set together give the same program and run other rules, they are set
+    one by one (`one_by_one`). A question without sizes that answer it otherwise is a case without a graph.
+    `runs_the_same` says whether a graph of the same program runs the same rules; None where no rule is code of users,
+    so that sizes which only JAX compares need no trace.
     """
     names = traced.ir.dims
     first: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
-    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
+    one_by_one: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
     if len(names) > 1:
         first.append(dict.fromkeys(names[1:], named(names[0])))
-        apart[str(sorted(first[-1].items()))] = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
+        one_by_one[str(sorted(first[-1].items()))] = [
+            {b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]
+        ]
     if runs_the_same is None:
         first = [one for one in first if answered_otherwise(traced, one)]
     cases = Cases(everything=False, first=first)
-    yield from (Case({}, None, q) for q in cases.met(traced, {}))
+    yield from (Case({}, None, question) for question in cases.met(traced, {}))
     for fixed in cases:
         try:
             other = traced.retraced(fixed) if cases.count <= CASES else None
@@ -106,12 +109,12 @@ def other_programs(
         if other is None:
             yield Case(fixed, None, asked=fixed in cases.asked)
             continue
-        yield from (Case(fixed, None, q) for q in cases.met(other, fixed))
+        yield from (Case(fixed, None, question) for question in cases.met(other, fixed))
         alike = same(traced, other, fixed)
         differs = not alike or not (runs_the_same is None or runs_the_same(other, fixed))
         if alike and differs:
             key = str(sorted(fixed.items()))
-            cases.waiting += apart[key] if key in apart else _with_another(fixed, names)
+            cases.waiting += one_by_one[key] if key in one_by_one else _with_another(fixed, names)
         if differs or fixed in cases.asked:
             yield Case(fixed, other, same=alike, asked=fixed in cases.asked)
 

@@ -204,7 +204,10 @@ def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 
 def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    """The image's size is free; the result's is a function of it, and stands for no axis here."""
+    """Tie the axes of a convolution whose image has any size: batch, features and channels.
+
+    The result's size is a function of the image's, and has no axis of its own.
+    """
     numbers = params["dimension_numbers"]
     image, kernel = shapes
     for axis in numbers.rhs_spec[2:]:

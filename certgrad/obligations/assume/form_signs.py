@@ -177,7 +177,7 @@ class FormSigns(ABC):
         return self.by_match(poly_of(a)) & self.by_bounds(a)
 
     def of_place(self, poly: Poly) -> int:
-        """Signs of an integer that choices and numbers of places bound, as n − rank(i) ≥ 1."""
+        """Return the signs of an integer by the bounds of the places and counts in it: n − rank(i) is at least 1."""
         if not any(isinstance(a, IndexNumber) for mono in poly for a, _ in mono):
             return ANY
         ix = as_index(poly)

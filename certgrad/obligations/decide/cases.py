@@ -75,7 +75,13 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """None if the term is zero under the region's assumptions; else a part that is not shown to be, and its region."""
+    """Return None if the term is zero under the region's assumptions; else a part that is not shown to be, and its
+    region.
+
+    Tried in this order: the term as it stands, without denominators and with its roots split; sums that cancel
+    together; then, up to `MAX_DEPTH` cases deep, index sets and each index condition; products written out; comparisons
+    in one form; without predicates, further laws and loops a step earlier; and each sign of the first predicate's term.
+    """
     budget.spend(50)
     if not depth:
         poly = over_one_floor(poly)
@@ -150,7 +156,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
 
 
 def _by_neighbours(poly: Poly, region: Region) -> Poly:
-    """The term with conditions decided by those beside them, and sums less their last term made shorter."""
+    """The term with index conditions decided by conditions beside them, and Σ_{v<n} f − f(n − 1) as Σ_{v<n−1} f."""
     if not any(isinstance(a, IxPred) for a in deep_atoms(poly)):
         return poly
     try:

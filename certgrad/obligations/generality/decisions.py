@@ -69,27 +69,28 @@ MOST_SAMPLES = 3
 def contrary_cases(
     traces: Traces, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
 ) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
-    """Yield, for each decision that may fall the other way at some sizes, these sizes and the trace there if it is
-    another program.
+    """Yield sizes at which the functions trace to another program than `programs`, each with its trace or the error.
 
-    Where the functions do not trace there, the error stands in the trace's place. Instances of an op other than the
-    `general` one skip cases that only JAX's own code tells apart. Shapes in `visited` were examined for another
-    instance; those examined here are added. Without `numbers`, concrete sizes have been examined.
+    All dimensions 1, all equal, and numbers are tried first. Then follow, one at a time, the sizes that would answer a
+    recorded question otherwise, also those of the traces so made; what was set together and gave another program is set
+    one by one. An error without sizes stands for a question that has no such sizes, and for too many questions. An op's
+    instances other than the `general` one skip cases that only JAX's own code tells apart. Shapes in `visited` were
+    examined for another instance; those examined here are added. Without `numbers`, numbers have been tried.
     """
     names = instance.names
     if not names:
         return
-    apart = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
+    set_together = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
     ones: Fixed = dict.fromkeys(names, ONE)
     equal: Fixed = dict.fromkeys(names[1:], named(names[0]))
-    combined: list[Fixed] = [ones] if apart else []
+    combined: list[Fixed] = [ones] if set_together else []
     if general and numbers:
         combined.append(concrete(instance))
-    if apart and len(names) > 1:
+    if set_together and len(names) > 1:
         combined.append(equal)
     suspicious: list[Fixed] = []
-    everything = traces.op.suspects_library
-    each = everything or traces.op.is_op  # whose audits run no code of a user's
+    all_questions = traces.op.suspects_library
+    also_alone = all_questions or traces.op.is_op  # whose audits run no code of a user's
     for fixed in combined:
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
@@ -105,14 +106,15 @@ def contrary_cases(
             elif (key := shapes_text(instance, one)) not in visited and (key not in waiting or isinstance(one, Sample)):
                 waiting[key] = one
 
-    wait(contrary(programs, {}, everything))
-    if suspicious or (everything and apart):  # take apart what was set together, and is another program or was asked
+    wait(contrary(programs, {}, all_questions))
+    # What was set together, and is another program or was asked, is set one by one.
+    if suspicious or (all_questions and set_together):
         asked = {other == "1" for _, other in of_broadcasts([programs])}
         single = [{n: ONE} for n in names]
         pairs = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
         numbers_differ = any(fixed != equal for fixed in suspicious)
-        wait(single if each or numbers_differ or True in asked else ())
-        wait(pairs if each or equal in suspicious or False in asked else ())
+        wait(single if also_alone or numbers_differ or True in asked else ())
+        wait(pairs if also_alone or equal in suspicious or False in asked else ())
     count, most = 0, MAX_CASES
     while questions or waiting:
         for question in questions:
@@ -132,7 +134,7 @@ def contrary_cases(
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
-        wait(contrary(other.programs, fixed, everything))
+        wait(contrary(other.programs, fixed, all_questions))
         if _differs(programs, other.programs, fixed):
             yield fixed, other
             if isinstance(fixed, Sample):

@@ -143,8 +143,10 @@ class Search:
             return Point(sizes, run, run.all()[0], due)
 
     def _places(self, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
-        """Yield several choices of sizes, arguments and seeds, one of each enough: at two drawn sizes, and the
+        """Yield three sources of points, each with sizes, arguments and seeds: drawn at two choices of sizes, and the
         witness.
+
+        One point of each source is used.
         """
 
         def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:

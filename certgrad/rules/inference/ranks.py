@@ -220,10 +220,7 @@ class Search:
         return [Declaration(s, self.static, origin=ORIGIN) for s in signatures]
 
     def _likely(self, choice: _Choice) -> tuple[int, int, int, int]:
-        """Return a sort key of likelihood: choices that the rule is called at first.
-
-        Arguments that are called as numbers have rank 0, all other floats as high a rank as possible.
-        """
+        """A sort key of likelihood: choices that the rule is called at first, numbers as in calls, other ranks high."""
         named = [r for r, n in zip(choice.ranks, self.names, strict=True) if n in SCALARS]
         floats = [r for r, kind in zip(choice.ranks, choice.kinds, strict=True) if not kind]
         whole = [WHOLE_RANKS.index(r) for r, kind in zip(choice.ranks, choice.kinds, strict=True) if kind and r < 3]
@@ -316,7 +313,11 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Return the first choice of ranks at which the rule runs, and the choices beside it."""
+        """Return the first choice of ranks at which the rule runs, and those beside it; none if dtypes or ranks cannot
+        do.
+
+        The first refusals may be about integers, all the same and about no shapes, or about a rank that is tried later.
+        """
         waiting = deque(self._choices(kinds, highest))
         done: set[_Choice] = set()
         while waiting and not self._ended():
@@ -405,7 +406,7 @@ class Search:
             raise OtherFormsError(other)
 
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
-        """What comes of one choice of ranks: its signature if the rule traces, else why not and what that suggests."""
+        """Return what comes of one choice of ranks: its signature if the rule traces, else why not and a suggestion."""
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:

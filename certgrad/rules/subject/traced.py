@@ -58,11 +58,10 @@ def forward_of(rule: UserRule) -> Program | None:
 
 
 def why_untraced(rule: UserRule, made: Traces | None = None) -> tuple[str, dict[str, Any]]:
-    """Why the rule does not trace, and by argument what its backward returned; an empty text where it traces. What is
-    traced for that is found among the traces that are given.
+    """Return why the rule does not trace ("" where it does), and by argument what its backward returned.
 
-    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
-    would say nothing of it.
+    An argument that is declared an integer and gets a gradient counts as a failure: JAX drops that gradient unseen.
+    `made` has traces of the rule, where some were made already.
     """
     made = made or Traces(rule)
     backward = backward_of(rule.custom)

@@ -219,7 +219,11 @@ class Memory:
         return msgspec.structs.replace(result, where=found.where, file=found.file)
 
     def keep(self, found: FoundRule, key: Key | None, result: RuleResult) -> None:
-        """Store a result, if another run would find the same and all the code that ran is in the key."""
+        """Store a result, if another run would find the same and all the code that ran is in the key.
+
+        Where nothing is stored because there is nothing to prove, the rule still counts as `certain`: its result
+        follows from what was read. A result that says that time ran out, or whose traces run other code, is neither.
+        """
         if key is None:
             incomplete = found.problem and ":" in found.name  # by its text, and no module that does not import
             self.certain |= {found.name} if incomplete else set()
