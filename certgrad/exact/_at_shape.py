@@ -24,17 +24,20 @@ from ._programs import Programs
 from ._weights import total, weight
 
 POINTS, SPECIAL = 8, 3
-"""How many points are looked at for each shape at most, and how many special ones."""
+"""Points of each shape, and special points; then the shape counts as compared."""
 AT_SEAMS = 5_000
-"""Where the function compares, special points are looked at until so many entries were evaluated there, of a case."""
+"""Entries that are evaluated at special points of a case where the function compares numbers; then its seams
+are left."""
 SHORT = 2.0
+"""Seconds, at most, for a case of which all sizes up to 2 were compared; then it ends."""
 TRIES = 40
-"""For each of them, so many are drawn at most until one fits."""
+"""Draws of a point, at most, until one fits; then the points that were found have to do."""
 ENOUGH = -80
 """The binary logarithm of the probability that is aimed at."""
 ROOTS = 400
-"""How often the field's part of a point is drawn anew at most, for numbers without a root there."""
+"""Draws of the field's part of a point, at most, for numbers without a root there; then the point is undecided."""
 MAX_WIDTH = 32
+"""Values modulo Q of a number, at most: doubled up to this while as many exponents are independent."""
 
 
 class FoundError(Exception):

@@ -11,8 +11,9 @@ from ._model import Model
 from ._primes import OF_EXP, Q, inverse_exponent
 
 MAX_DENOMINATOR = 64
+"""The largest common denominator that is tried for relations between exponents; beyond, there is no bound."""
 LARGEST = 2**24
-"""Coefficients of relations between exponents are at most so large, or no bound is known."""
+"""The largest coefficient of a relation between exponents; beyond, there is no bound."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from ._weights import enough, with_weights
 from ._width import NoTheoremError
 
 SECONDS = 6.0
-"""Of processor time."""
+"""Seconds of processor time for a check; sizes that were not compared by then are not in its result."""
 
 
 def check(

@@ -30,7 +30,7 @@ Left = Callable[[list[Any]], list[Any]]
 """The left sides of equations minus their right ones, at unknowns."""
 Apart = Callable[[], AbstractContextManager[None]]
 STARTS = (0.1, 1.0, -1.0, 3.0)
-"""Where the search for a solution begins."""
+"""Starts of the search for a solution; where none leads to one, the point is undecided."""
 
 
 def chosen(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...]) -> list[Any]:

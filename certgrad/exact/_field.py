@@ -16,7 +16,7 @@ from ._primes import OF_CIRCLE, OF_EXP, SQUARES, P, Q, exponential, inverse, inv
 
 Raw = int | Fraction
 BYTES = 64
-"""Of a hash, from which a number modulo P or Q is made."""
+"""Bytes of the hash that a number modulo P or Q is made of."""
 
 
 @lru_cache(maxsize=4096)

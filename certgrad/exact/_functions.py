@@ -27,6 +27,7 @@ Slope = Callable[..., Any]
 
 HALF = Fraction(1, 2)
 MOST_SHIFTS = 60
+"""The furthest an argument of Γ is shifted by its recurrence; beyond, the point is undecided."""
 SLOPES: dict[str, Slope] = {
     "atan": lambda x, y: 1 / (1 + x * x),
     "erf": lambda x, y: 2 * (-(x * x)).of("exp") / x.m.constant("pi") ** HALF,

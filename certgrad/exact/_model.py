@@ -30,8 +30,9 @@ _SQUARED_COSINES = {
 _SQUARED_COSINES[HALF] = Fraction(0)
 """By parts of π."""
 LARGEST_POWER = 64
+"""The largest integer power that is multiplied out; a program with a larger one is outside of exact evaluation."""
 MOST_ROOTS = 5
-"""The products of so many are looked at."""
+"""Numbers with roots whose products are tried for another root; beyond, the root is a new one."""
 
 
 @lru_cache(maxsize=4096)

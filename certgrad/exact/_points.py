@@ -26,7 +26,7 @@ _BETWEEN = {
     "above one": (1, 5),
 }
 KINDS = 7
-"""Of integers."""
+"""Kinds of integers that are drawn, in turn."""
 GRAIN = 2**40
 """Real numbers are drawn as multiples of its inverse: ties are rare."""
 

@@ -13,6 +13,7 @@ from ._claims import Difference
 
 Verdict = Literal["agrees", "differs", "undecided", "outside"]
 LARGEST = 4
+"""The largest "all sizes up to N" that is looked for among the compared sizes."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ._number import Infinite, Number, OpenError
 NEAR = arb(2) ** -20
 """Numbers that differ by less, relative to 1 and to them, are taken as equal at a point that is 2⁻⁶⁰ away."""
 REGIONS = 32
-"""More are not looked at."""
+"""Regions beside a point, at most; where there are more, no claim is made at the point."""
 
 
 class Beside(Model):

@@ -18,7 +18,7 @@ from ._width import NOTHING, FirstError, NoTheoremError, SizeQuestions, added
 from ._widths import Scope, Widths
 
 LARGEST = 160
-"""Arrays of more entries are not looked at."""
+"""Entries of an array, at most, at the sizes that the theorem asks for; beyond, it is not applied."""
 
 
 def enough(programs: Programs, free: bool = False) -> dict[str, int]:

@@ -41,7 +41,7 @@ OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
 SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
 MOST_READ = 20_000
-"""So many expressions are read of what a program divides by or compares."""
+"""Expressions of divisors and comparisons that are read at most; beyond, the theorem is not applied."""
 Scope = Mapping[str, t.Node]
 """The sizes to which index variables run."""
 

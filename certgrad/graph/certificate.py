@@ -205,7 +205,7 @@ def checksum(certificate: GraphCertificate) -> str:
 
 
 PIECE = 10_000
-"""So many entries of a list are encoded at once."""
+"""Entries of a list that are encoded at once."""
 
 
 def pieces(value: Struct | list[Any]) -> Iterator[bytes]:

@@ -40,6 +40,7 @@ from .tracing.jax_internals import (
 )
 
 MAX_STEPS = 1000
+"""Steps of a loop in floats, at most; a longer one has no value."""
 Array = np.ndarray
 
 

@@ -19,9 +19,9 @@ from .prove.problem import Shapes
 from .tracing.jax_internals import keys_from
 
 TRIES = 60
+"""Draws of a point, at most, until one is inside the domain; then there is none."""
 EXACT = 1000
-"""With more entries than this, points are drawn in floats and not looked at for the domain: outside of it nothing is
-said where both sides are no numbers."""
+"""Entries beyond which points are drawn in floats and not compared with the domain."""
 _STYLES = (GENERIC, "unit", "positive", "signed unit", "above one", "eighths")
 
 

@@ -32,11 +32,11 @@ from certgrad.obligations.terms.budget import budget
 LARGEST = 4096
 """A graph of fixed sizes is not evaluated where an array of it has more entries."""
 SECONDS = 5.0
-"""For all searches of one graph."""
+"""Seconds for all searches for a witness against one graph; then its step's refutation stands alone."""
 PATTERNS = 16
-"""So many choices of moving arguments and used outputs are tried: all of both first, then one alone."""
+"""Choices of active arguments and used outputs, at most: all of both first, then one alone; no more are tried."""
 SHOWN = 400
-"""So many characters of a point stand in a finding."""
+"""Characters of a point in a finding; the rest is cut."""
 NONE = "no point was found at which the graph itself is wrong: what is wrong at its nodes may have no part in it"
 
 

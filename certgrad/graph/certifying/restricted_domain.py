@@ -24,9 +24,9 @@ from certgrad.obligations.certificate import HOLDS, PROOFS
 from certgrad.obligations.tracing.jax_internals import equations_of, is_literal
 
 TRIED = 16
-"""So many conditions are tried for one rule."""
+"""Conditions that are tried for one rule, at most; then no domain is named."""
 NUMBERS = 3
-"""Of the numbers that a rule compares with, so many are tried, the smallest first."""
+"""Numbers that a rule compares with, at most, the smallest first, as bounds of a domain."""
 _SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
 
 

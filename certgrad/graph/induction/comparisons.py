@@ -31,7 +31,7 @@ from certgrad.jaxpr.kinds import COMPARES
 from certgrad.obligations.certificate import HOLDS
 
 DEPTH = 12
-"""A chain of at most this many operations before a comparison is followed."""
+"""The longest chain of operations before a comparison that is certified together with it."""
 
 
 def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int]) -> TracedGraph | None:

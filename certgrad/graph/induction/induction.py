@@ -44,7 +44,7 @@ from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
 
 ROUNDS = 3
-"""How often the signs of a loop's carries are looked for; then nothing is said of them."""
+"""Rounds in search of the signs of a loop's carries; then nothing is known of them."""
 
 
 @dataclass

@@ -36,19 +36,19 @@ from certgrad.obligations.tracing.jax_internals import dim_poly, wide_floats
 from certgrad.obligations.wording.stated import Reads
 
 NODES = 60
-"""A region is not looked for beyond so many operations."""
+"""Operations of a region, at most; where a larger one is needed, the node has no lemma."""
 FURTHER = 12
-"""Nor this far beyond one whose lemma holds under hypotheses."""
+"""Operations, at most, beyond a region whose lemma holds under hypotheses, in search of a better one."""
 WITH_OTHERS = 18
-"""Nor to so many more, those counted that it needs from before."""
+"""The same with the earlier operations that a region needs."""
 NO_BETTER = 2
-"""Nor there after so many in a row whose lemma does not hold, or asks no less."""
+"""Regions in a row that are no better, after which that search ends."""
 OPERATIONS = "operations"
 """The parameter of a region that names its operations, in order."""
 MEMBERS = "members"
 """The parameter of a region that says which operations it is made of, as the function's own graph numbers them."""
 REACH = 600
-"""Nor this far behind its first one."""
+"""Nodes behind the first one of a region that are examined at most."""
 
 
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:

@@ -74,11 +74,11 @@ def _at_numbers(equation: Equation) -> Any:
 
 
 SHARE = 0.5
-"""This part of its seconds a certification has for each lemma, and for those together that come to no proof."""
+"""The part of a certification's seconds that each lemma has, and that all lemmas without a proof have together."""
 GUESS = 0.25
 """An attempt at one of many guesses, as which operations are certified together, has this part of what a lemma has."""
 STEPS_A_SECOND = 270_000
-"""More than proofs take: so it has as many steps as a proof has alone, and the seconds end it where these are slow."""
+"""Steps for each second: more than proofs take, so that the seconds end a slow proof and not the steps."""
 MORE_A_LEMMA = 0.1
 """Seconds that these have besides for each lemma that is proved: as long as most lemmas take."""
 

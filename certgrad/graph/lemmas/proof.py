@@ -65,7 +65,7 @@ from .operation import (
 from .refutation import failure_of, ordinary_runs
 
 CASES = 40
-"""Sizes that a rule treats on their own: beyond that many, the others are excluded."""
+"""Sizes that a rule treats specially, at most; the others are excluded by hypotheses."""
 
 
 @dataclass

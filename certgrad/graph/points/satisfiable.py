@@ -28,23 +28,26 @@ from certgrad.obligations.tracing.jax_internals import jaxpr_of, keys_from, kind
 from certgrad.obligations.tracing.jax_internals._operations import operations
 
 TRIES = 320
+"""Points that are tried at most; then no point is found, and the certificate says so."""
 DRAWN = 160
-"""So many of them are drawn anew, the others near the best of these."""
+"""Points among these that are drawn anew; the others are near the best of them."""
 ONE_ENTRY = 0.5
-"""How often one entry is changed there, and not an array."""
+"""The share of these at which one entry is changed, and not an array."""
 FIRST = 12
-"""So many of them are of ordinary arrays alone."""
+"""Points among these that are of ordinary arrays alone."""
 SPREADS = (1, 4, 16)
+"""The factors by which drawn numbers are spread, in turn."""
 PRECISION = 192
 RIGOROUS = 400_000
-"""How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
+"""Scalar operations in rigorous arithmetic, at most; beyond, float64 is used, and the certificate says so."""
 FLOATS = 20_000_000_000
-"""How many scalar operations all points of one search may take in floats, once the fewest are tried."""
+"""Scalar operations in floats for all points of one search, at most, once the fewest are tried."""
 FEWEST = 2
+"""Points that are tried at least, whatever they take."""
 UNCOMPILED = 50_000_000
-"""So many of them numpy does, one operation on arrays at a time, before a program is compiled, which takes a second."""
+"""Scalar operations that numpy does before a program is compiled, which takes a second."""
 CONSTANT = 20_000
-"""How many scalar operations it may take to compute values that depend on no input."""
+"""Scalar operations for values that depend on no input, at most; beyond, they count as unknown."""
 UNKNOWN = (BallError, UnfitError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
 """What is raised at a point at which a hypothesis cannot be told."""
 

@@ -36,7 +36,7 @@ PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 EQUATIONS = 1_500
 """A function is called if it takes at most so many operations on arrays, of which each takes about 0.1 ms here."""
 OPERATIONS = 2_000_000_000
-"""The same for operations on numbers."""
+"""Operations on numbers, at most, of a function that is called; a longer one is not compared."""
 
 
 def uncalled(traced: TracedGraph) -> str:

@@ -21,6 +21,7 @@ from certgrad.obligations.generality.decisions import (
 from certgrad.signatures.sizes import ONE, Size, named, whole
 
 CASES = 24
+"""Sizes at which a function is traced again, at most; the others are excluded by hypotheses."""
 Key = frozenset[tuple[str, Size]]
 
 

@@ -32,7 +32,7 @@ from certgrad.signatures.cases import Case
 from certgrad.signatures.signature import Signature
 
 TRACES = 2
-"""At so many sizes a graph with rules of users is traced."""
+"""Sizes at which a graph with users' rules is traced and compared."""
 
 
 class GraphSubject(Subject):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from certgrad.graph.tracing.trace import TracedGraph
 
 MANY = 1 << 16
-"""More operands than any node has."""
+"""Operands of a node, at most: more than any has."""
 ANY = [inspect.Parameter.VAR_POSITIONAL]
 _BODIES = {"scan": (1, 1), "cond": (1, MANY), "while": (2, 2)}
 _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")

@@ -26,7 +26,7 @@ from .simplify import possible
 from .tensor import for_all
 
 MOST = 8
-"""A clause that falls into more parts stays whole."""
+"""Parts of a clause, at most; one that falls into more stays whole."""
 Ranges = Mapping[Var, Poly]
 _Part = tuple[Clause, dict[Var, Poly]]
 """A clause, and the ranges of its indices."""

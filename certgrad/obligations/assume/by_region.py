@@ -24,9 +24,9 @@ from .signs import NEG, NONPOS, POS, ZERO
 from .simplify import coprime, simplified
 
 DEPTH = 4
-"""At most this many predicates are decided in turn."""
+"""Predicates that are decided in turn at most; a clause with more stays as it is."""
 MOST = 2
-"""As more clauses than this a clause is no easier to read."""
+"""Clauses that one clause is split into at most; more are no easier to read."""
 
 
 def by_region(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:

@@ -18,7 +18,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
 MAX_TOGETHER = 64
-"""Places at which a statement is looked at, where no single entry says which."""
+"""Places, at most, at which a statement applies where no single entry determines them; beyond, it is not used."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ _without_facts: Memo[Poly, int] = Memo()
 
 
 MAX_ASSUMED = 4096
+"""Sets of assumptions that are remembered; then the memory begins anew."""
 _assumed: Memo[tuple[tuple[Fact, ...], frozenset[str]], Facts] = Memo()
 """Sets of assumptions that were met, not too many of them."""
 

@@ -27,7 +27,7 @@ from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, plus, signs_of_
 
 _SIGNS = {">= 0": NONNEG, "> 0": POS}
 MOST_CONDITIONS = 4
-"""A weight is looked at for all truth values of so many conditions."""
+"""Conditions whose truth values are all tried, at most, for a weight's sign; beyond, it has any sign."""
 
 
 def _least(weight: Poly) -> fmpq:

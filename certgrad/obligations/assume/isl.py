@@ -39,6 +39,7 @@ here = _Isl()
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
 MAX_CONDITIONS = 8
+"""Index conditions in one question to isl, at most; beyond, it counts as undecided."""
 Knowledge = Callable[[Entry | Rounded], list[tuple[Condition, ...]]]
 """What is assumed of an entry of an integer tensor, or of a rounded number: of each group of conditions, one holds."""
 

@@ -23,6 +23,7 @@ from .form_signs import FormSigns
 from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 
 MAX_ROWS = 300
+"""Inequalities in an elimination, at most; beyond, it counts as feasible."""
 
 
 @dataclass(frozen=True)

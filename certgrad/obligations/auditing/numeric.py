@@ -31,12 +31,15 @@ from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 from .witnesses import ROUNDING, array, as_data, inside_domain, programs_at
 
 SHAPES, POINTS = 3, 4
+"""Shapes, and points of each, of a numeric check, at most."""
 FEW = 2, 2
-"""At how many shapes, and points of each, the check looks; and where a claim has many cases that are open."""
+"""Shapes, and points of each, where a claim has many open families."""
 MANY = 4
+"""Open families from which on a check takes `FEW` shapes and points."""
 SECONDS = 20.0
-"""A backstop, so high that what is said does not depend on the machine."""
+"""Seconds of a check, a backstop: so high that its result does not depend on the machine."""
 STEP = 1e-3
+"""The step of the difference quotient, and half of it."""
 CLOSE, APART = 1e-6, 1e-3
 """Two sides agree up to the one, and differ from the other on, relative to the larger; between, nothing is said."""
 

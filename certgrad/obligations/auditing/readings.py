@@ -28,6 +28,7 @@ APART = {"float64": 1e-6, "float32": 1e-3}
 """By how much of the largest output a reading may change the outputs, where literals have that many bits."""
 _NEGLIGIBLE = {"float64": NEGLIGIBLE, "float32": 2.0**-16}
 MOST_NAMED = 3
+"""Literals that a reason names; the others are not listed."""
 
 
 class AsRead:

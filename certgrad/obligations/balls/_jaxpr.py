@@ -106,7 +106,7 @@ _compiled = Kept()
 """By the text of a program in the compiler's words, and by the program: a solver is traced anew for every program that
 calls it, and to compile it takes longer than all else that is asked of it."""
 _COMPILED = 128
-"""How many entries are kept."""
+"""Compiled programs that are kept; then the oldest goes."""
 
 
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:

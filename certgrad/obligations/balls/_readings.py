@@ -19,9 +19,9 @@ Run = tuple[Any, Sequence[Array], Sequence[Array | None] | None]
 """A program, its arguments, and their tangents."""
 
 VANISHING = 2.0**-240
-"""A distance below this is that of numbers which are equal, but for how exactly literals are read."""
+"""A distance below which numbers are equal but for how literals are read."""
 NEGLIGIBLE = 2.0**-40
-"""Of tangents and cotangents about 1: what is less than this apart is a matter of rounding in 64 bits."""
+"""A difference that rounding in 64 bits makes, of tangents and cotangents about 1."""
 
 
 def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float, negligible: float = NEGLIGIBLE) -> bool:

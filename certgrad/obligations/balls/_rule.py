@@ -16,8 +16,9 @@ from certgrad.signatures.sizes import Size, Star, parse_axis
 Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]
 MAX_NUMBERS = 24
+"""Numbers of a program near which points are drawn, the smallest first; further ones are not used."""
 LARGEST = 1000
-"""Beyond this the rounding of a literal grows to a gap."""
+"""The largest number near which points are drawn; beyond, the rounding of a literal grows to a gap."""
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,7 @@ def _text(x: Any, dtype: Any) -> str:
 DIGITS = {"float64": 15, "float32": 7}
 """A literal with fewer significant digits is meant as it is written."""
 UNITS = 2
+"""Units in the last place by which a computed literal may be off."""
 
 
 def _is_long(text: str, dtype: Any) -> bool:

@@ -24,13 +24,15 @@ from certgrad.obligations.balls._values import Array
 
 ProgramsAt = Callable[[Dims], Programs]
 SIZES = 8
-"""Number of choices of sizes that a search draws."""
+"""Choices of sizes that a search draws; then no witness is found."""
 SHRINK_EVALUATIONS = 120
+"""Evaluations that make a witness simpler, at most; then it stays as it is."""
 SECONDS = 60.0
-"""For one search: a backstop, so high that it decides nothing but where one point takes seconds."""
+"""Seconds of one search, a backstop: it decides only where one point takes seconds."""
 SHRINK_POINTS = 12
+"""Points at smaller dims at which a failure is looked for, to show it there."""
 BESIDE = 4
-"""Points beside one at which a side is undefined."""
+"""Points beside one at which a side is undefined, which must be undefined there as well."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ MAX_TOTAL = 64 * 2**20
 _SUFFIX = ".entry"
 _TEMPORARY = ".writing-"
 _ABANDONED_AFTER = 3600.0
+"""Seconds after which a temporary file counts as abandoned, and is removed."""
 _DIGEST = 32
+"""Bytes of an entry's digest, in front of it."""
 _IGNORE = "# Made by certgrad: what earlier audits proved. It may be removed at any time.\n*\n"
 
 

@@ -53,7 +53,7 @@ _BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 _OF_JIT = ("_fun", "_jit_info", "cache_parameters")
 _INLINED = ("inline", "keep_unused")
 MOST = 200_000
-"""At most this many values are read."""
+"""Values that are read at most for one identity; beyond, the code has none, and nothing is served."""
 _OF_IMPORT = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __path__ __file__ __cached__ __builtins__ __annotations__".split()
 )

@@ -168,4 +168,4 @@ def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference 
 
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
-"""The sizes of the dimensions in calls; the second where one in half precision differs, which rounding may make."""
+"""Sizes of the dimensions in calls; the second where a result in half precision differs, as rounding may do."""

@@ -23,6 +23,7 @@ from ..tracing.jax_internals import Program, equations_of, kind_of, serialised_a
 from ._compared import Compared, Programs, Sizes, sized
 
 POINTS = 2
+"""Points at which programs at numbers are evaluated."""
 ROUNDING = {"float64": 256, "float32": 64}
 FEW = 8
 """Units of rounding, of the largest entry, by which two orders of the same operations may differ.
@@ -30,7 +31,7 @@ FEW = 8
 Few in half precision, where each counts; more in wider types, where long programs gather them."""
 NOISE = {"float64": 32, "float32": 32}
 FEW_TIMES = 4
-"""How much farther than the program's own rounding a result may be from it."""
+"""How many times the program's own rounding a result may be off."""
 LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
 ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
@@ -38,7 +39,7 @@ ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
 LEAST = 4
 """A smaller number of the code is rarely a size, and is looked at anyway."""
 LARGE = 512
-"""Of sizes above this, one dimension has one."""
+"""A size above which only one dimension may be."""
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,9 @@ def precisions(dtypes: Sequence[str]) -> list[Precision]:
 
 
 POINTS = 3
-"""Of scalars that are Python's numbers."""
+"""Points at which scalars that are Python's numbers are tried."""
 TRIES = 4
-"""For a point at which a rule takes integers as they are."""
+"""Draws, at most, of a point at which a rule takes integers as they are."""
 _NUMBERS = ("f", "i", "u", "b")
 PLAIN = "numbers of Python's and arrays of numpy's"
 

@@ -25,7 +25,7 @@ from ._compared import Compared, Programs, Sizes, sized
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
-"""In so many ways a rule is traced for what it asks."""
+"""Ways in which a rule is traced for its questions; where there are more, it is unproved."""
 HALF = ("bfloat16", "float16")
 
 

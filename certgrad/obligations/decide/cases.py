@@ -36,6 +36,7 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 MAX_DEPTH = 14
+"""Cases inside of each other, at most; a term that is then not zero counts as a residue."""
 
 
 @dataclass(frozen=True)

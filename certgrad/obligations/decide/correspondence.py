@@ -39,7 +39,7 @@ from .cases import Region, nonzero_part
 from .sampled import differs
 
 MOST_STEPS = 8
-"""A loop of a fixed number of steps is written out where it has at most so many."""
+"""Steps of a loop that is written out, at most; a longer one has to be proved by induction."""
 
 Relation = tuple[Rec, Rec, int]
 """Two carries, shown at time 0, of which the first is the second times a sign at every time that is looked at."""

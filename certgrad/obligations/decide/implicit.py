@@ -77,7 +77,7 @@ def _determinant(clause: Clause) -> Matrix | None:
 
 
 RATIOS = 4
-"""How many factors are tried; matrices are kept up to one, which depends on how their terms are written."""
+"""Ratios of two matrices that are tried, the most frequent first."""
 Written = dict[Matrix, tuple[Matrix, bool, fmpq]]
 
 

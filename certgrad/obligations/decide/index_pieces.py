@@ -20,8 +20,9 @@ from certgrad.obligations.terms.sums import open_sum
 from certgrad.obligations.terms.variables import Var, fresh
 
 MAX_PIECES = 400
+"""Pieces that a sum is split into, at most; beyond, it is not read as one over index sets."""
 MAX_ATOMS = 5000
-"""Atoms in one factor, written out: what terms share is written as often as it stands there."""
+"""Atoms of one factor written out, at most; beyond, it is not read. Shared parts count wherever they stand."""
 
 
 class UnreadableError(Exception):

@@ -28,8 +28,9 @@ from certgrad.obligations.terms.variables import Var
 from .index_pieces import MAX_PIECES, Piece, UnreadableError, pieces
 
 MAX_ORDERS = 24
+"""Orders of equal factors that are averaged over, at most; beyond, the sum counts as not zero."""
 MAX_OPERATIONS = 500_000
-"""Of isl, in one question. A question that settles takes fewer."""
+"""Operations of isl in one question, at most; beyond, it counts as undecided. A question that settles takes fewer."""
 
 
 def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:

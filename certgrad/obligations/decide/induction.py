@@ -21,6 +21,7 @@ from .cases import Region
 from .correspondence import Relation, matched
 
 MOST_REVERSALS = 4
+"""Ranges of one sum of which each direction is tried; further ones stay as they are."""
 
 
 def by_induction(

@@ -17,6 +17,7 @@ from certgrad.obligations.terms.rewriting import replaced
 from certgrad.obligations.terms.session import Memo
 
 MAX_FACTORS = 3
+"""Factors of a predicate's term, at most; with more, the predicate is not split."""
 _splits: Memo[Atom, Poly | None] = Memo()
 
 

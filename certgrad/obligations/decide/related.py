@@ -20,9 +20,9 @@ from certgrad.obligations.terms.power import UndefinedTermError, cleared
 from certgrad.obligations.terms.walk import deep_atoms
 
 STEPS = 10_000
-"""Steps of one attempt."""
+"""Steps of one attempt by laws that relate functions; then it fails."""
 NESTED = 3
-"""Roots in roots are split so deep."""
+"""Roots inside of roots that are split; deeper ones stay."""
 
 
 def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:

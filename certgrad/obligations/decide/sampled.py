@@ -26,9 +26,9 @@ from .cases import Region
 from .evaluate import Values, evaluate
 
 SIZES = ((2, 3), (3, 2))
-"""Of dimensions, in turn, at each point."""
+"""Sizes of the dimensions, in turn, at each sampled point."""
 TRIES = 8
-"""Points are drawn so often, until what is assumed holds."""
+"""Draws of a point, at most, until it satisfies the assumptions; then nothing is said."""
 
 Point = tuple[Mapping[str, int], Values, dict[Var, int]]
 """Sizes, entries, and values of the free indices."""

@@ -39,7 +39,7 @@ from .derivative import Differentiator
 from .seams import forced
 
 TERMS = 12
-"""Number of terms taken of a Taylor series."""
+"""Terms of a Taylor series that are computed; where they cancel, continuity is not shown."""
 _ANALYTIC = frozenset("log sin cos asin acos atan asinh acosh atanh erf erf_inv".split())
 """Functions that are analytic where their rows say that they are smooth."""
 _U, _DU = "°", "d°"

@@ -36,10 +36,11 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 from .derivative import Differentiator, depends
 
 MAX_FORMS = 32
+"""Forms of a term at a seam, at most; with more, the seam is excluded."""
 MAX_SPLITS = 12
-"""After so many signs that were assumed in turn, a place where forms meet counts as one where they may not fit."""
+"""Signs that are assumed in turn at a seam, at most; beyond, the forms count as not fitting there."""
 COMPARISON = 200
-"""Steps that one comparison of forms counts for, beside those of the linear arithmetic that decides its predicates."""
+"""Steps of the budget that one comparison of forms takes."""
 
 
 def seam_hypotheses(

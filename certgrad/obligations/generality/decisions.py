@@ -57,13 +57,15 @@ class Sample(dict[str, Size]):
 
 
 LARGEST = 1025
-"""Sizes below this are tried where an equation is not solved."""
+"""Sizes below this are tried where an equation is not solved; beyond, the question has no contrary case."""
 MAX_CASES = 40
+"""Contrary cases that are traced, at most; with more, the claim is unproved."""
 FEW_CASES = 2
-"""Looked at further where there are more than can be: nothing is proved there, but something may be wrong."""
+"""Contrary cases that are traced where there are too many: nothing is proved, but something may be wrong."""
 CONCRETE = (2, 3, 5, 4, 7)
+"""Numbers for the dimensions in traces at numbers."""
 MOST_SAMPLES = 3
-"""Sizes that stand for all of a kind."""
+"""Sizes that are traced for all of a kind; at others nothing is claimed."""
 
 
 def contrary_cases(

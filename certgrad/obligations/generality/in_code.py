@@ -19,10 +19,11 @@ from certgrad.jaxpr.closures import captured
 from .reach import loads
 
 LARGEST = 2**21
-"""A larger size is not looked at."""
+"""The largest integer of the code that may be a size."""
 ENTRIES = 64
 """At most this many entries of a table in the code are read."""
 DEPTH = 4
+"""Containers inside of each other that are searched for integers; deeper ones are not read."""
 
 
 _TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbolic_shape is_dim _DimExpr".split())

@@ -20,7 +20,9 @@ from certgrad.jaxpr.closures import captured
 from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
+"""Objects inside of each other that are compared; a deeper one counts by identity."""
 MAX_PARTS = 1000
+"""Objects in one key, at most; further ones count by identity."""
 MAX_BYTES = 1 << 24
 """Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))

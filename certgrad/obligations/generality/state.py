@@ -45,15 +45,15 @@ from certgrad.obligations.generality.reach import (
 from .likeness import Likeness
 
 MAX_OBJECTS = 2000
-"""Limit for what one rule reads."""
+"""Objects of one rule's code that are compared outside of calls, at most; others are not."""
 MAX_ENTRIES = 4096
 """At most this many entries of a numpy array are compared in a call; they are evenly spaced in a larger one."""
 EVERY = 32
 """The first calls, in each of which all is compared; of later ones, those whose number is a power of two."""
 FEW, FEW_VALUES = 16, 256
-"""So few objects, with so few values, are compared in every call."""
+"""Objects, and values in them, up to which every call compares them."""
 MANY, MANY_VALUES = 256, 4096
-"""More are compared in the calls alone whose number is a power of two."""
+"""Objects, and values, up to which some calls compare them; with more, those whose number is a power of two."""
 MAX_TEXT = 80
 """Longer values are not shown."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))

@@ -46,7 +46,7 @@ class Count:
 
 
 MAX_COUNT = 3
-"""The largest number with which a count is compared, where it is looked at value by value."""
+"""The largest number that a count is compared with for a proof value by value; beyond, there is none."""
 
 
 def is_count(poly: Poly) -> bool:

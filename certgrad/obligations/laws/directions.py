@@ -22,10 +22,9 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, mono_key
 from certgrad.obligations.terms.power import power
 
 from .grouped import by_cofactor
+from .logarithms import MOST
 from .multiple_angles import HALF, Direction, half_turns, of_half_turns, times, to_power
 
-MOST = 8
-"""Products of more factors are not multiplied out."""
 ONCE = Fraction(1)
 _NAMES = frozenset({"asin", "acos", "atan", "atan2"})
 Range = tuple[Fraction, Fraction, bool, bool]

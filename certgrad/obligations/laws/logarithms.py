@@ -25,7 +25,7 @@ from .grouped import by_cofactor
 
 HALF = Fraction(1, 2)
 MOST = 8
-"""Products of more factors are not multiplied out."""
+"""Factors of a product of arguments that is multiplied out; a longer one is not decided."""
 
 
 def in_logarithms(poly: Poly) -> Poly:

@@ -176,7 +176,7 @@ def _is_small_inverse(a: Atom) -> bool:
 
 
 FEW = 8
-"""Values of a sum that is written out beside entries at numbers."""
+"""Values of a sum that is written out beside entries at numbers; a longer one stays a sum."""
 
 
 def has_small_sum(poly: Poly) -> bool:

@@ -36,9 +36,9 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 from .logarithms import exponentiated, in_logarithms
 
 MOST = 4
-"""Roots of a higher degree are left alone."""
+"""The highest degree of roots that are compared by powers; others stay."""
 ROUNDS = 3
-"""What one law leaves can be compared by another: so often."""
+"""Laws that are applied after one another to a comparison; then it stays as it is."""
 
 
 def compared(poly: Poly, facts: Facts) -> Poly:

@@ -34,7 +34,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 HALF = Fraction(1, 2)
 MOST = 12
-"""A larger multiple of an angle, or a finer part of one, is left as it is."""
+"""The largest multiple of an angle, or the finest part, that is written out."""
 Direction = tuple[Poly, Poly]
 """Cosine and sine of an angle."""
 _AHEAD: Direction = (ONE, NOTHING)

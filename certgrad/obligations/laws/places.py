@@ -22,7 +22,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import indices_of
 
 FEW = 6
-"""An axis with so many entries is looked at place by place."""
+"""Places that are written out one by one, at most: of an axis, and of a count that is used as an index."""
 
 
 def orders(poly: Poly) -> list[Comparison]:

@@ -54,11 +54,11 @@ from .order import opened, place_of, solved_for
 Dummies = list[tuple[Var, Poly]]
 Place = dict[Var, Ix]
 MAX_CONDITIONS = 5
-"""The most conditions on indices in a factor by whose values a product is split."""
+"""Index conditions in a factor, at most, by whose values a product is split; with more, it stays."""
 MAX_FACTORS = 16
-"""The longest product that is written out."""
+"""Factors of a product that is written out; a longer one stays a product."""
 MAX_POINTS = 6
-"""The most places that are split off one product."""
+"""Places that are split off one product, at most; others stay inside."""
 GENERATOR = "⟨⟩"
 """The name of ⟨r⟩ as a function of r."""
 

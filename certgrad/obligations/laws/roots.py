@@ -18,7 +18,7 @@ from certgrad.obligations.terms.power import cleared, content, power
 from certgrad.obligations.terms.rational import factored
 
 LONG = 40
-"""Polynomials of so many terms are not factored."""
+"""Terms of a polynomial under a root from which on it is not factored."""
 Factors = list[tuple[Poly, int]]
 
 

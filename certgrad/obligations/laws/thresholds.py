@@ -41,7 +41,7 @@ from .range_products import in_closed_form
 ENTRY: Var = ("u", -1, 0)
 """Stands for the entry that is compared."""
 MOST_DIVISORS = 4
-"""Divisors inside of divisors are cleared so often."""
+"""Divisors inside of divisors that are cleared; then the condition stays."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +315,7 @@ def with_equal_conditions(poly: Poly) -> Poly:
 
 
 MOST = 2
-"""Conditions are brought together over so many places."""
+"""Places that two conditions are apart at most to become one and equations."""
 
 
 def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:

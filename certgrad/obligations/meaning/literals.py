@@ -32,7 +32,7 @@ DIGITS = {"float64": 15, "float32": 7}
 HEIGHT = {"float64": 10**11, "float32": 200}
 """Numerator times denominator of a coefficient. One literal in a thousand is that near to such a number by chance."""
 UNITS = 2
-"""By how many units in the last place a literal may be moved."""
+"""Units in the last place by which a literal may be moved to a closed form."""
 FOLDED, DIVISORS = 10, (3, 6, 7, 9, 12)
 """A decimal of so many digits, as a square of a short one is, divided by one of these: `4.685**2 / 6`, which Python
 folds. One literal in ten thousand is that near to such a number by chance."""
@@ -46,9 +46,11 @@ FAR = "beside values that are all far from it"
 MASKING = 10**9
 """A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
+"""Numbers whose logarithms may be factors of a closed form."""
 BITS = 320
 """How exactly a closed form is evaluated: a comparison that rests on more bits counts as one of equal numbers."""
 LOGARITHMS_OF_PI = (1, 2)
+"""Powers of log π that may be factors of a closed form."""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from certgrad.signatures.sizes import parse_size
 from .solution_values import NoRootError, has_solution, terms_of, with_solutions
 
 TRIES = 400
+"""Points that are drawn at most; then none is found, and the claim is unproved."""
 ROOTLESS = 24
-"""After so many points at which the equation of a solver has no root that is found, there is none."""
+"""Points without a solution of a solver's equation, after which the search ends."""
 PRECISION = 128
 """Bits; the roots of equations have fewer right."""
 
@@ -37,7 +38,7 @@ MAX_STEPS = 256
 
 
 ENDS = 3
-"""Number of places that are checked at each end of a long axis."""
+"""Places that are checked at each end of a long axis."""
 
 
 def satisfiable(

@@ -14,15 +14,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 STEPS = 2_000_000
+"""Steps of one proof, at most; then it fails, and its reason says so."""
 FIRST_STEPS = 30_000
 """Steps of a first attempt. Proofs of right rules seldom take as many; wrong ones can take all steps there are."""
 SECONDS = 120.0
+"""Seconds of one proof by the thread's processor time, a backstop."""
 AUDIT = 20.0
 """Seconds of all that an audit of one rule tries, where its caller gives no others."""
 STEPS_A_SECOND = 60_000
 """Steps that an audit has for each of its seconds: about as many as a proof takes in them."""
 LEAST = 1_000
-"""With fewer steps left of an audit no further proof is begun."""
+"""Steps left of an audit below which no further proof is begun."""
 SHARE = 0.75
 """A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
 CLOCK = 6.0

@@ -30,7 +30,7 @@ _NO_VARS: frozenset[Var] = frozenset()
 _NOTHING, _UNIT = fmpq(0), fmpq(1)
 
 LONG = 160
-"""Keys of atoms that are longer are cut, and end in a digest."""
+"""Characters of an atom's key; a longer one is cut and ends in a digest."""
 
 
 class Atom:

@@ -22,6 +22,7 @@ from .sums import sum_over
 from .variables import Var, fresh
 
 SMALL = 3
+"""Rows of a matrix whose determinant is written out; that of a larger one stays an atom."""
 
 
 def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:

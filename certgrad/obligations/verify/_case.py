@@ -53,8 +53,7 @@ ROUNDING = 1e-12
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
 ENTRIES, AT_POINT, POINTS, SPECIAL, LARGEST = 1_000, 10_000, 2, 0, 2
-"""How much exact evaluation looks at: entries and terms of programs, in all and of each at a point; points of a shape;
-and sizes beside those that balls look at."""
+"""Limits of exact evaluation in a second check: entries in all, entries at a point, points, special points, sizes."""
 _FEW = 16
 """Other sides are looked for at shapes with at most so many entries, at two of them."""
 

@@ -55,7 +55,7 @@ DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 _TRIES = 40
 """At most this many draws of a point until a hypothesis excludes one."""
 _KINKS = 3
-"""After so many points without a derivative of the forward, the next shape is looked at."""
+"""Points without a derivative, at most, at which an excluded side is tried."""
 _NEAR_ENTRIES = 12
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
 _SIMPLER = 24

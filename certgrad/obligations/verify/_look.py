@@ -29,7 +29,7 @@ from certgrad.signatures.cases import Shape
 from certgrad.signatures.schedule import least, shapes
 
 DRAWS = 2
-"""How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
+"""Points that are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
 
 
 def last_look(

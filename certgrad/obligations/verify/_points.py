@@ -25,13 +25,15 @@ GENERIC = SCHEDULE.index("eighths")
 WITHOUT_COINCIDENCES = _draw.GENERIC
 """The style of a point at which nothing is equal that is not so everywhere."""
 _FOUND = 10
-"""How many boundary points are taken for one entry."""
+"""Boundary points that are taken for one entry, at most."""
 _BALLS = 2
-"""How many irrational zeros are taken for one entry."""
+"""Irrational zeros that are taken for one entry, at most."""
 _ROUNDS = 20
+"""Steps of the secant method, at most; then the zero is not used."""
 _NEAR = 2.0**-200
+"""The radius of the ball around an irrational zero."""
 _BITS = 64
-"""How large the numerator and denominator of a boundary point may be."""
+"""Bits of numerator and denominator of a boundary point, at most; others are not used."""
 _STEPS = (fmpq(1, 3), fmpq(-2, 7))
 
 

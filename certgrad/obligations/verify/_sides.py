@@ -21,7 +21,7 @@ NEAR = (fmpq(0), fmpq(8), fmpq(-8))
 FAR = tuple(sign * fmpq(2) ** k for k in (6, 9, 12, -3, -8) for sign in (1, -1))
 """What entries are moved to then. Of the points that are given only the first is moved so far."""
 MOST = 12
-"""How many points are taken, those included from which others are made."""
+"""Points, at most, on new sides of what programs compare, those included that they are made from."""
 
 
 def on_other_sides(

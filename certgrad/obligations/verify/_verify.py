@@ -22,7 +22,7 @@ from certgrad.signatures.cases import Case as SubjectCase
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 BALLS = "balls"
 DRAWS = 10
-"""How many points are drawn for a case, over all its shapes; points on boundaries come on top."""
+"""Points that are drawn for a case, over all its shapes; those on boundaries come on top."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,17 +56,15 @@ from .step_search import backward, in_own_lines, numbers_of
 from .steps import Change, changed
 
 SHARE = 2.0
-"""How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
+"""The search for causes has this times the verdict's seconds, for all arguments together."""
 LEAST = 5.0
 """Seconds that this search has at least, however quick the verdict was."""
 MOST = 10.0
-"""And no more than this, however long it took; a proof that has begun is brought to its end."""
+"""Seconds of the search for causes, at most; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 """Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
 LIKELIEST, LIKELY = 16, 4
-"""So many times the first steps are for a change with which the rule is right at some points: for the first one, whose
-proof is as long as that of a right rule can be, and for each of the others, which often come to the same.
-"""
+"""Times the first steps that the first likely change has for its proof, and that the other likely ones have."""
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4

@@ -25,9 +25,9 @@ from .step_search import Point, Search
 from .steps import Act, Change, Key, Operand, Run, Step, ValueRef
 
 SECONDS = 1.0
-"""For trying changes of one argument's cotangent, of processor time."""
+"""Seconds for trying changes of one argument's cotangent; then none is named."""
 LARGEST = 10**7
-"""Numerators and denominators of factors."""
+"""The largest numerator and denominator of a factor that may be a mistake."""
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "add": ("subtract", "multiply"),
     "add_any": ("subtract", "multiply"),

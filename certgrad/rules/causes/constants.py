@@ -29,11 +29,14 @@ from certgrad.rules.subject.user_rule import UserRule
 from .words import place_in_users_code, place_of_step, word_of
 
 MAX_STEPS = 40
+"""Steps that are held constant in turn, reductions first; further ones are not tried."""
 _FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
 _COMPARED = kinds.ORDERS | kinds.HANDS_ON | {"jit"}
 """What compares numbers, and what hands them on to that."""
 MAX_CONSTANTS = 4
+"""Numbers of a program that are tried as a forgotten factor."""
 LARGEST = 1e6
+"""The largest number that is tried as a forgotten factor."""
 
 
 def compared_constants(one: UserRule, rules: Rules) -> list[str]:

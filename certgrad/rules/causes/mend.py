@@ -31,8 +31,9 @@ from .as_code import NotCodeError, Writer
 from .missing import Missing
 
 CONTEXT = 3
+"""Lines around a change in its diff."""
 SECONDS = 10.0
-"""For each proof of the rule with the change: a picture must not cost a rule its verdict."""
+"""Seconds for each proof of the rule with a change; beyond, no mend is shown."""
 _WEAK = (ast.IfExp, ast.Lambda, ast.BoolOp, ast.Compare, ast.NamedExpr)
 """Expressions to which a term is added in brackets."""
 

@@ -18,9 +18,11 @@ from certgrad.obligations.wording.stated import term
 from certgrad.rules.subject.user_rule import UserRule
 
 LONGEST = 120
+"""Characters of a missing term that is shown; a longer one is not."""
 ALONE = 240
-"""Where nothing else is said, the difference may be longer."""
+"""Characters of a missing term where no cause is named."""
 SECONDS = 3.0
+"""Seconds for a missing term; then none is shown."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from certgrad.signatures.sizes import Size, whole
 from .mistakes import Mistake
 
 TOLERANCE = 1e-7
+"""The relative gap up to which a mistake agrees at a point."""
 
 
 class Trial:

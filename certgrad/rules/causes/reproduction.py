@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from certgrad.rules.subject.failures import Failure
 
 WIDTH = 76
+"""Columns of a line of the script."""
 
 
 def reproduction(rule: UserRule, certificate: Certificate) -> str:

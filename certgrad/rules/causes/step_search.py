@@ -35,17 +35,19 @@ from .steps import Act, Change, Key, Run, Step, Steps, ValueRef
 from .words import place_of_step, word_of
 
 MAX_STEPS = 150
+"""Steps of a backward in which changes are tried; a longer one is not searched."""
 MAX_VALUES = 30
-"""So many of the values known at a step are tried in the place of another."""
+"""Known values that are tried in the place of another at one step; further ones are not."""
 MAX_TOGETHER = 4
-"""So many steps that are each a part of a mistake are taken together,"""
+"""Steps that together may be a mistake, at most."""
 MAX_FIRST = 2
-"""With so many of them a second step is looked for that is wrong whatever the first one is,"""
+"""First steps for which a second wrong step is looked for."""
 MAX_PARTS = 3
-"""and so many ways of doing each."""
+"""Ways of doing each of these two steps that are tried."""
 TOLERANCE = 1e-9
+"""The relative gap up to which an entry is right at a point."""
 SIZES = ((3, 4, 5, 2, 7), (5, 3, 4, 7, 2))
-"""No product or quotient of two of them is the same at both."""
+"""Sizes at which changes are tried; no product or quotient of two of them is the same at both."""
 
 
 _Place = tuple[dict[str, int], list, list]

@@ -13,7 +13,7 @@ from certgrad.obligations.tracing.jax_internals import source_place
 _OWN = Path(__file__).parents[2]
 _NAMED = re.compile(r"\w+ *=")
 LONGEST = 80
-"""No longer expression is quoted."""
+"""Characters of a quoted expression; a longer one is not quoted."""
 _WORDS = {
     "reduce_sum": "sum",
     "reduce_max": "maximum",

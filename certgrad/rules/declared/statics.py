@@ -22,6 +22,7 @@ from certgrad.errors import UsageError
 from certgrad.jaxpr.closures import captured
 
 MAX_CASES = 64
+"""Combinations of static values, at most; more are a UsageError."""
 MAX_SHOWN = 16
 """An array of so many integers is shown by its entries."""
 

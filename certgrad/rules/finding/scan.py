@@ -15,6 +15,7 @@ from .nested import MAKERS
 
 _SKIPPED = frozenset("build dist node_modules site-packages __pycache__ tests test".split())
 MOST_BYTES = 2**21
+"""Bytes of a file that is scanned for rules; a larger one is passed over."""
 
 
 @dataclass(frozen=True)

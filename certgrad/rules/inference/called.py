@@ -16,6 +16,7 @@ from .calls import Call
 MOST = 3
 """At most this many different calls count."""
 MATRICES, HIGHEST = 2, 4
+"""The rank from which on a call counts as one with matrices, and the highest rank that counts."""
 
 
 @dataclass(frozen=True)

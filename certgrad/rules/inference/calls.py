@@ -28,9 +28,9 @@ from .call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Express
 MOST_TEXT = 2**21
 """At most this many bytes of the files that name a rule are parsed for it,"""
 MOST_CALLS = 64
-"""and at most this many of its calls count."""
+"""Calls of a rule that count, at most; further ones are not read."""
 MOST_NAMES = 12
-"""Limit on the names of a rule and of the functions that call it."""
+"""Names of a rule and of functions that call it, at most; others are not followed."""
 _CALLS = frozenset(("jax.vjp", "jax.linearize", "jax.eval_shape"))
 """What calls its first argument with the others,"""
 _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))

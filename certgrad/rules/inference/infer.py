@@ -38,6 +38,7 @@ from .unify import PRIMES
 SEARCH = 2.0
 """The search for shapes has so many times the seconds of an audit, which it does not take from that."""
 MAX_ARRAYS = 8
+"""Arrays whose ranks are tried, at most; a rule with more has to declare its shapes."""
 _OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
 _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
 """What an annotation of arrays, or of numbers, has in its name."""
@@ -46,6 +47,7 @@ MOST_FORMS = 4
 _COUNTED = re.compile(r"(?<![\w*+-])\d+(?![\w*+-])")
 """An axis of a number of entries."""
 REST = 2
+"""Arrays that are tried for `*args`."""
 MOST_VALUES = 6
 """At most this many values are tried for an argument that is no array and has no default."""
 

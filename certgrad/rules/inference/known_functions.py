@@ -78,9 +78,9 @@ FAMILIES = (
     Family(("kepler",), (np.linspace(-9.9, 9.8, 160), np.linspace(0, 0.95, 160)[_MIXED]), ("{1} > 0", "{1} < 1")),
 )
 NEAR = 1e-6
-"""Apart by so much, relative where values are above 1, functions are the same."""
+"""The distance, relative above 1, up to which two functions are the same."""
 ENOUGH = 40
-"""At so many of the points both have a value."""
+"""Points at which both functions must have a value."""
 LONG = 25
 """A forward of so many equations, or with a loop or a call out of the program, is tried as an approximation first."""
 CALLS_OUT = ("while", "scan", "pure_callback")

@@ -52,9 +52,11 @@ WHOLE_NUMBERS = frozenset(
 )
 """Names of arguments without a gradient that are integers more often than floats."""
 MOST_REFUSED = 16
+"""Signatures at which only the rule fails that are named at most."""
 MOST_AS_CALLED = 8
 """At most this many choices that agree with one call are tried."""
 SAME_REFUSALS, MOST_TIED = 4, 3
+"""Equal refusals after which these dtypes are given up; and failing choices that are looked at again."""
 MOST_MIXED = 4
 """At most this many arguments have ranks of their own above 2."""
 KEY = "prng key"
@@ -62,6 +64,7 @@ KEY = "prng key"
 CHOICES = 80
 """At most this many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
+"""Signatures that are audited at most; the others are not."""
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
 _NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
 

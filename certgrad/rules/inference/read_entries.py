@@ -22,7 +22,7 @@ from certgrad.signatures.nested import leaves
 from certgrad.signatures.sizes import Size, parse_size
 
 LARGEST = 64
-"""No larger entry is looked for: who reads one names the size."""
+"""The largest index that is looked for: code that reads a larger one names the size."""
 
 
 def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | None:

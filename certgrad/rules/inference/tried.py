@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from certgrad.rules.declared.declaration import Declaration
 
 SHOWN = 2
-"""Of the reasons why nothing traces, so many are told, each with a signature."""
+"""Reasons why nothing traces that are told, each with a signature."""
 LONGEST = 160
 """A reason of more characters is cut."""
 ORIGIN = "inferred"

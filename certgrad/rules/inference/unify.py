@@ -29,10 +29,11 @@ from certgrad.signatures.sizes import Call, Factor, Power, Size, named, parse_si
 Sizes = dict[str, Size]
 """By the name of an axis, its size."""
 LAST = 3
-"""So many of the last questions of a failing trace are tried as what it needs."""
+"""Questions of a failing trace that are tried as what it needs, from the last one on."""
 TRACES = 40
+"""Traces in search of equations between sizes, at most; then the choice of ranks fails."""
 MAX_LENGTH = 9
-"""Of an axis whose length is a number of the code."""
+"""The longest axis whose length may be a number of the code."""
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number: it is meant where it runs with just one of them."""
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")

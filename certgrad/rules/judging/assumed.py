@@ -49,7 +49,7 @@ from .judged import Look, claims_of
 MOST = 4
 """At most this many choices of bounds are tried."""
 SIZES = 3
-"""At so many sizes it is looked whether a rule is wrong at an end."""
+"""Sizes at which a rule is tried at the end of a bound."""
 
 
 @dataclass(frozen=True)

@@ -41,16 +41,18 @@ from .judged import Look, first_look, judged, report_of
 
 Sizes = Mapping[str, int]
 ALL_SECONDS = 40.0
-"""After so long no further sizes are tried."""
+"""Seconds after which no further sizes are tried."""
 FURTHER = ((1,), (3, 2, 4, 5, 7, 6), (4,))
+"""Further sizes that are tried, in order."""
 DIVISIBLE = ((8, 16, 24, 32), (8,), (16,), (32,), (64,), (128,))
-"""For code that asks for sizes that divide."""
+"""Sizes that are tried for code that needs sizes which divide."""
 NOT_TELLING = "; no sizes above 1 that all differ were found at which the function runs"
 LARGE = 64
-"""In arrays of more entries a mistake may be missed that shows in small ones."""
+"""Entries of an array from which on a mistake may be missed that shows in small ones."""
 WANTED = 3
 """At so many sizes it is proved, beside those that are given and those of its code."""
 OF_CODE = 3
+"""Choices of sizes by numbers of the code that are tried."""
 LEAST = 3
 """Smaller numbers of the code are among the small sizes anyway."""
 ENTRIES = 4096

@@ -55,7 +55,7 @@ from .choices import DECIDED, Audit, Checked, best_choice
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 SHORT = 0.2
-"""This share of its time has a rule of what is perhaps an approximation; the rest is for what is approximated."""
+"""The share of its seconds that a rule has which may be an approximation; the rest is for what it approximates."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
 KNOWN_WHERE = (
     'inferred from its values at 160 points with {1}, as nothing declares it; approximates="{0}" and domain="{1}" do'

@@ -37,7 +37,7 @@ from .more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 DECIDED = (*PROOFS, AT_SIZES)
 LOOKS = 0.25
-"""Several choices of ranks have this share of their time to be looked at; one is audited in full."""
+"""The part of an audit's seconds that other choices of ranks have together; further ones are named as not tried."""
 
 
 class Checked(Protocol):

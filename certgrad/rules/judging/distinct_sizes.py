@@ -19,13 +19,15 @@ Forward = Callable[[Sizes], Program | None]
 """The function traced at sizes; None where it does not run, or where an array is too large to be looked at."""
 
 FIRST = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10)
+"""Distinct sizes that are tried first, one for each name."""
 VALUES = (2, 3, 4, 5, 6, 8)
 """What each size is tried at, beside multiples of what it is."""
 EQUAL = (4, 8, 16, 32, 64, 128)
+"""Sizes that are tried for all names alike."""
 CHOICES = 200
 """At most this many assignments of distinct small sizes are tried, where one size for all does not run."""
 TRACES = 150
-"""So often the function is traced at the most."""
+"""Traces of the function, at most; then no sizes are found."""
 SECONDS = 20.0
 """A backstop, so high that it decides nothing but where one trace takes long."""
 

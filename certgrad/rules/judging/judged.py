@@ -33,6 +33,7 @@ from certgrad.rules.subject.statement import SECONDS_AT_SIZES, Attempt, Statemen
 from certgrad.rules.subject.user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
+"""Seconds of the audit of a surrogate's derivative, which the author says is another one."""
 NONE = "None is returned for {}, which `differentiable` names; JAX takes it for zeros"
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "

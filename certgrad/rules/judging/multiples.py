@@ -33,7 +33,9 @@ Multiples = Mapping[str, str]
 TRACES = 60
 """At most this many choices are tried."""
 SECONDS = 20.0
+"""Seconds in search of multiples; then none are found."""
 LARGEST = 1 << 10
+"""The largest number that sizes may have to be multiples of."""
 SEVERAL = 3
 """At most this many sizes are taken for multiples."""
 UNTRACED = "at symbolic shapes"

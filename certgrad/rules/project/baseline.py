@@ -18,6 +18,7 @@ from certgrad.report.findings import ALL_CODES, Finding
 FORMAT = 1
 DEFAULT = "certgrad-baseline.json"
 MAX_BYTES = 2**24
+"""Bytes of a baseline, at most; a larger file is a UsageError."""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

@@ -25,6 +25,7 @@ Declared = tuple[Callable, Declaration]
 """A function, and what is said of it elsewhere than on itself."""
 
 DIGITS = 3
+"""Digits of a measured distance."""
 ALIKE = 10
 """An order beside the declared one may be so many times as far from its ideal."""
 LONGEST = 60

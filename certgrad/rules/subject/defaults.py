@@ -108,7 +108,7 @@ MOST = 8
 AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
 """The values of an axis, of another number and of a choice, where nobody says which are meant,"""
 SHARES = (0.5, 0.25)
-"""and of a number between 0 and 1."""
+"""Values of arguments that are shares, as their names say."""
 COUNTS = (3,)
 """The bound below which integer arguments lie: one value, since each would have other bounds."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)

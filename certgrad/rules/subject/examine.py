@@ -28,7 +28,7 @@ GENERAL = Spec(0, 0, (), True)
 
 
 NUMBERS = (2, 3, 5, 4)
-"""For the sizes of a rule that is called."""
+"""Sizes at which a rule is called."""
 
 
 def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:

@@ -90,6 +90,7 @@ def _hypothesis(rule: UserRule, name: str, words: str) -> Hypothesis:
 
 
 DRAWS = 40
+"""Draws of an array, at most, whose projection is inside the domain; then the claim is unproved."""
 EMPTY = "no array was found that has the property and is inside the other hypotheses"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .approximation import Declared
 
 SECONDS_AT_SIZES = 10.0
-"""For a proof at numbers, or in a smaller domain."""
+"""Seconds of a proof at numbers, or in a smaller domain; then it is unproved there."""
 
 
 @dataclass(frozen=True)

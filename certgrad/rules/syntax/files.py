@@ -18,8 +18,9 @@ BUILT = ("build", "dist")
 TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
 MOST_FILES = 1_500
+"""Files of a project that are read for calls, at most; the others are not."""
 MOST_BYTES = 2**20
-"""Limit for one file; a longer one is not read."""
+"""Bytes of a file that is read for calls; a longer one is not."""
 _IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAMES = re.compile(rb"\w+(?![\w.])")
 _PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))

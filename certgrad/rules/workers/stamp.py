@@ -40,7 +40,7 @@ others count.
 """
 _SILENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 MOST_BYTES = 2**20
-"""So many bytes of files are kept, so that comments in them may differ."""
+"""Bytes of files that are kept, so that comments in them may differ; beyond, a change of a comment counts."""
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .remembered import Key, Memory
 
 MEMORY = 16 * 2**30
+"""Bytes of memory of a process that audits; beyond, its rule is left out with the reason."""
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -46,6 +46,7 @@ QUIET = 2**24
 LEAST = 2**10
 """Integers that overflow at sizes as small as this are refused."""
 WIDTH = 32
+"""Bits of integers, at most, as JAX has them unless told otherwise."""
 
 _WITHIN = (kinds.ENTRIES | kinds.PLACES | kinds.LOGIC) | frozenset(
     "argmax argmin clz dim_as_value div empty empty2 lu mulhi platform_index population_count rem "

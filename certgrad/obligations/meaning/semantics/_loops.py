@@ -10,6 +10,7 @@ from typing import Any
 from certgrad.obligations.assume.conditions import EXIT, STEP, Atomic, Clause, Clauses, merged, polys
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
+from certgrad.obligations.decide.correspondence import MOST_STEPS
 from certgrad.obligations.laws.order import boundaries_in_choices
 from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
 from certgrad.obligations.terms.atoms import access, dimension
@@ -60,10 +61,6 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
         if few is None or few > MOST_STEPS or any(use[loop.carries :]):
             raise
     return _written_out(ctx, loop, int(few), use, inputs)
-
-
-MOST_STEPS = 8
-"""A loop of a fixed number of steps that cannot be followed at a generic one is written out where it has so few."""
 
 
 def _written_out(

@@ -69,6 +69,7 @@ def _seams(poly: Poly) -> Clauses:
 FEW = 8
 """An arg-extremum over so many entries is written out where predicates alone determine them."""
 MAX_CASES = 64
+"""Cases of predicates in an arg-extremum that is written out; with more, it stays."""
 
 
 def of_few(x: Tensor, v: Var, n: Poly) -> Tensor | None:

@@ -20,6 +20,7 @@ COMPUTED = (kinds.REARRANGES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kin
 LARGEST = 2**31 - 1
 """What fits integers of 32 bits, which those of 64 are where JAX is not told otherwise."""
 MOST_ENTRIES = 1 << 10
+"""Entries of an array of integers that is computed while it is read; a larger one is an operand."""
 
 
 def integers(x: Any, like: Any) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from ._programs import Program
 from ._values import kind_of
 
 MOST_COUNTED = 1000
-"""Steps that are gone through to count them."""
+"""Steps that are run to count them; a longer loop has an open number."""
 
 
 def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:

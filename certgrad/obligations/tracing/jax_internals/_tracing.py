@@ -85,7 +85,7 @@ _NEVER_A_NUMBER = (DimExpr, type(None), str, bytes, tuple, list, dict, set, froz
 _TEXTS = frozenset({"__str__", "__repr__", "__format__"})
 """What Python calls where code asks an object for its text."""
 MOST_AXES = 6
-"""Of arrays whose rank is left open, so many are traced."""
+"""The highest rank that is traced of arrays whose rank is left open."""
 _OF_TYPES = frozenset(
     f.__code__
     for f in (getattr(member, "__func__", member) for member in vars(ShapedArray).values())
