@@ -76,12 +76,11 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """Return None if the term is zero under the region's assumptions; else a part that is not shown to be, and its
-    region.
+    """Return None if the term is zero in the region; else a part that is not shown to be, and its region.
 
-    Tried in this order: the term as it stands, without denominators and with its roots split; sums that cancel
-    together; then, up to `MAX_DEPTH` cases deep, index sets and each index condition; products written out; comparisons
-    in one form; without predicates, further laws and loops a step earlier; and each sign of the first predicate's term.
+    Tried in this order: the term without denominators and with its roots split; sums that cancel together; then, up to
+    `MAX_DEPTH` cases deep, index sets and index conditions; products written out; comparisons in one form; without
+    predicates, further laws and loops a step earlier; and each sign of the first predicate's term.
     """
     budget.spend(50)
     if not depth:

@@ -73,11 +73,10 @@ def contrary_cases(
 ) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
     """Yield sizes at which the functions trace to another program than `programs`, each with its trace or the error.
 
-    All dimensions 1, all equal, and numbers are tried first. Then follow, one at a time, the sizes that would answer a
+    All dimensions 1, all equal, and numbers (with `numbers`) come first. Then follow the sizes that would answer a
     recorded question otherwise, also those of the traces so made; what was set together and gave another program is set
-    one by one. An error without sizes stands for a question that has no such sizes, and for too many questions. An op's
-    instances other than the `general` one skip cases that only JAX's own code tells apart. Shapes in `visited` were
-    examined for another instance; those examined here are added. Without `numbers`, numbers have been tried.
+    one by one. An error without sizes is for a question that has none, or for too many. An op's instances other than
+    the `general` one skip what only JAX's own code tells apart. `visited` has the shapes that were examined, and grows.
     """
     names = instance.names
     if not names:
@@ -109,8 +108,7 @@ def contrary_cases(
                 waiting[key] = one
 
     wait(contrary(programs, {}, all_questions))
-    # What was set together, and is another program or was asked, is set one by one.
-    if suspicious or (all_questions and set_together):
+    if suspicious or (all_questions and set_together):  # set one by one what was set together
         asked = {other == "1" for _, other in of_broadcasts([programs])}
         single = [{n: ONE} for n in names]
         pairs = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
@@ -234,12 +232,10 @@ def simplified(fixed: Fixed) -> Fixed:
 
 
 def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
-    """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
+    """Return sizes, with `fixed`, that would answer a recorded question otherwise, or the question's text if no size does.
 
-    A decision with no such assignment stands as text. Of those that JAX's own code asked for, the ones of every
-    broadcast are left out: whether a size is 1, or another one. Where sizes of many kinds answer what its code asked,
-    some stand for all. With `everything`, what it asked of one size is kept; whether two sizes are equal is also asked
-    by its caches, as chance has it.
+    Whether sizes are 1 or equal in broadcasts of JAX's own code is left out, with `everything` only whether two are
+    equal, which its caches ask too. Where sizes of many kinds answer what JAX's code asked, samples stand for all.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
@@ -300,7 +296,7 @@ def broken(programs: HasPrograms, sizes: Mapping[str, int]) -> Fixed | None:
 
 
 def examined(decision: Decision) -> bool:
-    """Whether an audit traces the contrary case of a decision.
+    """Return whether an audit traces the contrary case of a decision.
 
     A rule can have JAX ask for it: `jnp.array_equal` compares shapes, and so do types of arrays.
     """
@@ -308,7 +304,7 @@ def examined(decision: Decision) -> bool:
 
 
 def _of_one_size(difference: Poly | None) -> bool:
-    """The question was about one size: whether it is a number, or divisible by one."""
+    """Return whether the question was if one size is a number or divisible by one."""
     solution = None if difference is None else _solution(difference)
     return solution is not None and all(set(v.names) <= {k} for k, v in solution.items())
 

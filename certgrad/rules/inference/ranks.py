@@ -316,11 +316,7 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Return the first choice of ranks at which the rule runs, and those beside it; none if dtypes or ranks cannot
-        do.
-
-        The first refusals may be about integers, all the same and about no shapes, or about a rank that is tried later.
-        """
+        """Return the first choice of ranks at which the rule runs, and those beside it; none if dtypes are wrong."""
         waiting = deque(self._choices(kinds, highest))
         done: set[_Choice] = set()
         while waiting and not self._ended():
@@ -330,7 +326,7 @@ class Search:
             done.add(choice)
             seen = self._at(choice)
             if len(done) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in done):
-                return []  # nor for these
+                return []  # these arguments have no such dtypes
             if highest < (asked := rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, asked)
                 return []

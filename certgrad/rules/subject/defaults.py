@@ -106,7 +106,7 @@ MOST = 8
 
 
 AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
-"""The values of an axis, of another number and of a choice, where nobody says which are meant,"""
+"""The values of an axis, of another number and of a choice, where nobody says which are meant."""
 SHARES = (0.5, 0.25)
 """Values of arguments that are shares, as their names say."""
 COUNTS = (3,)
