@@ -25,7 +25,7 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
     The page is written anew after each op, so that a run that is cut short leaves one that says how far it came.
     """
     from certgrad.coq import RECORD, Kernel, Library
-    from certgrad.report import coq
+    from certgrad.report.pages import coq
 
     kernel = Kernel(Library(_coq.CACHE), limit)
     _library.prepare()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate
     from certgrad.ops._declare import Op
     from certgrad.report.audited import RuleResult
-    from certgrad.report.blocks_page import Block
+    from certgrad.report.pages.blocks import Block
 
 
 def prepare() -> None:
@@ -96,7 +96,7 @@ def graphs(name: str) -> list[bytes]:
 def blocks(results: "Iterable[RuleResult]") -> "dict[str, Block]":
     """The composed ops among what was audited, with their graphs."""
     from certgrad.graph import decode
-    from certgrad.report.blocks_page import Block
+    from certgrad.report.pages.blocks import Block
 
     found = [(get(one.name), one.graphs) for one in results if one.graphs]
     return {

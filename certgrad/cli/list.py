@@ -25,9 +25,9 @@ def list_ops(
     """
     ops = [_library.get(name) for name in _library.names()]
     if format == "markdown":
-        from certgrad.report import ops_page
+        from certgrad.report.pages.ops import render
 
-        typer.echo(ops_page.render(ops), nl=False)
+        typer.echo(render(ops), nl=False)
         return
     from certgrad.report.wording import PAGE, fill
 

@@ -232,7 +232,7 @@ def simplified(fixed: Fixed) -> Fixed:
 
 
 def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
-    """Return sizes, with `fixed`, that answer a recorded question otherwise, or the question's text where none is found.
+    """Return sizes, with `fixed`, that answer a recorded question otherwise, or the question's text if none is found.
 
     Whether sizes are 1 or equal in broadcasts of JAX's own code is left out, with `everything` only whether two are
     equal, which its caches ask too. Where sizes of many kinds answer what JAX's code asked, samples stand for all.

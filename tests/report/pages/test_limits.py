@@ -2,23 +2,23 @@
 
 from pathlib import Path
 
-from certgrad.report import limits_page
+from certgrad.report.pages import limits
 
-PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
+PAGE = Path(__file__).parents[3] / "docs" / "limits.md"
 
 
 def test_the_page_is_current() -> None:
-    current = PAGE.read_text(encoding="utf-8") == limits_page.render()
-    assert current, "docs/limits.md is not current: run `python -m certgrad.report.limits_page > docs/limits.md`."
+    current = PAGE.read_text(encoding="utf-8") == limits.render()
+    assert current, "docs/limits.md is not current: run `python -m certgrad.report.pages.limits > docs/limits.md`."
 
 
 def test_each_limit_says_what_it_limits() -> None:
-    silent = [f"{module}: {names}" for module, names, _, text in limits_page.limits() if not text]
+    silent = [f"{module}: {names}" for module, names, _, text in limits.limits() if not text]
     assert not silent, "a docstring below the number says what it limits and what happens when it is reached"
 
 
 def test_numbers_that_stand_for_something_are_no_limits() -> None:
-    listed = {(module, name) for module, names, *_ in limits_page.limits() for name in names.split(", ")}
+    listed = {(module, name) for module, names, *_ in limits.limits() for name in names.split(", ")}
     assert ("obligations/terms/budget", "STEPS") in listed
     assert ("obligations/differentiate/seams", "MAX_FORMS") in listed
     assert not {name for module, name in listed if module == "obligations/assume/signs"}

@@ -1,4 +1,4 @@
-"""The page on the laws, `docs/laws.md`: one row a law. `python -m certgrad.report.laws_page` prints it."""
+"""The page on the laws, `docs/laws.md`: one row a law. `python -m certgrad.report.pages.laws` prints it."""
 
 from certgrad.obligations.terms.law import Law
 from certgrad.report.markdown import code, tabulated
@@ -6,7 +6,7 @@ from certgrad.report.markdown import code, tabulated
 _INTRODUCTION = """\
 # The laws of the calculus
 
-`python -m certgrad.report.laws_page` writes this page. Do not edit it by hand.
+`python -m certgrad.report.pages.laws` writes this page. Do not edit it by hand.
 
 What a proof may apply beside polynomial arithmetic over ℚ, the chain rule, and the meaning of primitives. A law without
 a condition holds wherever both sides have a value; that a division, a root or a logarithm has one is a condition of the

@@ -1,4 +1,4 @@
-"""The page on the limits of a search, `docs/limits.md`. `python -m certgrad.report.limits_page` prints it."""
+"""The page on the limits of a search, `docs/limits.md`. `python -m certgrad.report.pages.limits` prints it."""
 
 import ast
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _WORDS = ("BITS", "FORMAT", "PRECISION")
 _INTRODUCTION = """\
 # The limits of a search
 
-`python -m certgrad.report.limits_page` writes this page. Do not edit it by hand.
+`python -m certgrad.report.pages.limits` writes this page. Do not edit it by hand.
 
 A search for a proof, a point, a shape or a cause ends somewhere. These are the numbers at which it does, each with what
 it limits and what happens when it is reached. Where a limit of a proof is reached, there is no proof; where one of a
@@ -30,7 +30,7 @@ of formats, numbers that stand for something (signs, moduli), and what says how 
 
 def limits() -> Iterator[tuple[str, str, str, str]]:
     """Yield the module, the names, the value and the docstring ("" without one) of each limit."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     for file in sorted(file for package in PACKAGES for file in (root / package).rglob("*.py")):
         module = file.relative_to(root).with_suffix("").as_posix()
         if module.startswith(_PRINT) or module in _ENCODE:
