@@ -49,7 +49,7 @@ class TooLongError(Exception):
 
 @contextmanager
 def deep() -> Iterator[None]:
-    """Entries that rest on many others."""
+    """Run the block with `BITS` bits and a deep recursion limit, as an entry may need many others first."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, 200_000))
     try:

@@ -87,7 +87,7 @@ class Proof:
     signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
     """The signs of the outputs, by those of the arguments."""
     if_still: int | None = None
-    """An argument because of which less is asked if it is still at 0."""
+    """An argument that weakens hypotheses if it is still at 0, that is, its tangent is 0 wherever it is."""
     left_out: frozenset[Statement] = frozenset()
     """What is not asked because of an argument that is still at 0. Where it fails, the result has the tangent 0."""
 
@@ -291,8 +291,9 @@ def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
 def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
     """Return the proof of an operation's obligations under one reading of its literals, with their minimal hypotheses.
 
-    Where an operand is known to have a zero tangent wherever it is 0 (`still`), hypotheses that only matter there are
-    left out.
+    Each obligation is attempted, with the hypotheses of those before it. If all hold, and an operand is known to be
+    still at 0 (its tangent is 0 wherever it is: `prove/zero_tangents.py`), the hypotheses of the derivative that only
+    exclude this are replaced by weaker ones. Last, hypotheses that others imply are dropped.
     """
     operation, programs, names = rules.operation, rules.programs, rules.names
     results: list[ObligationResult] = []
@@ -340,11 +341,13 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
 
 @dataclass(frozen=True)
 class _IfStill:
-    """Hypotheses that ask less if an argument is still at 0: those without that, and those with it."""
+    """Hypotheses of the derivative that weaken if an argument is still at 0."""
 
     argument: int
     asked: Mapping[Statement, Clause]
+    """Those that are not needed then."""
     instead: Mapping[Statement, Clause]
+    """Those that are needed in their place."""
     ranges: Mapping[Var, Poly]
 
 

@@ -14,7 +14,7 @@ from certgrad.language.tree import Statement
 from certgrad.obligations import auditing
 from certgrad.obligations.assume.conditions import Clause, fails_always
 from certgrad.obligations.auditing.redundant import ranges_at
-from certgrad.obligations.certificate import CaseClaim, Witness
+from certgrad.obligations.certificate import CaseClaim, Hypothesis, Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
 from certgrad.obligations.generality.decisions import Fixed, concrete, contrary, same_with_numbers_in_float32
 from certgrad.obligations.generality.instances import Family, Instance
@@ -174,11 +174,29 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN
         return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
 
-    def examine(trace: Trace, fixed: Fixed) -> None:
-        """Prove the obligations of one trace, and add to each what its hypotheses say beyond those of the general
-        shapes.
+    def further(
+        kind: str,
+        result: CaseClaim,
+        outcome: Outcome,
+        trace: Trace,
+        shapes: Shapes,
+        fixed: Fixed,
+        listed: Sequence[Clause],
+    ) -> list[Hypothesis]:
+        """Return the hypotheses of an obligation at special shapes that do not follow from the general ones there."""
+        own = outcome.hypotheses if trace.instance is looks.general else ()
+        reading = reads_of(op, shapes, outcome)
+        general_there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
+        said = {*map(general_there, listed)}
+        return beyond(result.hypotheses, said, own, listed, reading, shapes.integers(op.arg_names))
 
-        `fixed` holds the sizes that are numbers there. A trace of a program that was proved already adds nothing.
+    def examine(trace: Trace, fixed: Fixed) -> None:
+        """Prove the obligations of one trace, or take their proof at other shapes that covers it (`covered`), and add
+        the claims to `results`.
+
+        The first is at the general shapes, with all its hypotheses; later ones have those that are further. `fixed`
+        holds the sizes that are set. A trace of a program that was examined already adds nothing; nor does an
+        obligation at sizes at which the function has no value.
         """
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
@@ -213,12 +231,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
                 ranges[kind] = outcomes[kind].ranges
                 stated[kind] = [h.tree for h in result.hypotheses]
             else:
-                own = outcomes[kind].hypotheses if instance is looks.general else ()
-                reading = reads_of(op, shapes, outcomes[kind])
-                listed = here.get(kind, ())
-                said = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
-                said_there, integers = {*map(said, listed)}, shapes.integers(op.arg_names)
-                more = beyond(result.hypotheses, said_there, own, listed, reading, integers)
+                more = further(kind, result, outcomes[kind], trace, shapes, fixed, here.get(kind, ()))
                 result = msgspec.structs.replace(result, hypotheses=more)
             results[kind].append(result)
 

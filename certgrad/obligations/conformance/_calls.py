@@ -140,7 +140,11 @@ def _as_number(x: np.ndarray) -> Any:
 def _outcome(
     function: Callable[..., Any], name: str, point: Point, precision: Precision, args: Sequence[Any]
 ) -> dict[str, list[np.ndarray]]:
-    """Return the results of a call, under the name of the program that was proved for them."""
+    """Return the results of a call, by the names of the programs that were proved for them.
+
+    `args` are the point's own arrays, which are passed as arrays of JAX, or Python's numbers and copies by numpy, which
+    are passed as they are, with tangents or seeds by numpy. Raises ChangedError if the call changes these.
+    """
 
     def array(x: np.ndarray) -> Any:
         return x if kind_of(x.dtype) == "k" else typed(_whole(x, precision.wide), False)

@@ -18,9 +18,9 @@ from certgrad.obligations.terms.variables import Var
 
 
 def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tuple[Poly, dict[Var, Poly]]]:
-    """The coefficients over free indices, with the indices' ranges.
+    """Return the coefficient of each product of a tangent's and a seed's entry, with the ranges of its free indices.
 
-    Terms without exactly one tangent and seed form groups of their own.
+    Terms that have not exactly one entry of each form groups of their own. The term is 0 if all coefficients are.
     """
     groups: dict[str, Poly] = {}
     ranges: dict[str, dict[Var, Poly]] = {}

@@ -269,7 +269,12 @@ class _Search:
     def compare(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Return the failures where the equations hold, after a split until every predicate there is decided."""
+        """Return where the forms of a term on the sides of a seam do not fit together where the equations hold.
+
+        A failure is a place, as equations, with the gap between two forms there, or None where it is not known. While
+        a predicate on some r is undecided there, the place is split: into r > 0 and r < 0 with the forms as they are,
+        and into the place with r = 0 as a further equation, at which each form has a version for each side of r.
+        """
         if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
         budget.spend(COMPARISON)
@@ -293,7 +298,7 @@ class _Search:
                 elif solve(r) is None:
                     out.append((equations, None))
                 else:
-                    sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # beside p = 0, r can stay 0
+                    sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # 0: r may be 0 all around, too
                     more = [f.forced_at(r, equations, side) for f in settled for side in sides]
                     at_r = _forced_at(value, r, equations, 0)
                     try:

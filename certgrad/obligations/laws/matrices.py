@@ -337,7 +337,7 @@ def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
     factor, row = _factor(a)
     if factor is not None and a.body == b.body and b.name == "inverse" and here[row] and there[row]:
         return matrix("inverse", factor.body, *factor.vars, a.ranges[0], (i, j))
-    if b.name == "cholesky" and there[0]:
+    if b.name == "cholesky" and there[0]:  # b is the factor L of S, and S⁻¹ = s·a with a scalar s: a·L = L⁻ᵀ/s
         whole = matrix("inverse", b.body, *b.vars, b.ranges[0], a.index).single()
         if whole is not None and dict(whole[0]).get(a) == 1:
             scalar = monomial({c: e for c, e in whole[0] if c is not a}).scale(whole[1])

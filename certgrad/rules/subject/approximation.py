@@ -78,7 +78,10 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
 
 def _read_as(rule: UserRule) -> Iterator[Ideal]:
     """Yield, for each choice of static arguments, how a call of the rule's function is read: as the function it
-    approximates.
+    approximates. Nothing if it approximates none, or a condition of its domain cannot be tested at a call.
+
+    Read so are calls at the declared static arguments and, of those that the approximated function takes too, at the
+    orders next to them: a derivative of order n may call order n + 1. `near` tells whether it is close there.
     """
     if rule.params or rule.ideal is None:  # numbers that are left open: what is called has others
         return
@@ -94,8 +97,8 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
         return of(arrays, statics)
 
     named = [n for n in keywords_of(rule.ideal) if any(n in statics for statics in rule.choices)]
-    beside = [s for one in rule.choices for s in _beside(one, named)]
-    for k, statics in enumerate([*rule.choices, *beside]):
+    undeclared = [s for one in rule.choices for s in _next_orders(one, named)]
+    for k, statics in enumerate([*rule.choices, *undeclared]):
         near = partial(_is_near_somewhere if k < len(rule.choices) else _is_near, rule, statics)
         at = "".join(f" at {n} = {statics[n]}" for n in named)
         said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
@@ -139,7 +142,7 @@ def _measured(rule: UserRule, statics: Mapping[str, Any]) -> Distance:
     return apart(value, of_ideal, family(value, value.cases[0]).prove[0])
 
 
-def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _next_orders(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the statics with orders one or two higher or lower, as recurrences have them."""
     for name in names:
         if isinstance(statics[name], int | float) and not isinstance(statics[name], bool):

@@ -265,7 +265,7 @@ def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
 
 
 def _where(conditions: tuple[Condition, ...], holds: Poly) -> Poly:
-    """A condition on indices where others hold, which may decide it: of x − m·⌊x/m⌋, that it is less than m."""
+    """Return a truth value of indices, simplified where conditions hold: x − m·⌊x/m⌋ < m is 1, say."""
     on_atoms = any(a.ix.atoms for a in atoms_of(holds) if isinstance(a, INDEX_PREDICATES))
     return resolved(holds, Indices(conditions=conditions)) if on_atoms else holds
 
