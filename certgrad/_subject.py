@@ -131,5 +131,5 @@ class Subject(Protocol):
 
 
 def is_op(value: object) -> bool:
-    """Whether an object is an op, declared with its rules by `certgrad.op`."""
+    """Return whether an object is an op, declared with its rules by `certgrad.op`."""
     return Subject in type(value).__mro__ and type(value).is_op  # type: ignore[attr-defined]

@@ -308,7 +308,7 @@ def _is_weak(x: Any) -> bool:
 
 
 def _is_explicit(x: Any) -> bool:
-    """The placement of the array is a part of its type."""
+    """Return whether the placement of the array is a part of its type."""
     sharding: Any = getattr(jax.typeof(x), "sharding", None)
     placed = sharding is not None and any(axis is not None for axis in sharding.spec)
     return placed and bool(sharding.mesh.are_all_axes_explicit)

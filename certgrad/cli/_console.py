@@ -25,7 +25,7 @@ def width(stream: TextIO | None = None) -> int | None:
 
 
 def coloured(stream: TextIO | None = None) -> bool:
-    """Whether the stream is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
+    """Return whether the stream is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return (stream or sys.stdout).isatty() and not plain
 

@@ -40,7 +40,7 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
 
 
 def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
-    """No other rule of the same function is to have another declaration."""
+    """Return whether no other rule of the same function is to have another declaration."""
     return all(wanted == other for other in others if other.line == wanted.line)
 
 

@@ -32,11 +32,11 @@ class Patterns:
         return any(fnmatchcase(name, glob) for glob in self.ops for name in names)
 
     def matches_id(self, name: str, kind: str) -> bool:
-        """Whether a glob matches the obligation's id."""
+        """Return whether a glob matches the obligation's id."""
         return any(fnmatchcase(f"{name}.{kind}", glob) for glob in self.ids)
 
     def matches_code(self, code: str) -> bool:
-        """Whether the code, or a prefix of it, is listed."""
+        """Return whether the code, or a prefix of it, is listed."""
         return code.startswith(self.codes)
 
 

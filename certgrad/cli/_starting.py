@@ -36,7 +36,7 @@ def appended(file: Path, added: str) -> str:
 
 
 def configured(file: Path) -> bool:
-    """Whether a pyproject.toml has the table already."""
+    """Return whether a pyproject.toml has the table already."""
     try:
         return "certgrad" in tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -295,7 +295,7 @@ class _Measuring:
 
 
 def _nan(found: Any, wanted: Any, dtype: Any) -> bool:
-    """An entry is NaN where the exact value is a number of the dtype."""
+    """Return whether an entry is NaN where the exact value is a number of the dtype."""
     return bool((np.isnan(np.asarray(found, np.float64)) & (np.abs(wanted) < float(jnp.finfo(dtype).max))).any())
 
 

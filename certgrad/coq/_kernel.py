@@ -293,7 +293,7 @@ _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
 def _distinct(files: Sequence[File]) -> bool:
-    """No name is defined twice: such files may share a session."""
+    """Return whether no name is defined twice: such files may share a session."""
     names = [d.name for f in files for s in f.sections for d in s.definitions]
     names += [t.name for f in files for t in f.theorems]
     return len(names) == len(set(names))

@@ -198,7 +198,7 @@ class Check:
             self.limited = limited
 
     def exact_at(self, shape: Shape) -> bool:
-        """Whether the claims were compared at the shape, with a bound that is small enough."""
+        """Return whether the claims were compared at the shape, with a bound that is small enough."""
         seen = self.seen.get(_key(shape))
         return seen is not None and seen.exact
 

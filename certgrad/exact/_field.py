@@ -306,7 +306,7 @@ class Field:
 
 
 def is_multiple(made: tuple[Any, ...]) -> bool:
-    """A number is a constant times another."""
+    """Return whether a number is a constant times another."""
     return made[0] == "mul" and not isinstance(made[1], Number)
 
 

@@ -266,5 +266,5 @@ class Nonzero:
 
 
 def _is_empty(over: t.Range) -> bool:
-    """A sum along the axis has no summands."""
+    """Return whether a sum along the axis has no summands."""
     return over.size == t.Integer(0)

@@ -73,7 +73,7 @@ class Widths:
     # --- indices
 
     def _is_number(self, x: t.Node, scope: Scope) -> bool:
-        """An index of axes of given lengths."""
+        """Return whether it is an index of axes of given lengths."""
         return all(not isinstance(n, (t.Entry, t.Size)) and not (isinstance(n, t.Index) and is_open_size(scope[n.name]))
                    for n in t.walk(x))  # fmt: skip
 
@@ -178,7 +178,7 @@ class Widths:
         return None
 
     def _is_below(self, small: t.Node, large: t.Node) -> bool:
-        """No size is below such a number."""
+        """Return whether no size is below such a number."""
         return isinstance(small, t.Number) and small.rational <= 0 and self._is_count(large)
 
     def _defined(self, x: t.Node) -> t.Node:
@@ -188,7 +188,7 @@ class Widths:
         return x
 
     def _is_count(self, x: t.Node) -> bool:
-        """A product or sum of sizes, which is never 0."""
+        """Return whether it is a product or sum of sizes, which is never 0."""
         x = self._defined(x)
         if isinstance(x, t.Subtract) and isinstance(zero := self._defined(x.right), t.ToReal):
             return zero.operand == t.Integer(0) and self._is_count(x.left)

@@ -24,7 +24,7 @@ _RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
 
 @lru_cache(maxsize=64)
 def is_key(dtype: Any) -> bool:
-    """Whether a dtype is one of random keys."""
+    """Return whether a dtype is one of random keys."""
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 

@@ -31,12 +31,12 @@ def consts_of(program: Any) -> tuple[Any, ...]:
 
 
 def is_literal(atom: Any) -> bool:
-    """A constant written into the equation."""
+    """Return whether it is a constant written into the equation."""
     return isinstance(atom, jex.Literal)
 
 
 def is_dropped(var: Any) -> bool:
-    """An output that nothing reads."""
+    """Return whether it is an output that nothing reads."""
     return type(var).__name__ == "DropVar"
 
 

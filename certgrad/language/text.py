@@ -144,7 +144,7 @@ class Printer:
         return ", ".join(r.variable if _whole(r, *bodies) else self.bound(r) for r in ranges)
 
     def whole(self, ranges: Sequence[t.Range], *bodies: t.Node) -> bool:
-        """No range is to be shown."""
+        """Return whether no range is to be shown."""
         return not self.ranges or all(_whole(r, *bodies) for r in ranges)
 
     def guard(self, g: t.Statement) -> str:
@@ -241,7 +241,7 @@ class Printer:
         return sum_of((c * factor, f) for c, f in left), relation, sum_of((c * factor, f) for c, f in right)
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
-        """An entry of an input is mentioned."""
+        """Return whether an entry of an input is mentioned."""
         named = [n for f in factors for n in t.walk(f) if isinstance(n, t.Array | t.Entry)]
         if self.inputs:
             return any(n.name in self.inputs for n in named)

@@ -209,7 +209,7 @@ def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any,
 
 
 def _same(text: str, structure: tuple[Any, ...]) -> bool:
-    """The text is read as the structure."""
+    """Return whether the text is read as the structure."""
     try:
         return read(text).inputs == structure
     except CertgradError:

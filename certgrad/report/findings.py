@@ -41,7 +41,7 @@ Strictness = bool | tuple[str, ...]
 
 
 def fatal(code: str, strict: Strictness) -> bool:
-    """Whether an audit fails on a remark."""
+    """Return whether an audit fails on a remark."""
     named = () if isinstance(strict, bool) else strict
     return strict is True or code in ERRORS or code in {STRICT[name] for name in named}
 

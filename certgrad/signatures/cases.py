@@ -103,7 +103,7 @@ def size_of(text: str) -> SizeOf:
 
 
 def is_size(value: Any) -> bool:
-    """Whether the value is an integer, or a dimension of a shape that is traced at symbols."""
+    """Return whether the value is an integer, or a dimension of a shape that is traced at symbols."""
     return export.is_symbolic_dim(value) or (isinstance(value, int) and not isinstance(value, bool))
 
 

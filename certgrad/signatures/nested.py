@@ -31,7 +31,7 @@ class OfClass:
 
 
 def has_fields(kind: Any) -> bool:
-    """A named tuple or a dataclass."""
+    """Return whether it is a named tuple or a dataclass."""
     return isinstance(kind, type) and (is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
 
 

@@ -213,5 +213,5 @@ def _number(name: str, value: Any) -> float | str:
 
 
 def _extended(array: Any) -> bool:
-    """A float of another width, such as bfloat16."""
+    """Return whether it is a float of another width, such as bfloat16."""
     return bool(array.dtype.kind == "V" and array.dtype.name.startswith(("bfloat", "float")))

@@ -74,7 +74,7 @@ def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterato
 
 
 def _is_general(judgement: Judgement, case: Fixed) -> bool:
-    """The rule's program at these sizes is the general one, whose sizes are the node's own."""
+    """Return whether the rule's program at these sizes is the general one, whose sizes are the node's own."""
     operation, general = judgement.operation, judgement.instance.proof.programs
     table = own_table(operation)  # to the lemma's names
     if general is None or {*judgement.instance.sizes} != {*table.values()}:

@@ -353,7 +353,7 @@ def _run_at(case: Case, induction: Induction) -> Induction | None:
 
 
 def _is_accepted(run: Induction, induction: Induction) -> bool:
-    """Each step at other sizes holds as the graph's own do."""
+    """Return whether each step at other sizes holds as the graph's own do."""
     accepted = HOLDS if all(s.verdict in HOLDS for s in induction.steps) else PROOFS
     return all(s.verdict in accepted for s in run.steps)
 
@@ -396,7 +396,7 @@ def _rendered(sizes: Mapping[str, Any], fixed: Fixed) -> list[tuple[str, str]]:
 
 
 def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str, Size]) -> bool:
-    """A graph of the same program runs the same rules as well, where any are code of their own."""
+    """Return whether a graph of the same program runs the same rules as well, where any are code of their own."""
     return not _has_rules(graph) or rules_are_those_of_lemmas(induction, graph, fixed)
 
 

@@ -68,7 +68,7 @@ class _Graph:
         return dict(zip(judgement.operation.names, slots, strict=True))
 
     def rarely(self, node: int, clause: Clause) -> bool:
-        """The hypothesis at the node fails on a set of measure zero of the graph's inputs only."""
+        """Return whether the hypothesis at the node fails on a set of measure zero of the graph's inputs only."""
         arguments = self.operands(node)
         return negligible(clause, self._private(arguments, _read(*polys(clause))), arguments)
 

@@ -126,7 +126,7 @@ def _compared(proof: Proof) -> set[float]:
 
 
 def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
-    """The condition holds of all entries of a witness, as far as its shapes tell."""
+    """Return whether the condition holds of all entries of a witness, as far as its shapes tell."""
     name, sign, bound = condition
     left = _entries(inputs.get(name, []))
     right = _entries(inputs[bound]) if bound in inputs else [Fraction(bound)]

@@ -55,7 +55,7 @@ def _says(signs: tuple[int, ...], k: int) -> str:
 
 
 def _settled(judgement: Judgement) -> bool:
-    """All hypotheses follow from the signs of what moves."""
+    """Return whether all hypotheses follow from the signs of what moves."""
     if not judgement.gone or judgement.instance.proof.stated:
         return False
     held = (s for k, s in enumerate(judgement.informed) if k not in judgement.operation.active)

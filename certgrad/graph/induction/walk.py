@@ -91,7 +91,7 @@ class Walk:
         return self
 
     def is_moving(self, operand: Operand) -> bool:
-        """The value depends on the function's real inputs."""
+        """Return whether the value depends on the function's real inputs."""
         return isinstance(operand, Ref) and (operand.node, operand.output) in self.moving
 
     def cotangents(self) -> Iterator[list[Cotangent]]:

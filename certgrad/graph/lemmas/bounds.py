@@ -104,7 +104,7 @@ def of_array(value: Any) -> int:
 
 
 def holds(value: Fraction | int, where: int) -> bool:
-    """A number is there."""
+    """Return whether a number is there."""
     return all(s == 0 or s & _sign(value - c) for s, c in zip(_signs(where), CUTS, strict=True)) and bool(where & ANY)
 
 

@@ -105,7 +105,7 @@ class _AtNumbers:
         return broken(self.programs, dims.sizes) is None
 
     def inside(self, values: Mapping[str, Any]) -> bool:
-        """Whether the point is in the operation's domain."""
+        """Return whether the point is in the operation's domain."""
         signed = zip(self.operation.names, self.operation.signs, strict=False)
         return inside(self.operation.domain, values) and all(_within(values[n], s) for n, s in signed)
 

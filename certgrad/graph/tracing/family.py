@@ -210,5 +210,5 @@ def _run(bound: Bound, values: Sequence[Any]) -> list[Any]:
 
 
 def is_symbolic(size: Any) -> bool:
-    """The size is no number."""
+    """Return whether the size is no number."""
     return isinstance(size, DimExpr)

@@ -351,7 +351,7 @@ def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
 
 
 def _of_symbolic_sizes(value: Any) -> bool:
-    """A program, such as a branch, in which some array has a symbolic size."""
+    """Return whether it is a program, such as a branch, in which some array has a symbolic size."""
     if not hasattr(jaxpr_of(value), "eqns"):
         return False
     jaxpr = jaxpr_of(value)
@@ -407,7 +407,7 @@ def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
 
 
 def mentions(program: Program | None, primitive: str) -> bool:
-    """An equation of the program, or of one inside, has this primitive."""
+    """Return whether an equation of the program, or of one inside, has this primitive."""
     eqns = () if program is None else program.jaxpr.eqns
     return any(eqn.primitive.name == primitive or mentions(inner_program(eqn), primitive) for eqn in eqns)
 
@@ -446,7 +446,7 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
 
 
 def is_program(value: Any) -> bool:
-    """A program, or several, as the parameter of an equation."""
+    """Return whether it is a program, or several, as the parameter of an equation."""
     if isinstance(value, tuple | list):
         return any(is_program(v) for v in value)
     return hasattr(value, "eqns") or hasattr(value, "jaxpr")

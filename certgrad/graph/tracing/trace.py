@@ -182,7 +182,7 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
 
 
 def _is_of_object(value: Any) -> bool:
-    """A method of an object, which may keep something there from call to call."""
+    """Return whether it is a method of an object, which may keep something there from call to call."""
     return isinstance(value, MethodType) and not isinstance(value.__self__, type)
 
 

@@ -164,7 +164,7 @@ class _ValueFacts:
         return node.kind == "primitive" and (node.name in _HANDED_ON or less_0)
 
     def _holds(self, operand: Operand, relation: str) -> bool:
-        """The operand is strictly on that side of 0 in floating point, too."""
+        """Return whether the operand is strictly on that side of 0 in floating point, too."""
         if isinstance(operand, Literal):
             return _number(operand) > 0 if side(relation) == "> 0" else _number(operand) < 0
         return self.firm[operand.node] and side(self.sign(operand)) == side(relation)

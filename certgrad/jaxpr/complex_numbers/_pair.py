@@ -60,14 +60,14 @@ def is_complex(aval: Any) -> bool:
 
 
 def touches(eqn: Any) -> bool:
-    """An equation, or a program in it, reads or makes complex numbers."""
+    """Return whether an equation, or a program in it, reads or makes complex numbers."""
     return any(is_complex(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
         touches(inner) for program in jaxprs_in_params(eqn.params) for inner in jaxpr_of(program).eqns
     )
 
 
 def has_complex(jaxpr: Any) -> bool:
-    """Whether a program reads or makes complex numbers."""
+    """Return whether a program reads or makes complex numbers."""
     types = {id(v.aval): v.aval for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}  # few, of many values
     return any(map(is_complex, types.values())) or any(
         has_complex(jaxpr_of(program)) for eqn in jaxpr.eqns if eqn.params for program in jaxprs_in_params(eqn.params)

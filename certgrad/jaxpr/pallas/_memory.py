@@ -57,7 +57,7 @@ Place = Span | Value
 
 
 def is_size(n: Any) -> bool:
-    """A number, or a size that is a name."""
+    """Return whether it is a number, or a size that is a name."""
     return isinstance(n, int) or is_symbolic_dim(n)
 
 

@@ -55,7 +55,7 @@ def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tup
 
 
 def _never_zero(poly: Poly) -> bool:
-    """The term is the inverse of a product, which is 0 nowhere: 1/x ≥ 0 says x > 0."""
+    """Return whether the term is the inverse of a product, which is 0 nowhere: 1/x ≥ 0 says x > 0."""
     single = poly.single()
     return single is not None and all(e < 0 or a.positive for a, e in single[0])
 

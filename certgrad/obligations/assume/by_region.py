@@ -158,7 +158,7 @@ def _no_integer(a: Atomic) -> bool:
 
 
 def _fails(a: Atomic, facts: Facts) -> bool:
-    """The relation holds nowhere in the region."""
+    """Return whether the relation holds nowhere in the region."""
     return a.signs is not None and not facts.signs(a.poly) & a.signs
 
 

@@ -110,12 +110,12 @@ CONTINUOUS = ", continuously"
 
 
 def of_solver(clause: Clause) -> bool:
-    """The clause is the equation of a solver."""
+    """Return whether the clause is the equation of a solver."""
     return clause.origin.startswith(SOLVER)
 
 
 def has_one_solution(equation: Clause) -> bool:
-    """The equation of a solver is affine in the unknown."""
+    """Return whether the equation of a solver is affine in the unknown."""
     return not equation.origin.endswith(CONTINUOUS)
 
 
@@ -184,7 +184,7 @@ def _predicate_fact(a: Atom, value: bool) -> list[Fact]:
 
 
 def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
-    """The facts imply the clause; with `cases`, in each sign region of the predicates inside it.
+    """Return whether the facts imply the clause; with `cases`, in each sign region of the predicates inside it.
 
     A condition of differentiability is asked without `cases` while a program is followed: that a selection makes it
     hold in each of its regions says nothing about the seams between them (see `_seams`).
@@ -244,7 +244,7 @@ def _sign(c: fmpq) -> int:
 
 
 def holds(atomic: Atomic, facts: Facts) -> bool:
-    """The facts imply the relation."""
+    """Return whether the facts imply the relation."""
     wanted = atomic.signs
     if wanted is not None:
         return not facts.signs(atomic.poly) & ~wanted

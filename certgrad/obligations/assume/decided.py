@@ -17,7 +17,7 @@ from .signs import NEG, POS
 
 
 def bound_free(a: Atom) -> bool:
-    """The atom mentions no variable of a sum around it."""
+    """Return whether the atom mentions no variable of a sum around it."""
     return not any(v[0] == "b" for v in a.free)
 
 

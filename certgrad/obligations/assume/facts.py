@@ -126,7 +126,7 @@ class Facts(LinearSigns):
         return ANY if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
 
     def _says(self, poly: Poly, signs: int) -> bool:
-        """An assumption about this very term says as much, or it is a number that says it."""
+        """Return whether an assumption about this very term says as much, or it is a number that says it."""
         c = poly.constant()
         return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
 
@@ -135,7 +135,7 @@ class Facts(LinearSigns):
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
     def _has_determinant(self, a: Matrix) -> bool:
-        """The determinant of the matrix inside is assumed not to be 0."""
+        """Return whether the determinant of the matrix inside is assumed not to be 0."""
         sides = (a.vars, a.vars[::-1])
         return any(self._says(_number(of_matrix("determinant", a.body, *v, a.ranges, ())), NONZERO) for v in sides)
 

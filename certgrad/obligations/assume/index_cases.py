@@ -172,7 +172,7 @@ def some_place(poly: Poly, indices: Indices) -> bool:
 
 
 def _hold_at(a: Sum, place: Mapping[Var, Ix], indices: Indices, within: bool) -> bool:
-    """The place is in the ranges (known if `within`), and the conditions in the sum hold there."""
+    """Return whether the place is in the ranges (known if `within`), and the conditions in the sum hold there."""
     for v, n in zip(a.vars, a.ranges, strict=True):
         below, above = place[v].scaled(-1).shifted(-ONE), place[v].shifted(-n)
         if not within and (indices.feasible((below, ">=")) or indices.feasible((above, ">="))):

@@ -166,7 +166,7 @@ class LinearSigns(FormSigns):
         return Constraint(poly - ONE, False) if self._is_integer(poly) else Constraint(poly, True)
 
     def _is_integer(self, poly: Poly) -> bool:
-        """Whatever the inputs are, the term is an integer: coefficients and atoms are integers."""
+        """Return whether the term is an integer at all inputs: coefficients and atoms are integers."""
         return all(c.q == 1 and self._is_integer_product(mono) for mono, c in poly.items())
 
     def _is_integer_product(self, mono: Mono) -> bool:

@@ -153,7 +153,7 @@ def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
 
 
 def _never(clause: Clause) -> bool:
-    """The clause holds where its guards fail alone."""
+    """Return whether the clause holds where its guards fail alone."""
     return all(map(_impossible, clause.alternatives))
 
 

@@ -169,7 +169,7 @@ def _without_terms(
 
 
 def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
-    """The function is seen to have a value at every input."""
+    """Return whether the function is seen to have a value at every input."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
@@ -179,7 +179,7 @@ def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
 
 
 def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
-    """An entry of the function is seen to be undefined at every input, as the mean of no entries is."""
+    """Return whether an entry of the function is seen to be undefined at every input, as the mean of no entries is."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")

@@ -283,7 +283,7 @@ def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
 
 
 def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:
-    """The point certainly satisfies all hypotheses that are listed at the general family of shapes."""
+    """Return whether the point certainly satisfies all hypotheses that are listed at the general family of shapes."""
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     groups = {axes: instance.groups[star] for star, axes in listed.general.groups.items() if star in instance.groups}
     sizes: dict[str, int] = {}

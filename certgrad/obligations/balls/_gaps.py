@@ -51,7 +51,7 @@ class Gap:
             return abs(lhs - rhs) / abs(lhs).max(abs(rhs))
 
     def reaches(self, size: Fraction) -> bool:
-        """Whether the relative gap is certainly at least `size` (an undefined side always counts)."""
+        """Return whether the relative gap is certainly at least `size` (an undefined side always counts)."""
         relative = self.relative
         return relative is None or bool(relative >= s.rational(size))
 

@@ -75,7 +75,7 @@ def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
 
 
 def long_constants(program: Any) -> bool:
-    """A program, or one in it, holds floats with as many digits as their dtype has."""
+    """Return whether a program, or one in it, holds floats with as many digits as their dtype has."""
     return any(has_long(value, dtype) for value, dtype in _constants_and_literals(program))
 
 

@@ -174,7 +174,7 @@ def _lu_pivots_to_permutation(ctx: Context, params: Params, pivots: Value) -> Va
 
 @lru_cache(maxsize=1024)
 def _eliminates(solver: Any) -> bool:
-    """The solver is JAX's own, by elimination."""
+    """Return whether the solver is JAX's own, by elimination."""
     return lu_solver(solver) is not None
 
 

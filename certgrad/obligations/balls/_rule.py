@@ -198,7 +198,7 @@ class Programs:
         return programs
 
     def long_literals(self, kind: str) -> bool:
-        """The programs of an obligation hold floats with as many digits as their dtype has."""
+        """Return whether the programs of an obligation hold floats with as many digits as their dtype has."""
         return any(map(_jaxpr.holds_long, self._of(kind)))
 
     def numbers(self, kind: str) -> list[Fraction]:

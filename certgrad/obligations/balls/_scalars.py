@@ -103,7 +103,7 @@ def ball(x: Real) -> arb:
 
 
 def finite(x: Real) -> bool:
-    """Whether x is certainly a finite real number."""
+    """Return whether x is certainly a finite real number."""
     return type(x) is fmpq or type(x) is arb
 
 
@@ -304,7 +304,7 @@ def truncate(a: Real) -> Real:
 
 
 def is_integer(a: Real) -> bool:
-    """Whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
+    """Return whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
     if type(a) is fmpq:
         if _watching.into is not None:
             _watching.into.append(a - fmpq((a + HALF).floor()))
@@ -324,7 +324,7 @@ def as_int(a: Real) -> int:
 
 
 def overlap(a: Real, b: Real) -> bool:
-    """Whether a and b can be the same number: two finite scalars only."""
+    """Return whether a and b can be the same number: two finite scalars only."""
     if type(a) is fmpq and type(b) is fmpq:
         return bool(a == b)
     return bool(ball(a).overlaps(ball(b)))

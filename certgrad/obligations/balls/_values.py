@@ -135,7 +135,7 @@ def _is_long(text: str, dtype: Any) -> bool:
 
 
 def has_long(x: Any, dtype: Any) -> bool:
-    """A literal, or an entry of a captured array, has as many digits as its dtype."""
+    """Return whether a literal, or an entry of a captured array, has as many digits as its dtype."""
     return is_float(dtype) and any(_is_long(str(v), dtype) for v in np.asarray(x, dtype).flat if np.isfinite(v))
 
 

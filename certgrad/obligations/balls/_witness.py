@@ -136,7 +136,7 @@ class _Search:
         return False
 
     def inside(self, point: Point) -> bool:
-        """Whether the point's inputs lie in the domain."""
+        """Return whether the point's inputs lie in the domain."""
         if self.domain is None:
             return True
         return self.domain({one.name: nested(x) for one, x in zip(self.inputs, point.inputs, strict=True)})

@@ -122,7 +122,7 @@ def compared_with(conditions: Sequence[str], names: Sequence[str], name: str) ->
 
 
 def inside(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:
-    """Every condition, as a user writes them, certainly holds at every entry."""
+    """Return whether every condition, as a user writes them, certainly holds at every entry."""
     names = tuple(values)
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     try:

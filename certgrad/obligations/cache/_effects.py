@@ -209,7 +209,7 @@ class _Reader:
         return isinstance(value, np.ndarray) or (value is not _UNKNOWN and self._owns(type(value)))
 
     def _writes_table(self, node: ast.expr, scope: _Scope) -> bool:
-        """The table of this name is written in a module of the project, or in a class of it."""
+        """Return whether the table of this name is written in a module of the project, or in a class of it."""
         if isinstance(node, ast.Name):
             return self._table_in(scope.module, node.id)
         holder = self._value(node.value, scope) if isinstance(node, ast.Attribute) else None
@@ -291,7 +291,7 @@ class _Reader:
         return _Use.ALL_CALLED if any(self.calling.get(n, True) for n in inside) else _Use.KEPT
 
     def _is_method(self, name: str) -> bool:
-        """A class of the project has a method of this name."""
+        """Return whether a class of the project has a method of this name."""
         modules = [n for n in list(sys.modules) if n.partition(".")[0] in self.own]
         return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
 

@@ -13,7 +13,7 @@ _PACKAGE = Path(certgrad.__file__).resolve().parent
 
 
 def package_is_as_it_was() -> bool:
-    """No file of certgrad was edited since this process first asked for its text."""
+    """Return whether no file of certgrad was edited since this process first asked for its text."""
     return bool(_package_state()) and _package_state() == state_of(package_files("**/*.py"))
 
 

@@ -86,7 +86,7 @@ def _in_table(value: Any, table: Mapping[str, str]) -> bool:
 
 
 def is_keeper(value: Any) -> bool:
-    """Whether a value comes from a package that keeps what it is given."""
+    """Return whether a value comes from a package that keeps what it is given."""
     known = str(getattr(value, "__module__", "")).partition(".")[0] in _KEEPERS
     return known and not str(getattr(value, "__name__", "")).startswith(_SETTINGS)
 

@@ -84,7 +84,7 @@ def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
 
 
 def of_library(op: Subject) -> bool:
-    """The op is certgrad's own, and so are the ops that it is composed of."""
+    """Return whether the op is certgrad's own, and so are the ops that it is composed of."""
     return str(op.__module__).startswith(f"{certgrad.__name__}.ops.")
 
 

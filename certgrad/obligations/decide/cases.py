@@ -406,7 +406,7 @@ def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
 
 
 def _stands_in(poly: Poly, a: Atom) -> bool:
-    """The entry is there otherwise than under a whole number."""
+    """Return whether the entry is there otherwise than under a whole number."""
     return any(a in deep_atoms(poly_of(b)) for b in atoms_of(poly) if not (isinstance(b, Fn) and b.name in WHOLE))
 
 
@@ -431,7 +431,7 @@ def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
 
 
 def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
-    """Each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
+    """Return whether each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
     if not any(isinstance(a, Sum) for a in atoms_of(poly)) or depth >= MAX_DEPTH:
         return False
     plain, groups = by_summand(poly)

@@ -162,7 +162,7 @@ def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | Non
 
 
 def _begins_as(m: _Member, others: Sequence[_Member], compared: _Comparison) -> bool:
-    """The carry may be those of a class times a sign, which is settled here: at time 0 it is.
+    """Return whether the carry may be those of a class times a sign, which is settled here: at time 0 it is.
 
     Where all begin at 0, the first steps say which sign to try.
     """
@@ -228,7 +228,7 @@ class _Comparison:
 
 
 def vanishes(poly: Poly, region: Region) -> bool:
-    """The term is shown to be zero, written out a step further where that is needed."""
+    """Return whether the term is shown to be zero, written out a step further where that is needed."""
     if nonzero_part(poly, region) is None:
         return True
     further = unfolded(poly, region.indices.ranges)

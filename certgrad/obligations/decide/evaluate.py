@@ -65,7 +65,7 @@ class Evaluation:
         return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
 
     def all_different(self, entry: Poly, v: Var, n: Poly, env: Env) -> bool:
-        """No two of the entries for v < n are equal."""
+        """Return whether no two of the entries for v < n are equal."""
         found = [*self.entries((v,), (n,), entry, ONE, env).values()]
         return all(x != y for k, x in enumerate(found) for y in found[:k])
 

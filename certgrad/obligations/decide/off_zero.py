@@ -101,7 +101,7 @@ class _OffZero(Rewriter):
 
 
 def _is_sign(poly: Poly) -> bool:
-    """The term is 2·[φ] − 1 or its opposite, which is 1 or −1."""
+    """Return whether the term is 2·[φ] − 1 or its opposite, which is 1 or −1."""
     return any(
         poly in (p, -p)
         for m in poly

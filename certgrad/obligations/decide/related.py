@@ -26,7 +26,7 @@ NESTED = 3
 
 
 def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
-    """The term is 0 where the assumptions hold, by the laws of the functions in it."""
+    """Return whether the term is 0 where the assumptions hold, by the laws of the functions in it."""
     if not any(isinstance(a, Fn) for a in deep_atoms(poly)):
         return False
     try:

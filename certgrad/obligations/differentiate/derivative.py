@@ -179,7 +179,7 @@ def _tangent_name(a: Atom) -> tuple[str, list[Var]]:
 
 
 def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
-    """The atom mentions one of the tensors."""
+    """Return whether the atom mentions one of the tensors."""
     return not tensors_in(a).isdisjoint(tensors)
 
 

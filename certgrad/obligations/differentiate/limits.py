@@ -232,13 +232,13 @@ def _over_even_powers(a: Sum, moving: Mapping[str, Sequence[Poly]]) -> Access | 
 
 
 def _apart(a: Access, b: Access) -> bool:
-    """Two entries at different numbers along an axis."""
+    """Return whether it is two entries at different numbers along an axis."""
     steps = (i.minus(j) for i, j in zip(a.index, b.index, strict=True))
     return any(not step.terms and whole_number(step.const) not in (None, 0) for step in steps)
 
 
 def _of_places(a: Atom) -> bool:
-    """An index as a number, or a condition on indices, in which no value stands."""
+    """Return whether it is an index as a number, or a condition on indices, in which no value stands."""
     if isinstance(a, IndexNumber):
         return not isinstance(a.var, IntegerAtom)
     return isinstance(a, INDEX_PREDICATES) and not a.ix.atoms
@@ -392,7 +392,7 @@ class Expansion:
 
 
 def continuous(polys: Iterable[Poly], asked: Continuity) -> bool:
-    """All terms are continuous functions of the entries that move, wherever the facts hold."""
+    """Return whether all terms are continuous functions of the entries that move, wherever the facts hold."""
     try:
         for poly in polys:
             asked.check(poly)

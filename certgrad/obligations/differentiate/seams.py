@@ -361,7 +361,7 @@ class _Form:
         return self.changed(change), undecided
 
     def smooth_at(self, equations: tuple[Poly, ...], facts: Facts) -> bool:
-        """Every condition of this form holds at the place itself, so, being open, around it."""
+        """Return whether every condition of this form holds at the place itself, so, being open, around it."""
         for clause in self.clauses:
             guards = [(g.constant(), v) for g, v in clause.guards]
             if any(c is not None and (c != 0) != v for c, v in guards):
@@ -404,7 +404,7 @@ def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
 
 
 def _excluded(p: Poly, clause: Clause) -> bool:
-    """The clause says p ≠ 0 and nothing else."""
+    """Return whether the clause says p ≠ 0 and nothing else."""
     return clause.alternatives in ((Atomic("!= 0", p),), (Atomic("!= 0", -p),))
 
 

@@ -173,7 +173,7 @@ def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
 
 
 def _is_zero(atom: Any) -> bool:
-    """A literal or a constant of zeros, or such a one in another shape or dtype."""
+    """Return whether it is a literal or a constant of zeros, or such a one in another shape or dtype."""
     while isinstance(atom, Value) and atom.step is not None:
         if atom.step.eqn.primitive.name not in HANDS_ON or not genuine(atom.step.eqn.primitive):
             return False

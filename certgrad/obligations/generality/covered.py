@@ -68,7 +68,7 @@ class Covered:
         return None
 
     def _at_size_one(self, instance: Instance, programs: Programs) -> bool:
-        """The general program with the groups that have no axes here left out."""
+        """Return whether it is the general program with the groups that have no axes here left out."""
         assert self._general is not None
         gone = tuple(g for g, axes in self._general[0].groups.items() if axes and not instance.groups[g])
         try:
@@ -81,7 +81,7 @@ class Covered:
         return self.acts_alike_on_each_entry(shapes, programs) or self._collapses(instance, programs, ())
 
     def acts_alike_on_each_entry(self, shapes: Shapes, programs: Programs) -> bool:
-        """The program and the general one act on each entry alone, and in the same way."""
+        """Return whether the program and the general one act on each entry alone, and in the same way."""
         assert self._general is not None
         general = self._scalars[id(self._general[1])][1]
         scalars = self._scalars_of(shapes, programs)

@@ -178,12 +178,12 @@ def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | Certgra
 
 
 def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
-    """The special trace is not the general one with its dimensions set."""
+    """Return whether the special trace is not the general one with its dimensions set."""
     return not same(general, special, fixed)
 
 
 def same(general: HasPrograms, special: HasPrograms, fixed: Mapping[str, Size], erase_dtypes: bool = False) -> bool:
-    """The special programs are the general ones with their dimensions set."""
+    """Return whether the special programs are the general ones with their dimensions set."""
     expected, found = (
         serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
         for programs, sizes in ((general, fixed), (special, {}))

@@ -268,7 +268,7 @@ def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
 
 
 def _of_tracing(error: BaseException, traceback: Any) -> bool:
-    """A trace raised the error because it has symbols in place of sizes and of values."""
+    """Return whether a trace raised the error because it has symbols in place of sizes and of values."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     from_jax = traceback is not None and from_library(traceback.tb_frame.f_code.co_filename)

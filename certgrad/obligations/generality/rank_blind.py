@@ -189,7 +189,7 @@ def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
 
 
 def _depends(test: ast.AST, tainted: set[str]) -> bool:
-    """The test can come out differently for another rank. A test for None or for a type cannot."""
+    """Return whether the test can come out differently for another rank. A test for None or for a type cannot."""
     if isinstance(test, ast.BoolOp):
         return any(_depends(v, tainted) for v in test.values)
     if isinstance(test, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):

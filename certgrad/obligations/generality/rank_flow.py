@@ -166,6 +166,6 @@ def _lists_axes(value: ast.AST, returning: frozenset[str]) -> bool:
 
 
 def _reached(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
-    """No number in it is beyond the ranks that are shown."""
+    """Return whether no number in it is beyond the ranks that are shown."""
     numbers = (n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, int))
     return all(abs(n) < _LAST_SHOWN for n in numbers) and names_in(value).isdisjoint(large)

@@ -355,12 +355,12 @@ def _class_vars(kind: type) -> Any:
 
 
 def _of_own(kind: type) -> bool:
-    """A class of the program's, or one of Python's that holds a program's settings."""
+    """Return whether it is a class of the program's, or one of Python's that holds a program's settings."""
     return kind in _OF_PYTHON or _is_own(str(getattr(kind, "__module__", "")))
 
 
 def _is_own(module: str) -> bool:
-    """The name of a module of the program's."""
+    """Return whether it is the name of a module of the program's."""
     top = module.partition(".")[0]
     return not (top in _LIBRARIES or top in sys.stdlib_module_names)
 

@@ -50,7 +50,7 @@ MAX_COUNT = 3
 
 
 def is_count(poly: Poly) -> bool:
-    """The term is a count, times a number and plus a number."""
+    """Return whether the term is a count, times a number and plus a number."""
     return next(_as_count(poly), None) is not None
 
 

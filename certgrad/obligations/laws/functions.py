@@ -71,7 +71,7 @@ def _inside(relation: str, name: str) -> Callable[[Poly], Clauses]:
 
 
 def _fixed(p: Poly) -> bool:
-    """The term mentions no entry of an input, so that it does not move."""
+    """Return whether the term mentions no entry of an input, so that it does not move."""
     return not any(isinstance(a, Access) for a in deep_atoms(p))
 
 

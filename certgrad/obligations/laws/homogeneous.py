@@ -79,7 +79,7 @@ def _common(carries: list[Open]) -> Poly:
 
 
 def _linear(system: System) -> bool:
-    """Each step is linear in what the loop carries, with nothing added."""
+    """Return whether each step is linear in what the loop carries, with nothing added."""
     factor = access(fresh_carry(), ())
     names = [c.name for c in system.carries]
     larger = Rewriter(replace=replacing(names, lambda a: factor * access(a.tensor, a.index)))

@@ -130,7 +130,7 @@ def _only(body: Poly, row: Var, column: Var) -> Poly:
 
 
 def symmetric(a: Matrix) -> bool:
-    """The matrix inside is its own transpose, by its form."""
+    """Return whether the matrix inside is its own transpose, by its form."""
     row, column = a.vars
     return substitute(a.body, {row: of_var(column), column: of_var(row)}) == a.body
 
@@ -166,7 +166,7 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
 
 
 def has_small_inverse(poly: Poly) -> bool:
-    """The inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
+    """Return whether the inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
     return any(_is_small_inverse(a) for a in deep_atoms(poly))
 
 

@@ -144,7 +144,7 @@ def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
 
 
 def _puts_in_order(order: IntegerAtom, keys: Sequence[Poly], v: Var, n: Poly) -> bool:
-    """The keys are others, put in this order, which is theirs."""
+    """Return whether the keys are others, put in this order, which is theirs."""
     if not (isinstance(order, Chosen) and order.comparison.kind == ORDER and order.room == n):
         return False
     if order.arguments[0].variable() != v or not _free_of(v, order.arguments[1:]):
@@ -185,7 +185,7 @@ def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
 
 
 def attained(clause: Clause) -> bool:
-    """The clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
+    """Return whether the clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
     return any(
         x.relation in ("> 0", ">= 0", "!= 0") and _primitive(x.poly).key == _primitive(_ties(a) + ONE).key
         for x in clause.alternatives
@@ -390,7 +390,7 @@ class _Ordered(Rewriter):
                     yield a, c, place
 
     def _takes_part(self, a: Max, place: Mapping[Var, Ix]) -> bool:
-        """The maximum is taken over this place too."""
+        """Return whether the maximum is taken over this place too."""
         if not all(self._within(place[v], n) for v, n in zip(a.vars, a.ranges, strict=True)):
             return False
         true = {b for b, _ in self.true}

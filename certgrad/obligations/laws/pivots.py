@@ -163,7 +163,7 @@ def _product(one: Matrix, other: Matrix, k: Var, guards: set[Atom]) -> Poly | No
 
 
 def _all_of(condition: Poly, guards: set[Atom]) -> bool:
-    """The condition is the product of the guards."""
+    """Return whether the condition is the product of the guards."""
     single = condition.single()
     return single is not None and single[1] == 1 and dict(single[0]) == dict.fromkeys(guards, 1)
 

@@ -386,7 +386,7 @@ def _compared(a: Atom) -> bool:
 
 
 def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
-    """The formal sums are the same, and so are the sums whose exponentials are taken."""
+    """Return whether the formal sums are the same, and so are the sums whose exponentials are taken."""
     return vanishes(_formal(one) - _formal(other)) and vanishes(_exponent(one) - _exponent(other))
 
 
@@ -416,7 +416,7 @@ def counted(poly: Poly, indices: Indices) -> Poly:
 
 
 def _of_one_number(a: Atom, facts: Facts) -> bool:
-    """A product of factors that are all the same, and not 0."""
+    """Return whether it is a product of factors that are all the same, and not 0."""
     if not isinstance(a, Product) or not a.body.free.isdisjoint(a.vars):
         return False
     return a.positive or a.is_sign or not facts.signs(a.body) & SIGN_ZERO

@@ -65,7 +65,7 @@ def fresh_carry() -> str:
 
 
 def has_loop(poly: Poly) -> bool:
-    """A value that a loop carries occurs in the term."""
+    """Return whether a value that a loop carries occurs in the term."""
     return any(name.startswith("#") for a in atoms_of(poly) for name in tensors_in(a))
 
 

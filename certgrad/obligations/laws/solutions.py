@@ -191,7 +191,7 @@ _ALGEBRA = (Base, Sum, Matrix)
 
 
 def _outside(tensor: str, poly: Poly) -> bool:
-    """An entry of the tensor stands outside of all functions."""
+    """Return whether an entry of the tensor stands outside of all functions."""
     stack = atoms_of(poly)
     while stack:
         a = stack.pop()

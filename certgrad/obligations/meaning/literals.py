@@ -261,7 +261,7 @@ def _folded(value: float, dtype: str) -> ClosedForm | None:
 
 
 def rounds_to(form: ClosedForm, value: float, dtype: str = "float64") -> bool:
-    """Whether a closed form is certainly within `UNITS` in the last place of a literal."""
+    """Return whether a closed form is certainly within `UNITS` in the last place of a literal."""
     with precision(256):
         distance = abs(_ball(Fraction(value)) - _ball(form.coefficient) * _factor(form))
         return bool(distance <= _ball(UNITS * _unit(value, dtype)))

@@ -70,7 +70,7 @@ def spreading(p: Poly, reals: Reals) -> set[str]:
 
 
 def _nonzero(p: Poly, reals: Reals) -> bool:
-    """The term is zero on a set of measure zero only."""
+    """Return whether the term is zero on a set of measure zero only."""
     if p.is_zero:
         return False
     single = p.single()

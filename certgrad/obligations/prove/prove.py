@@ -79,7 +79,7 @@ def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
 
 
 def _plain(clauses: Sequence[Clause]) -> bool:
-    """Every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
+    """Return whether every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
     return all(
         not c.guards and not any(isinstance(a, Pred | Base) for x in c.alternatives for a in deep_atoms(x.poly))
         for c in clauses

@@ -51,7 +51,7 @@ def terms_of(equation: Clause) -> list[Poly]:
 
 
 def has_solution(equation: Clause, values: Values) -> bool:
-    """The equation of a solver has a root at these values."""
+    """Return whether the equation of a solver has a root at these values."""
     solution = solution_of(name_of_solver(equation))
     if solution is None:
         return False

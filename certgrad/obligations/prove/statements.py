@@ -179,7 +179,7 @@ def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
 
 
 def _moves(clause: Clause, problem: Problem) -> bool:
-    """The clause is about something that is differentiated: a mask of booleans has no boundary."""
+    """Return whether the clause is about something that is differentiated: a mask of booleans has no boundary."""
     return any(isinstance(a, Access) and a.tensor in problem.tangents for p in polys(clause) for a in deep_atoms(p))
 
 

@@ -259,7 +259,7 @@ def _one_where(clause: Clause) -> Poly:
 
 
 def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses: tuple[Clause, ...]) -> bool:
-    """The term is shown to be 0 at every index, under the hypotheses."""
+    """Return whether the term is shown to be 0 at every index, under the hypotheses."""
     ranges = {template(k): n for k, n in enumerate(shape)}
     shapes = problem.array_shapes
     for clause in hypotheses:

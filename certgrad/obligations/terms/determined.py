@@ -64,12 +64,12 @@ class Matrix(Confined):
 
 
 def is_triangular(body: Poly, row: Var, column: Var) -> bool:
-    """The term vanishes where row < column, by its form."""
+    """Return whether the term vanishes where row < column, by its form."""
     return all(any(_confines(a, row, column) for a, _ in mono) for mono in body)
 
 
 def _confines(a: Atom, row: Var, column: Var) -> bool:
-    """The atom vanishes where row < column."""
+    """Return whether the atom vanishes where row < column."""
     if isinstance(a, (IxPred, IxEq)):
         slope = a.ix.coefficient(row), a.ix.coefficient(column)
         right = slope == (1, -1) or (isinstance(a, IxEq) and slope == (-1, 1))

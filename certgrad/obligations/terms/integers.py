@@ -117,7 +117,7 @@ class Comparison(Holder):
 
 
 def by_entries(ix: Ix) -> bool:
-    """An entry of an integer tensor decides the index, or a number that is rounded."""
+    """Return whether an entry of an integer tensor decides the index, or a number that is rounded."""
     return any(isinstance(a, (Entry, Rounded)) or any(map(by_entries, a.parts())) for a in ix.atoms)
 
 

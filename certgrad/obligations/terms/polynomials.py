@@ -108,7 +108,7 @@ def mono_structured(mono: Mono) -> bool:
 
 
 def mono_positive(mono: Mono) -> bool:
-    """Every factor is positive. (A square may be zero, so it does not count.)"""
+    """Return whether every factor is positive. (A square may be zero, so it does not count.)"""
     return all(a.positive for a, _ in mono)
 
 
@@ -349,7 +349,7 @@ class Holder:
 
 
 def is_foreign(mono: Mono) -> bool:
-    """The monomial is of another session. No term is of two, so its first factor tells."""
+    """Return whether the monomial is of another session. No term is of two, so its first factor tells."""
     return bool(mono) and mono[0][0].mark is not session.mark
 
 

@@ -468,7 +468,7 @@ def _whole_part(poly: Poly) -> Poly | None:
 
 
 def whole(poly: Poly) -> bool:
-    """The term is an integer by its form: what `_whole_part` finds is all of it."""
+    """Return whether the term is an integer by its form: what `_whole_part` finds is all of it."""
     return all(c.q == 1 and all(_is_whole(a, e) for a, e in m) for m, c in poly.items())
 
 

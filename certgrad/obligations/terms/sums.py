@@ -226,7 +226,7 @@ def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
 
 
 def _all_places(ix: Ix, v: Var, n: Poly) -> bool:
-    """The expression is v or n − 1 − v: as v runs from 0 to n, so does it."""
+    """Return whether the expression is v or n − 1 − v: as v runs from 0 to n, so does it."""
     return ix.variable() == v or (ix.terms == ((v, -1),) and ix.const == n - ONE)
 
 

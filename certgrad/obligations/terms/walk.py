@@ -80,7 +80,7 @@ def determine(tensor: str, by: Iterable[str]) -> None:
 
 
 def is_determined(tensor: str) -> bool:
-    """The tensor is no input: an equation determines it."""
+    """Return whether the tensor is no input: an equation determines it."""
     return tensor in _determined.table
 
 

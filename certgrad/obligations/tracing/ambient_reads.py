@@ -21,7 +21,7 @@ from .jax_internals import Questions, asks_for_others, from_library, seen_platfo
 
 
 def of_rule(frame: Any) -> bool:
-    """The frame is of a rule's code: not of a library's, nor of certgrad's."""
+    """Return whether the frame is of a rule's code: not of a library's, nor of certgrad's."""
     return frame is not None and not from_library(frame.f_code.co_filename) and not _of_certgrad(frame)
 
 

@@ -235,7 +235,7 @@ Those of `jit` are called as that of a whole program is, and of custom functions
 
 
 def _in_a_body(value: Any) -> bool:
-    """The value belongs to a trace that JAX makes where the code runs as well."""
+    """Return whether the value belongs to a trace that JAX makes where the code runs as well."""
     frame = getattr(getattr(value, "_trace", None), "frame", None)
     return getattr(getattr(frame, "debug_info", None), "traced_for", None) in _BODIES
 
@@ -269,20 +269,20 @@ def _array() -> jax.Array:
 
 
 def _names_tracers(kind: Any) -> bool:
-    """The second argument of `isinstance` has JAX's tracers among its classes."""
+    """Return whether the second argument of `isinstance` has JAX's tracers among its classes."""
     if classes := kind if isinstance(kind, tuple) else get_args(kind):
         return any(map(_names_tracers, classes))
     return isinstance(kind, type) and issubclass(kind, jax.core.Tracer)
 
 
 def _works_on_dimensions(module: Mapping[str, Any]) -> bool:
-    """The module is part of certgrad, and holds no ops."""
+    """Return whether the module is part of certgrad, and holds no ops."""
     name = f"{module.get('__name__')}."
     return name.startswith("certgrad.") and not name.startswith("certgrad.ops.")
 
 
 def _traced(value: Any) -> bool:
-    """A dimension, a traced value, or a number that is left open and stands for one."""
+    """Return whether it is a dimension, a traced value, or a number that is left open and stands for one."""
     if isinstance(value, (np.ndarray, jax.Array)):
         return isinstance(value, jax.core.Tracer)
     return hasattr(value, "__jax_array__")

@@ -253,7 +253,7 @@ class AtShape:
                 yield point, True
 
     def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
-        """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
+        """Return whether the point is certainly inside these hypotheses and the parameters' constraints."""
         arrays = dict(zip(self.asked.names, inputs, strict=True))
         try:
             return all(

@@ -311,7 +311,7 @@ def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
 
 
 def _bounds_a_count(statement: Statement, kinds: Mapping[str, str]) -> bool:
-    """The statement says that a number of booleans that are true is not 0."""
+    """Return whether the statement says that a number of booleans that are true is not 0."""
     bound = _of_no_gradient(statement, kinds)
     if bound is None or bound.right != ZERO or not isinstance(bound.left, Fold) or bound.left.kind != "sum":
         return False

@@ -121,7 +121,7 @@ def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
 
 
 def aligned(clause: Clause, shapes: Shapes) -> bool:
-    """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
+    """Return whether each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
     atoms = [a for p in polys(clause) for a in deep_atoms(p)]
     if clause.step or any(isinstance(a, (Sum, Max, Product, Matrix, IndexNumber, IxPred, IxEq, Rec)) for a in atoms):
         return False

@@ -49,7 +49,7 @@ class _Point:
     dtypes: Mapping[str, str]
 
     def stays(self, statement: Statement, failing: Collection[Any], far: Fraction) -> bool:
-        """On both sides, as far as that, it fails at the very same entries."""
+        """Return whether it fails at the very same entries on both sides, as far as that."""
         return all(self.failing(statement, sign * far) == failing for sign in (1, -1))
 
     def failing(self, statement: Statement, moved: Fraction) -> set[tuple[int, ...]] | None:

@@ -43,7 +43,7 @@ class Trial:
         return found and (not mistake.of_another or self._moves_otherwise(mistake))
 
     def _moves_otherwise(self, mistake: Mistake) -> bool:
-        """The result moves otherwise than the function's, at a drawn point."""
+        """Return whether the result moves otherwise than the function's, at a drawn point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point(mistake.fixed, (*self.one.domain, *mistake.domain))
             if point is None or mistake.rules.jvp is None:
@@ -93,7 +93,7 @@ class Trial:
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
     def at_no_cotangent(self) -> bool:
-        """A cotangent of 0 gives one that is not 0, at a random point."""
+        """Return whether a cotangent of 0 gives one that is not 0, at a random point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point({}, self.one.domain)
             if point is None:

@@ -218,7 +218,7 @@ class Search:
         return Change("; ".join(dict.fromkeys(p.change.text for p in chosen)), acts) if len(acts) > 1 else None
 
     def is_right_with(self, acts: Mapping[Key, Act]) -> bool:
-        """The cotangent is right at all points with several steps done otherwise."""
+        """Return whether the cotangent is right at all points with several steps done otherwise."""
         try:
             return all(_same(at.with_acts(acts).returned, at.right) for at in self.points)
         except Exception:  # a step does not run on what it is given

@@ -131,7 +131,7 @@ def _declaration(function: ast.FunctionDef) -> ast.Call | None:
 
 
 def _is_marked(own: ast.Call) -> bool:
-    """All of a declaration is marked as inferred."""
+    """Return whether all of a declaration is marked as inferred."""
     mark = next((k.value for k in own.keywords if k.arg == "inferred"), None)
     return isinstance(mark, ast.Constant) and mark.value is True
 
@@ -237,7 +237,7 @@ def _name_of_certgrad(tree: ast.Module, above: int) -> str:
 
 
 def _is_bound(tree: ast.Module, name: str) -> bool:
-    """A name stands for something else than certgrad somewhere in a module."""
+    """Return whether a name stands for something else than certgrad somewhere in a module."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():

@@ -64,18 +64,18 @@ def _outer_functions(rule: Any) -> set[str]:
 
 
 def _leads(name: str, rule: str) -> bool:
-    """The name of a rule begins with that of a variable."""
+    """Return whether the name of a rule begins with that of a variable."""
     return rule == name or rule.startswith((f"{name}.", f"{name}["))
 
 
 def _alias(module: ModuleType, name: str, rules: Mapping[str, Any]) -> bool:
-    """A variable holds one of the rules, which are known by other names."""
+    """Return whether a variable holds one of the rules, which are known by other names."""
     custom = unwrapped_safely(vars(module).get(name))
     return custom is not None and any(custom is unwrapped(rule) for rule in rules.values())
 
 
 def makes_rules(file: str) -> bool:
-    """A file makes derivative rules, by its text."""
+    """Return whether a file makes derivative rules, by its text."""
     tree = _parsed(file)
     makers = _names_of_makers(tree)
     return any(_makes(node, makers) for node in ast.walk(tree))
@@ -104,7 +104,7 @@ def _names_of_makers(tree: ast.AST) -> frozenset[str]:
 
 
 def _is_maker(node: ast.AST, makers: frozenset[str]) -> bool:
-    """An expression that is a maker, or a `partial` of one."""
+    """Return whether it is an expression that is a maker, or a `partial` of one."""
     if isinstance(node, ast.Call) and "partial" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
         return bool(node.args) and _names(node.args[0], makers)
     return _names(node, makers)

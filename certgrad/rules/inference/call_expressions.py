@@ -118,7 +118,7 @@ class Expressions:
         """The names that are being followed: they may stand for each other."""
 
     def is_rule(self, value: Any) -> bool:
-        """The rule itself, or `jit` of it."""
+        """Return whether it is the rule itself, or `jit` of it."""
         for _ in range(4):
             if value is self.rule or (value is self.custom and not self._partly_given):
                 return True

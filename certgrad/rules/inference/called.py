@@ -32,7 +32,7 @@ class Pattern:
         return max(rank or 0 for rank in self.ranks)
 
     def agrees(self, ranks: Sequence[int]) -> bool:
-        """A choice of ranks is that of the call."""
+        """Return whether a choice of ranks is that of the call."""
         return all(own is None or rank == own for own, rank in zip(self.ranks, ranks, strict=True))
 
     def speaks_for(self, ranks: Sequence[int]) -> bool:

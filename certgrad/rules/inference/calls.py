@@ -178,7 +178,7 @@ class _Reader:
                     self._visit(body if isinstance(body, list) else [body], inner, deep + 1)
 
     def _leads_on(self, node: Defined, given: Arguments) -> bool:
-        """A function may call the rule: it names it, or is handed what can be called."""
+        """Return whether a function may call the rule: it names it, or is handed what can be called."""
         if node in self.texts.entered or self.texts.steps > MOST_STEPS:
             return False
         handed = [*given.args, *given.named.values()]

@@ -97,7 +97,7 @@ def _text(annotation: Any) -> str:
 
 
 def _runs(function: Callable, tried: Tried) -> bool:
-    """The function runs at numbers, at the likeliest shapes."""
+    """Return whether the function runs at numbers, at the likeliest shapes."""
     return bool(tried.found) and runs_at_numbers(function, tried.found[0])
 
 

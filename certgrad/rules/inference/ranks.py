@@ -381,7 +381,7 @@ class Search:
         return [k for k in some if self.names[k] in WHOLE_NUMBERS]
 
     def _ended(self) -> bool:
-        """No more choices are tried."""
+        """Return whether no more choices are tried."""
         return len(self.seen) >= CHOICES or not budget.seconds_left()
 
     # --- one choice ---
@@ -480,7 +480,7 @@ class Search:
 
 
 def _about_integers(why: str) -> bool:
-    """A failure says that an argument has to be of integers, of booleans or a key."""
+    """Return whether a failure says that an argument has to be of integers, of booleans or a key."""
     return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
 
 

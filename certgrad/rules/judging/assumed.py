@@ -110,7 +110,7 @@ class Bounds:
         return replace(self, above=">=") if end == "0" else replace(self, below="<=")
 
     def handled_otherwise(self, by: Comparison) -> bool:
-        """A comparison in code tells values outside from others, which are not beside."""
+        """Return whether a comparison in code tells values outside from others, which are not beside."""
         if isnan(by.number):
             return True
         if by.equal and by.number in self.beside:

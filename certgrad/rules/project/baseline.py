@@ -38,7 +38,7 @@ class AuditScope:
     unseen: tuple[str, ...] = ()
 
     def at(self, rule: str) -> bool:
-        """Whether a rule of that name would have been found."""
+        """Return whether a rule of that name would have been found."""
         module = rule.partition(":")[0]
         return any(_within(n, rule, module) for n in self.names) and not any(
             _within(n, rule, module) for n in self.unseen

@@ -182,7 +182,7 @@ def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
 
 
 def _has(kind: Any, names: Iterable[str]) -> bool:
-    """An object of a class has these fields and properties."""
+    """Return whether an object of a class has these fields and properties."""
     own = field_names(kind)
     return any(n in own for n in names) and all(n in own or hasattr(kind, n) for n in names)
 

@@ -110,7 +110,7 @@ def names_no_axis(rule: UserRule) -> bool:
 
 
 def _of_all_axes(equation: Any) -> bool:
-    """An equation between arrays of one shape, or over all axes of one."""
+    """Return whether it is an equation between arrays of one shape, or over all axes of one."""
     ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
     if equation.primitive.name in CALLS:
         return True  # what it calls is looked at

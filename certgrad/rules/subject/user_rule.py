@@ -495,6 +495,6 @@ class UserRule(Subject):
 
 
 def is_whole(value: Any) -> bool:
-    """An array of integers or booleans."""
+    """Return whether it is an array of integers or booleans."""
     kind = jnp.result_type(value)
     return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))

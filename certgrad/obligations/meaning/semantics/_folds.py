@@ -61,7 +61,7 @@ def least(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
 
 
 def nonempty(over: Dummies, where: Poly, shape: tuple[Poly, ...]) -> bool:
-    """The variables have values at which it holds, for every entry of the result."""
+    """Return whether the variables have values at which it holds, for every entry of the result."""
     if where == ONE:
         return all(n.positive for _, n in over)
     return inhabited(where, dict(over), {template(k): n for k, n in enumerate(shape)})

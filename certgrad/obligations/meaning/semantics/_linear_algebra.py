@@ -217,7 +217,7 @@ def _of_held(held: Tensor, own: LuSolver, factors_of: Matrix | None) -> tuple[Cl
 
 
 def _of_its_pivots(clause: Clause, factors_of: Matrix) -> bool:
-    """The clause says that no pivot of this very matrix is tied."""
+    """Return whether the clause says that no pivot of this very matrix is tied."""
     gap = clause.alternatives[0].poly.atom() if len(clause.alternatives) == 1 else None
     return isinstance(gap, Matrix) and (gap.name, gap.body, gap.ranges) == (GAP, factors_of.body, factors_of.ranges)
 

@@ -59,7 +59,7 @@ def not_in_a_loop(name: str, given: Sequence[Tensor]) -> None:
 
 
 def _carried(body: Poly) -> bool:
-    """The term reads what a loop around it carries. (See `fresh_carry`.)"""
+    """Return whether the term reads what a loop around it carries. (See `fresh_carry`.)"""
     return any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(body))
 
 

@@ -86,7 +86,7 @@ def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dic
 
 
 def _of_numbers(aval: Any) -> bool:
-    """An array of numbers or truth values: not of keys, and nothing that is no array."""
+    """Return whether it is an array of numbers or truth values: not of keys, and nothing that is no array."""
     return isinstance(aval, ShapedArray) and isinstance(aval.dtype, np.dtype) and aval.dtype != jax.dtypes.float0
 
 

@@ -40,7 +40,7 @@ def integers_throughout(value: int, like: Any) -> np.ndarray | None:
 
 
 def _few(shape: Sequence[Any]) -> bool:
-    """The shape is of numbers, and of few entries."""
+    """Return whether the shape is of numbers, and of few entries."""
     return all(isinstance(n, int) for n in shape) and math.prod(shape) <= MOST_ENTRIES
 
 

@@ -72,7 +72,7 @@ ASIDE = {**dict.fromkeys(TELLS, "tells the host something"), "dce_sink": "asks t
 
 
 def tells(eqn: Any) -> bool:
-    """The equation tells the host or the compiler something, and returns nothing to the program."""
+    """Return whether the equation tells the host or the compiler something, and returns nothing to the program."""
     return eqn.primitive.name in ASIDE and not eqn.outvars and genuine(eqn.primitive)
 
 

@@ -345,7 +345,7 @@ def _one_slice(
 
 
 def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
-    """A slice that leaves nothing out, which JAX makes only where it cannot tell."""
+    """Return whether it is a slice that leaves nothing out, which JAX makes only where it cannot tell."""
     if eqn.primitive.name != "slice" or any(k != 1 for k in eqn.params["strides"] or ()):
         return False
     sizes, ends = ([*map(dims, n)] for n in (eqn.invars[0].aval.shape, eqn.params["limit_indices"]))

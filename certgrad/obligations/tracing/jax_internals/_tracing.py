@@ -75,7 +75,7 @@ def asks_for_others(file: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def from_library(file: str) -> bool:
-    """A file of JAX's, numpy's, opt_einsum's or Python's own."""
+    """Return whether it is a file of JAX's, numpy's, opt_einsum's or Python's own."""
     if file.startswith((*_LIBRARIES[:2], *_LIBRARIES[3:])):
         return True
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
