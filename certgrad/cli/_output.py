@@ -108,7 +108,9 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
 
 
 def draws(kind: str, outputs: Sequence[Output]) -> bool:
-    """Whether a page is wanted, which shows more than certificates. Raises UsageError where it cannot be made."""
+    """Return whether a page is wanted, which shows more than certificates. Raises UsageError where it cannot be
+    made.
+    """
     wanted = kind == Format.html or any(one.format == Format.html for one in outputs)
     if wanted:
         from certgrad.report.html import check_installed

@@ -58,7 +58,9 @@ class Measured:
 
 
 def explained(ulps: float, conditioned: float) -> bool:
-    """A distance is no more than a few times what half a unit in the arguments does, and half a unit in the result."""
+    """Return whether a distance is no more than a few times what half a unit in the arguments does, and half a unit in
+    the result.
+    """
     return ulps <= LIMIT * (1 + conditioned)
 
 

@@ -108,7 +108,9 @@ def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
 
 
 def _has_tiny_numbers(program: Program) -> bool:
-    """Whether the program has a number so small that the function may bend closer to a seam than points are tried."""
+    """Return whether the program has a number so small that the function may bend closer to a seam than points are
+    tried.
+    """
     entries = (d.entry for d in program.definitions if isinstance(d, Defined))
     numbers = (n.rational for entry in entries for n in t.walk(entry) if isinstance(n, t.Number))
     return any(0 < abs(c) < TINY for c in numbers)

@@ -129,7 +129,8 @@ def read(subject: Subject, case: Case, found: at_shapes.Programs, literals: Lite
 
 
 def _reverse_only(jaxpr: Any) -> bool:
-    """JAX has no forward mode of the function: in place of a tangent stands a linear function whose transpose alone it
-    knows."""
+    """Return whether JAX has no forward mode of the function: in place of its tangent stands a linear function of which
+    it knows the transpose alone.
+    """
     inner = (one for eqn in jaxpr.eqns for one in jaxprs_in_params(eqn.params))
     return any(eqn.primitive.name == "custom_lin" for eqn in jaxpr.eqns) or any(map(_reverse_only, inner))

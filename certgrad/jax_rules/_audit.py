@@ -107,7 +107,9 @@ def _certificate_at(subject: Subject, configuration: Configuration, cache: Cache
 
 
 def _runs(subject: Subject, configuration: Configuration) -> bool:
-    """A program of the configuration runs the primitive, or a custom rule. What does not trace is left to the audit."""
+    """Return whether a program of the configuration runs the primitive, or a custom rule. What does not trace is left
+    to the audit.
+    """
     wanted = {subject.name} if subject.kind == PRIMITIVE else {"custom_jvp_call", "custom_vjp_call"}
     rule = _rule(subject, configuration)
     instance = family(rule, rule.cases[0]).prove[0]

@@ -87,7 +87,7 @@ def _function_of(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., 
 
 
 def is_python(primitive: Any) -> bool:
-    """JAX runs a Python function in place of the primitive, which its core does not define."""
+    """Return whether JAX runs a Python function in place of the primitive, which its core does not define."""
     return _registered_for(primitive) is not None
 
 

@@ -77,7 +77,9 @@ def called_program(eqn: Any) -> Any:
 
 
 def same_program(a: Any, b: Any) -> bool:
-    """Whether two programs have equal primitives, parameters, operands, constants and types, equation by equation."""
+    """Return whether two programs have equal primitives, parameters, operands, constants and types, equation by
+    equation.
+    """
     x, y = jaxpr_of(a), jaxpr_of(b)
     consts = [consts_of(c) for c in (a, b)]
     ends = [(p.constvars, p.invars, p.eqns, p.outvars) for p in (x, y)]

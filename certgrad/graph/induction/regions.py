@@ -164,7 +164,9 @@ def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
 
 
 def _one_infinity(constant: Any) -> bool:
-    """NaN, or one infinity throughout. Other constants that are not finite the kernel does not read."""
+    """Return whether a constant is NaN, or one infinity throughout. Other constants that are not finite the
+    kernel does not read.
+    """
     array = np.asarray(constant)
     return not np.isfinite(array).all() and (not array.ndim or bool((array == array.flat[0]).all()))
 

@@ -240,5 +240,7 @@ class Walk:
 
 
 def no_number(operand: Operand) -> bool:
-    """The operand is written as NaN or an infinity. An operation's lemma knows those that it reads itself."""
+    """Return whether the operand is written as NaN or an infinity. An operation's lemma knows those that it reads
+    itself.
+    """
     return isinstance(operand, Literal) and operand.text in ("nan", "inf", "-inf")

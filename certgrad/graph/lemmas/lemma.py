@@ -180,7 +180,9 @@ class Lemmas:
         return None
 
     def _runs_there(self, operation: Operation, family: Family, proof: Proof) -> bool:
-        """JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols set to these."""
+        """Return whether JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols
+        set to these.
+        """
         key = (self.rules, operation_key(operation), family.key, tuple(family.sizes.items()))
         found = _same.table.get(key)
         if found is None:

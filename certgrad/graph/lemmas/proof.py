@@ -167,7 +167,9 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
 
 
 def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
-    """The operation's rules, traced there, are the general programs at these sizes. False where that is not seen."""
+    """Return whether the operation's rules, traced there, are the general programs at these sizes. False where that is
+    not seen.
+    """
     try:
         with wide_floats(operation.equation.wide):
             return same(general, traced_programs(operation, setting.run, setting.shapes), sizes)

@@ -315,7 +315,9 @@ def _as_given(value: np.ndarray, dtype: Any) -> Any:
 
 
 def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
-    """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
+    """Return whether the hypothesis is about values that depend on no input, and holds for them: computed, and proved
+    with balls.
+    """
     here = replace(asked, place=())
     wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
 

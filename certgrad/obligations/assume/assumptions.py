@@ -68,7 +68,9 @@ def assumed(clause: Clause, shapes: Shapes) -> bool:
 
 
 def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
-    """Each index numbers axes of one size, which is at least 1, from 0 on, and no condition on places names it."""
+    """Return whether each index numbers axes of one size, which is at least 1, from 0 on, and no condition on places
+    names it.
+    """
     for v in clause.free:
         axes = _numbered(v, clause, shapes)
         if axes is None or len({a.size for a in axes}) > 1 or not all(a.whole for a in axes):

@@ -131,7 +131,9 @@ def beyond_axes(clause: Clause) -> set[Var]:
 
 
 def is_permuted(v: Var, t: Chosen) -> bool:
-    """Whether the variable is an index of the axis that is sorted, or of one along which there are several orders."""
+    """Return whether the variable is an index of the axis that is sorted, or of one along which there are several
+    orders.
+    """
     return t.comparison.permutes and all(ix.variable() == v for ix in t.arguments if v in ix.free)
 
 

@@ -131,7 +131,9 @@ class Facts(LinearSigns):
         return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
 
     def _of_full_rank(self, a: Matrix) -> bool:
-        """Whether an atom is a singular value of a matrix assumed to have full rank: a square one has a determinant."""
+        """Return whether an atom is a singular value of a matrix assumed to have full rank: a square one has a
+        determinant.
+        """
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
     def _has_determinant(self, a: Matrix) -> bool:

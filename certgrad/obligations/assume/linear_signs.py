@@ -121,7 +121,7 @@ class LinearSigns(FormSigns):
         """The assumptions that speak of what the term mentions, at its entries."""
 
     def consistent(self, facts: Iterable[Fact]) -> bool:
-        """Linear arithmetic sees no contradiction among them."""
+        """Return whether linear arithmetic sees no contradiction among them."""
         constraints = [c for f in facts for c in self._constraints(f)]
         return not infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
@@ -257,7 +257,7 @@ class LinearSigns(FormSigns):
 
 
 def _bounded(a: Atom) -> bool:
-    """`_side_constraints` says more of the atom than its sign."""
+    """Return whether `_side_constraints` says more of the atom than its sign."""
     return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and (a.name == "floor" or bool(_size(a))))
 
 

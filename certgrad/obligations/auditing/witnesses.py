@@ -107,7 +107,9 @@ def _of_values(kind: str) -> tuple[str, bool]:
 
 
 def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
-    """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
+    """Return whether somewhere the marked solvers return solutions of their equations, and the two sides of the
+    obligation agree.
+    """
     kind, of_reference = _of_values(kind)
     return agrees_somewhere(
         kind,
@@ -126,7 +128,9 @@ def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = Tr
 
 
 def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bool:
-    """The programs of an obligation return finite numbers at a point, in the dtypes that a signature names."""
+    """Return whether the programs of an obligation return finite numbers at a point, in the dtypes that a signature
+    names.
+    """
     with wide_floats(rule.wide), computed_by(compute):
         xs, tangents, seeds = ([array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
         for k, dtype in enumerate(exact):
@@ -278,7 +282,9 @@ def _programs_at(op: Itself, instance: Itself, wide: bool, of_reference: bool) -
 
 
 def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
-    """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
+    """Return whether the point satisfies the op's domain and the constraints on its parameters (exactly, over
+    rationals).
+    """
     return inside((*op.domain, *(c for c in op.params.values() if c)), values)
 
 

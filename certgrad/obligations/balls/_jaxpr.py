@@ -81,7 +81,7 @@ def long_constants(program: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def holds_long(jaxpr: Jaxpr) -> bool:
-    """`long_constants` of a program that does not change."""
+    """Return `long_constants` of a program that does not change."""
     return long_constants(jaxpr)
 
 

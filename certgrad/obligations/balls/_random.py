@@ -52,7 +52,9 @@ def _numbers_of_bits(ctx: Context, params: Params, x: Value) -> Value:
 
 
 def _is_of_keys(equation: Any) -> bool:
-    """An operation on keys themselves, as a split or a choice of one, and no program that also does something else."""
+    """Return whether it is an operation on keys themselves, as a split or a choice of one, and no program that also
+    does something else.
+    """
     values = (*equation.invars, *equation.outvars)
     return any(is_key(v.aval.dtype) for v in values) and not any(programs_in(equation))
 

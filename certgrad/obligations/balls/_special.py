@@ -137,7 +137,7 @@ def _positive_last(*xs: Real) -> bool:
 
 
 def _everywhere_if_whole(v: Real, x: Real) -> bool:
-    """J and I of whole orders are entire."""
+    """Return whether J_v and I_v are smooth at x: everywhere at an integer order v, else where x > 0."""
     return s.is_integer(v) or _positive(x)
 
 

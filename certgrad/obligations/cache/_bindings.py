@@ -105,7 +105,9 @@ def makes_a_table(node: ast.AST) -> bool:
 
 
 def returns_its_own(node: ast.AST | None) -> bool:
-    """Whether a function returns only its arguments or what is written inside of it, and nothing that it looks up."""
+    """Return whether a function returns only its arguments or what is written inside of it, and nothing that it looks
+    up.
+    """
     if not isinstance(node, ast.FunctionDef):
         return False
     own = {*arguments_of(node)}

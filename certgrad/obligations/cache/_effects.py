@@ -486,12 +486,12 @@ def _unasked(kind: type) -> list[str]:
 
 
 def _is_super(node: ast.Attribute) -> bool:
-    """`super().__init__`, which is read with the class."""
+    """Return whether it is `super().__init__`, which is read with the class."""
     of = node.value.func if isinstance(node.value, ast.Call) else None
     return isinstance(of, ast.Name) and of.id == "super"
 
 
 def _sets_entries(node: ast.Attribute) -> bool:
-    """`x.at[...].set`"""
+    """Return whether it is `x.at[...].set`."""
     at = node.value.value if isinstance(node.value, ast.Subscript) else None
     return node.attr in ("set", "add", "multiply") and isinstance(at, ast.Attribute) and at.attr == "at"

@@ -34,7 +34,9 @@ MAX_OPERATIONS = 500_000
 
 
 def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:
-    """The term is 0 for all entries, sizes, and indices within the ranges that satisfy the conditions."""
+    """Return whether the term is 0 for all entries, sizes, and indices within the ranges that satisfy the
+    conditions.
+    """
     try:
         groups: dict[tuple, list[Piece]] = {}
         for count, piece in enumerate(pieces(poly)):
@@ -140,7 +142,7 @@ def _is_zero(total: isl.PwQPolynomial) -> bool:
 
 
 def _zero_on(value: isl.QPolynomial, basic: isl.BasicSet) -> bool:
-    """Zero because the equalities of the set make it an affine expression that is 0 there."""
+    """Return whether it is 0 because the equalities of the set make it an affine expression that is 0 there."""
     if not value.isa_aff():
         return False
     zero = value.as_aff().zero_basic_set()

@@ -201,7 +201,7 @@ def _end(program: Program, last: int) -> int:
 
 
 def _can_stand_alone(value: Value) -> bool:
-    """Any number may be put in its place."""
+    """Return whether any number may be put in its place."""
     if value.step is None or value.free or not value.moves or not value.pure:
         return False
     kind = kind_of(value.aval.dtype)

@@ -77,7 +77,9 @@ class Covered:
             return False
 
     def same_as_general(self, instance: Instance, shapes: Shapes, programs: Programs) -> bool:
-        """The program is the general one at other ranks. Raises SplitGroupError where it takes a group apart."""
+        """Return whether the program is the general one at other ranks. Raises SplitGroupError where it takes a group
+        apart.
+        """
         return self.acts_alike_on_each_entry(shapes, programs) or self._collapses(instance, programs, ())
 
     def acts_alike_on_each_entry(self, shapes: Shapes, programs: Programs) -> bool:

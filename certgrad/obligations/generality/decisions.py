@@ -151,7 +151,7 @@ def shapes_text(instance: Instance, fixed: Fixed) -> str:
 
 
 def asks(programs: Programs) -> bool:
-    """Something was asked about a dimension that is to be examined."""
+    """Return whether something was asked about a dimension that is to be examined."""
     return any(examined(d) for p in programs.all().values() for d in p.decisions)
 
 

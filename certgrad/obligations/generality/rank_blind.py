@@ -112,7 +112,9 @@ _LIMITED = frozenset({"finfo", "iinfo"})
 
 
 def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
-    """Dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays in the program."""
+    """Return whether dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays
+    in the program.
+    """
     for node, above in with_ancestors(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize"):
             if not library_call(above, also=("astype",)) or node.attr == "itemsize" or not _makes_arrays(above):
@@ -235,7 +237,9 @@ def traced_every_time(op: Subject) -> bool:
 
 
 def _keeps_traces(value: Any) -> bool:
-    """A jitted function, an op, or another object of code outside the libraries that may remember its traces."""
+    """Return whether it is a jitted function, an op, or another object of code outside the libraries that may remember
+    its traces.
+    """
     module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
     if module in LIBRARIES or isinstance(value, (FunctionType, MethodType, type)):
         return False

@@ -136,7 +136,9 @@ _LISTS = frozenset({"tuple", "list", "sorted", "reversed", "set"})
 
 
 def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: RankFlow) -> bool:
-    """Whether a rank, or a value made of it, goes only into `range` or an axis argument, beside small numbers."""
+    """Return whether a rank, or a value made of it, goes only into `range` or an axis argument, beside small
+    numbers.
+    """
     inner, repeats = rank, False
     for k, outer in reversed([*enumerate(above)]):
         if isinstance(outer, ast.Call):

@@ -210,7 +210,9 @@ def is_own(value: Any) -> bool:
 
 
 def is_users(value: Any) -> bool:
-    """Whether a value is a function of neither a library nor certgrad, whose own code its tests compare with calls."""
+    """Return whether a value is a function of neither a library nor certgrad, whose own code its tests compare with
+    calls.
+    """
     return isinstance(value, FunctionType) and is_users_code(value.__code__, value.__globals__)
 
 
@@ -242,7 +244,9 @@ def _in_library(file: str, module: str) -> bool:
 
 
 def raised_by_users(error: BaseException | None) -> bool:
-    """The code of users, or a checker of types for it, raises the error: no operation of a library does."""
+    """Return whether the code of users, or a checker of types for it, raises the error: no operation of a
+    library does.
+    """
     at = error.__traceback__ if error is not None else None
     if at is None or isinstance(error, (AttributeError, NameError)):
         return False

@@ -231,5 +231,7 @@ def _digest(text: str) -> str:
 
 
 def _rounded(trace: Trace) -> bool:
-    """Whether a program has a constant with as many digits as its dtype has, which is another number in 64 bits."""
+    """Return whether a program has a constant with as many digits as its dtype has, which is another number in
+    64 bits.
+    """
     return any(map(long_constants, trace.programs.all().values()))

@@ -73,7 +73,9 @@ def attained_once(a: Max) -> Clause:
 
 
 def may_be_empty(where: Poly) -> bool:
-    """Entries of integer tensors say which values take part in a maximum: there may be none, as in a segment."""
+    """Return whether entries of integer tensors say which values take part in a maximum: there may be none, as in a
+    segment.
+    """
     return any(isinstance(a, (IxPred, IxEq)) and by_entries(a.ix) for a in atoms_of(where))
 
 

@@ -182,7 +182,9 @@ def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Po
 
 
 def stands_in(tensor: str, poly: Poly) -> bool:
-    """Whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not count.)"""
+    """Return whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not
+    count.)
+    """
     return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 

@@ -120,7 +120,9 @@ def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Po
 
 
 def _reads_later(body: Poly, v: Var) -> bool:
-    """All entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin at 0."""
+    """Return whether all entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin
+    at 0.
+    """
     read = [ix for a in deep_atoms(body) if isinstance(a, Access) for ix in a.index if v in ix.free]
     steps = [ix.const.constant() if ix.terms == ((v, 1),) else None for ix in read]
     return bool(steps) and all(c is not None and c >= 1 for c in steps)

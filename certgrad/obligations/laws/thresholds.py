@@ -202,7 +202,7 @@ class _Along:
         return here.not_negative(other - one if self.up else one - other)
 
     def alike(self, p: Poly, v: Var, q: Poly, w: Var, k: Ix) -> bool:
-        """p is positive at the k last places (or first ones), as q is, and at no other."""
+        """Return whether p is positive at the k last places (or first ones), as q is, and at no other."""
         if substitute(p, {v: of_var(w)}) == q:
             return True
         if not self.goes_on(p, v):

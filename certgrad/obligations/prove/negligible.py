@@ -120,7 +120,9 @@ def _exponential(moving: list[Atom]) -> bool:
 
 
 def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
-    """Whether an atom is not constant on any open set of the tensor's entries, so that it is 0 almost nowhere."""
+    """Return whether an atom is not constant on any open set of the tensor's entries, so that it is 0 almost
+    nowhere.
+    """
     if isinstance(a, Access):
         return a.tensor == tensor and not any(isinstance(t, Chosen) for ix in a.index for t in ix.atoms)
     if isinstance(a, Exp):

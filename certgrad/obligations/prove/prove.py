@@ -72,7 +72,9 @@ def prove(problem: Problem, kind: str) -> Outcome:
 
 
 def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
-    """The hypotheses are short to read, and follow from the declared domain: they are then better than it."""
+    """Return whether the hypotheses are short to read, and follow from the declared domain: they are then better than
+    it.
+    """
     assumed, clauses = facts_of(problem.domain, problem.array_shapes)
     facts = problem.facts.extended(assumed)
     return _plain(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
@@ -229,7 +231,9 @@ def _needed(
 
 
 def _sums_a_place(clause: Clause, known: Indices) -> bool:
-    """Whether a clause says that a sum of positive numbers over some places is not 0, and one such place exists."""
+    """Return whether a clause says that a sum of positive numbers over some places is not 0, and one such place
+    exists.
+    """
     (a, *others) = clause.alternatives
     total = a.poly.atom()
     if others or a.relation not in ("> 0", "!= 0") or not isinstance(total, Sum):
@@ -325,7 +329,9 @@ def _extents(clauses: Iterable[Clause]) -> dict[Var, Poly]:
 
 
 def _farther(other: Clause, clause: Clause, reach: Mapping[Var, Poly]) -> bool:
-    """An index of a clause that may be implied runs over another range than those of the clause that is listed."""
+    """Return whether an index of a clause that may be implied runs over another range than those of the clause that is
+    listed.
+    """
     tensors, others = ({t for p in polys(c) for a in atoms_of(p) for t in tensors_in(a)} for c in (clause, other))
     here, there = ({reach[v].key for v in beyond_axes(c) if v in reach} for c in (clause, other))
     return bool(tensors & others) and bool(beyond_axes(clause)) and not there <= here

@@ -77,7 +77,9 @@ def may_be_zero(problem: Problem) -> MayBeZero | None:
 
 
 def _reads_inputs(poly: Poly, problem: Problem) -> bool:
-    """Whether the term reads arguments and tangents alone: in no loop, and through no solution or opaque value."""
+    """Return whether the term reads arguments and tangents alone: in no loop, and through no solution or opaque
+    value.
+    """
     known = {*problem.names, *(problem.tangents[n] for n in problem.names if n in problem.tangents)}
     atoms = deep_atoms(poly)
     loops = any(isinstance(a, Rec) for a in atoms)

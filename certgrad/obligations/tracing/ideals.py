@@ -53,7 +53,9 @@ class Ideal:
     _near: bool | None = None
 
     def is_called(self, eqn: Any, body: Program, known: Constants) -> bool:
-        """An equation calls the function: of the same constants it computes the same of its last operands."""
+        """Return whether an equation calls the function: of the same constants it computes the same of its last
+        operands.
+        """
         if self.custom != eqn.primitive.name.startswith("custom_") or len(eqn.invars) < self.arity:
             return False
         first = len(eqn.invars) - self.arity

@@ -295,7 +295,7 @@ def _symbolic(value: Any) -> bool:
 
 
 def _outside(from_library: Callable[[str], bool]) -> bool:
-    """Code other than JAX's, numpy's and the standard library's called."""
+    """Return whether code other than JAX's, numpy's and the standard library's called."""
     return not from_library(sys._getframe(2).f_code.co_filename)
 
 

@@ -162,7 +162,7 @@ def _moves(tangent: Any) -> bool:
 
 
 def _of_shapes(reason: str) -> bool:
-    """JAX itself reports that a cotangent is of another shape than its argument."""
+    """Return whether JAX itself reports that a cotangent is of another shape than its argument."""
     return "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason)
 
 
@@ -383,7 +383,9 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
 
 
 def nonlinear(one: UserRule, trial: Trial) -> bool:
-    """Twice the cotangent of the output does not give twice the cotangent, as is shown rigorously at a point."""
+    """Return whether a backward is shown not to be linear: at a point, twice the seed does not give twice the
+    cotangent.
+    """
     if not trial.nonlinear():
         return False
     rules = trial.rules

@@ -179,7 +179,9 @@ def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
 
 
 def _of_one(eqn: Any) -> bool:
-    """Whether an equation maps an array of floats to one of the same shape, so that its derivative is a factor."""
+    """Return whether an equation maps an array of floats to one of the same shape, so that its derivative is a
+    factor.
+    """
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
     return same and name not in kinds.RENAMES | {"convert_element_type", "neg", "while"}

@@ -78,7 +78,7 @@ class Trial:
         return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
 
     def nonlinear(self) -> bool:
-        """Twice the cotangent of the output does not give twice the cotangent, at a random point."""
+        """Return whether twice the seed does not give twice the cotangent at a random point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point({}, self.one.domain)
             if point is None:

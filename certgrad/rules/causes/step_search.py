@@ -339,7 +339,9 @@ def _is_index(step: Step) -> bool:
 
 
 def _counts_back(array: np.ndarray) -> bool:
-    """Whether an array has negative integers, which most code does not mean and may treat differently in its rule."""
+    """Return whether an array has negative integers, which most code does not mean and may treat differently in its
+    rule.
+    """
     return array.dtype.kind == "i" and bool(np.any(array < 0))
 
 

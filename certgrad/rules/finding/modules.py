@@ -109,7 +109,9 @@ def _only_holds_packages(folder: Path) -> bool:
 
 
 def _imported_by_name(name: str, prefix: str) -> bool:
-    """A module or folder of this name is imported: it is no test, does nothing but define, and has a name for it."""
+    """Return whether a module or folder of this name is imported: it is no test, does nothing but define, and has a
+    name for it.
+    """
     never = name in NEVER or name.startswith("test") or name.endswith("_test")
     return not (never or "." in name or (not prefix and name in BUILT))
 

@@ -36,7 +36,9 @@ class Pattern:
         return all(own is None or rank == own for own, rank in zip(self.ranks, ranks, strict=True))
 
     def speaks_for(self, ranks: Sequence[int]) -> bool:
-        """A choice agrees with the call, or has more axes where this has vectors alone, but none of its numbers."""
+        """Return whether a choice agrees with the call, or has more axes where this has vectors alone, but none of its
+        numbers.
+        """
         if self.highest != 1:
             return self.highest > 1 and self.agrees(ranks)
         return all(own is None or (rank > 0) == (own > 0) for own, rank in zip(self.ranks, ranks, strict=True))

@@ -148,7 +148,9 @@ def _reals(arrays: Iterable[Any]) -> list[np.ndarray]:
 
 
 def is_long(program: Program) -> bool:
-    """The program is no formula at first sight; nor is it made of what the calculus reads as an approximation."""
+    """Return whether the program is no formula at first sight; nor is it made of what the calculus reads as an
+    approximation.
+    """
     names = [e.primitive.name for e in equations_of(program.jaxpr)]
     return (len(names) >= LONG or any(n in CALLS_OUT for n in names)) and not _calls_what_is_read(program)
 
@@ -166,7 +168,7 @@ def _is_of_entries(program: Program) -> bool:
 
 
 def _loses_an_axis(eqn: Any) -> bool:
-    """Fewer entries come out than go in, by an axis of open size."""
+    """Return whether fewer entries come out than go in, by an axis of open size."""
     kept = {d for v in eqn.outvars for d in v.aval.shape}
     entries = {prod(v.aval.shape) for v in eqn.outvars}
     lost = (v for v in eqn.invars if any(not isinstance(d, int) and d not in kept for d in v.aval.shape))
@@ -321,7 +323,9 @@ def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _is_near(found: list[np.ndarray], exact: list[np.ndarray], everywhere: bool) -> bool:
-    """The values are the same at all points at which both are numbers; `everywhere`: at all at which the second is."""
+    """Return whether the values are the same at all points at which both are numbers; `everywhere`: at all at which the
+    second is.
+    """
     if [x.shape for x in found] != [x.shape for x in exact]:
         return False
     for a, b in zip(found, exact, strict=True):

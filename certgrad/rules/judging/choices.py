@@ -177,7 +177,9 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
 
 
 def _is_part_of(choice: Declaration, other: Declaration) -> bool:
-    """Whether both have the same shapes, and where dtypes differ the other has real numbers, which include integers."""
+    """Return whether both have the same shapes, and where dtypes differ the other has real numbers, which include
+    integers.
+    """
     pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
     return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 
@@ -207,7 +209,9 @@ def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) ->
 
 
 def _otherwise(choice: Choice, report: Report) -> bool:
-    """A choice is to be named beside a report: the rule is not proved there, or is where the report has no proof."""
+    """Return whether a choice is to be named beside a report: the rule is not proved there, or is where the report has
+    no proof.
+    """
     if choice.verdict in PROOFS:
         return report.verdict not in DECIDED
     return not (report.assumed and choice.proved_under(report.assumed))

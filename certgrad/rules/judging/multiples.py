@@ -62,7 +62,9 @@ def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Trace
 
 
 def _reshapes(rule: UserRule) -> bool:
-    """Every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as well."""
+    """Return whether every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as
+    well.
+    """
     program = forward_of(rule)
     equations = equations_of(program.jaxpr) if program is not None else ()
     return all(entries_lost(e).is_zero for e in equations)

@@ -53,7 +53,9 @@ def _iterates(traces: Traces) -> bool:
 
 
 def _is_iteration(equation: Any) -> bool:
-    """A `while`, or a `fori_loop` of floats: a scan that takes nothing at each step and returns nothing of each."""
+    """Return whether it is a `while`, or a `fori_loop` of floats: a scan that takes nothing at each step and returns
+    nothing of each.
+    """
     if equation.primitive.name == "while":
         return True
     if equation.primitive.name != "scan":
@@ -63,7 +65,9 @@ def _is_iteration(equation: Any) -> bool:
 
 
 def differs_at_a_point(rule: UserRule) -> bool:
-    """A numeric check of the rule's claims finds a point where both sides differ, and ball arithmetic confirms it."""
+    """Return whether a numeric check of the rule's claims finds a point where both sides differ, and ball arithmetic
+    confirms it.
+    """
     shapes = family(rule, rule.cases[0]).prove[0]
     return any(numeric(rule, shapes, kind).witness is not None for kind in OF_RULES)
 

@@ -104,7 +104,9 @@ class Configuration:
         return tuple(c for glob, codes in self.per_file_ignores.items() if self._matches(glob, file) for c in codes)
 
     def _matches(self, glob: str, file: str) -> bool:
-        """A pattern matches the file's name or its path from this folder; `!` in front turns it round."""
+        """Return whether a pattern matches the file's name or its path from this folder; `!` in front turns it
+        round.
+        """
         if glob.startswith("!"):
             return not self._matches(glob[1:], file)
         path = Path(file)

@@ -192,6 +192,8 @@ def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) 
 
 
 def _fit(found: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """The shapes are the same. Where `l-2` is negative a window of 3 has no place: JAX says max(l-2, 0)."""
+    """Return whether the shapes are the same. Where `l-2` is negative a window of 3 has no place: JAX says
+    max(l-2, 0).
+    """
     pairs = zip(map(str, found), map(str, expected), strict=False)
     return len(found) == len(expected) and all(one in (said, f"max({said}, 0)") for one, said in pairs)

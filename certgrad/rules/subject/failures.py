@@ -175,7 +175,9 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
 
 
 def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
-    """Whether the function runs with numbers for all sizes: a trace does not see callbacks out of its program."""
+    """Return whether the function runs with numbers for all sizes: a trace does not see callbacks out of its
+    program.
+    """
     return runs(_at_numbers(function, declared, numbers))
 
 

@@ -118,7 +118,9 @@ def _exact(point: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _inhabited(rule: UserRule, hypotheses: Sequence[Hypothesis]) -> bool:
-    """An array with the property is inside the domain and the hypotheses at some small sizes, or nobody can tell."""
+    """Return whether an array with the property is inside the domain and the hypotheses at some small sizes, or nobody
+    can tell.
+    """
     general, names = family(rule, rule.cases[0]).prove[0], (*rule.arg_names, *rule.params)
     rng, told = random.Random(rule.name), True
     for k in (2, 3):

@@ -192,7 +192,9 @@ def _pivoted(held: Tensor, own: LuSolver) -> Matrix | None:
 
 
 def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolver) -> bool:
-    """The solver's tensors are the LU factors and the permutation of the operator's matrix, or of its transpose."""
+    """Return whether the solver's tensors are the LU factors and the permutation of the operator's matrix, or of its
+    transpose.
+    """
     row, column = places[::-1] if own.transposed else places
     body, axes = without_stops(body), {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
     wheres = [own_index(held.shape)[len(own.batch) :] for held in solver]

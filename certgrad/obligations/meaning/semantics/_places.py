@@ -95,7 +95,7 @@ class Places:
         return found.const
 
     def _is_index(self, ix: Ix) -> bool:
-        """Shown to be at least 0 by the ranges."""
+        """Return whether it is shown to be at least 0 by the ranges."""
         least, _ = bounds(ix, self.ranges)
         return least is not None and at_least(least) == ONE
 

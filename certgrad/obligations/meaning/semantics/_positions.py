@@ -265,7 +265,9 @@ class Hits:
 
 
 def _told_apart(params: Params) -> bool:
-    """Whether positions are promised to be unique, for windows with one entry along the axes at which they begin."""
+    """Return whether positions are promised to be unique, for windows with one entry along the axes at which they
+    begin.
+    """
     if not params.get("unique_indices"):
         return False
     spec = params["dimension_numbers"]

@@ -86,7 +86,9 @@ def _part_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
 
 
 def _says_all(value: Any) -> bool:
-    """Whether a dtype's equality says everything: equal ones of some kinds can be told different things beside."""
+    """Return whether a dtype's equality says everything: equal ones of some kinds can be told different things
+    beside.
+    """
     return isinstance(value, np.dtype) and value.metadata is None and value.names is None
 
 

@@ -42,7 +42,9 @@ _own = Kept()
 
 
 def genuine(primitive: Any) -> bool:
-    """The primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something else."""
+    """Return whether the primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something
+    else.
+    """
     if id(primitive) not in _own.table:
         loaded = [(name.partition(".")[0], m) for name, m in list(sys.modules.items()) if m is not None]
         modules = [m for top, m in loaded if top in ("jax", "certgrad")]
@@ -60,7 +62,9 @@ _DRAWN = frozenset({"rng_uniform"})
 
 
 def is_function(eqn: Any) -> bool:
-    """The equation gives equal outputs at equal operands: it has no effects, and draws nothing but from them."""
+    """Return whether the equation gives equal outputs at equal operands: it has no effects, and draws nothing but from
+    them.
+    """
     return not getattr(eqn, "effects", None) and _DRAWN.isdisjoint(primitives_of(of_equation(eqn).jaxpr))
 
 
@@ -82,7 +86,9 @@ def has_effects(jaxpr: Any) -> bool:
 
 
 def _acts(eqn: Any) -> bool:
-    """An equation with programs inside has their effects, one by one; any other has those that it says."""
+    """Return whether an equation with programs inside has their effects, one by one; any other has those that
+    it says.
+    """
     if not getattr(eqn, "effects", None) or tells(eqn):
         return False
     inner = [*map(jaxpr_of, programs_in(eqn))]

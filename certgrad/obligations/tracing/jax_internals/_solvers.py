@@ -34,7 +34,7 @@ _library_texts = Kept()
 
 
 def is_slogdet(eqn: Any) -> bool:
-    """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it.
+    """Return whether it is JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it.
 
     By elimination with pivots, or by reflections: each that LAPACK makes (where τ ≠ 0) has determinant −1, so that the
     sign of det A is theirs, times those on the diagonal of R.
@@ -46,7 +46,7 @@ def is_slogdet(eqn: Any) -> bool:
 
 
 def is_det(eqn: Any) -> bool:
-    """JAX's own determinant, recognised in the same way."""
+    """Return whether it is JAX's own determinant, recognised in the same way."""
     if eqn.primitive.name != "jit" or not _of_a_matrix(eqn, 1):
         return False
     return _is_library("det", _UNWRAPPED[_dense.det], eqn.invars[0].aval, eqn.params["jaxpr"])

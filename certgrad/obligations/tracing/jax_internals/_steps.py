@@ -57,7 +57,9 @@ def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[
 
 
 def _of_integers(program: Program) -> bool:
-    """Whether a program computes single integers and booleans only, inner programs too, without symbolic sizes."""
+    """Return whether a program computes single integers and booleans only, inner programs too, without symbolic
+    sizes.
+    """
     jaxpr, eqns = program.jaxpr, list(equations_of(program.jaxpr))
     avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in eqns for v in eqn.outvars))]
     named = any(eqn.primitive.name == "dim_as_value" for eqn in eqns)

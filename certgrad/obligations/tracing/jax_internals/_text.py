@@ -353,7 +353,9 @@ def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
 
 
 def _between_wide_integers(eqn: Any) -> bool:
-    """A cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in 64-bit mode."""
+    """Return whether it is a cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in
+    64-bit mode.
+    """
     wide = (np.dtype("int32"), np.dtype("int64"))
     return (
         eqn.primitive.name == "convert_element_type"

@@ -67,7 +67,9 @@ def _asker(file: str) -> str:
 
 @lru_cache(maxsize=1024)
 def asks_for_others(file: str) -> bool:
-    """Whether a file is of the standard library or numpy, which ask of a size what their callers want to know."""
+    """Return whether a file is of the standard library or numpy, which ask of a size what their callers want to
+    know.
+    """
     if file.startswith("<frozen "):
         return True
     return from_library(file) and not file.startswith((_LIBRARIES[0], *_LIBRARIES[3:]))
