@@ -78,7 +78,7 @@ class Options:
         return tree if self.device is None else jax.device_put(tree, self.chosen)
 
     def jit(self, function: Any, donated: Sequence[int] = ()) -> Any:
-        """Compiled as the options say; `donated` are the arguments that may be given up."""
+        """Return the function compiled as the options say; `donated` are the arguments that may be given up."""
         options = {"xla_gpu_deterministic_ops": True} if self.deterministic and self._platform == "gpu" else None
         return jax.jit(function, donate_argnums=tuple(donated) if self.donate else (), compiler_options=options)
 

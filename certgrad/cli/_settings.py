@@ -112,7 +112,7 @@ def _strict(text: str) -> tuple[str, ...]:
 
 
 def _of_file(configured: "Configuration", key: str) -> Any:
-    """Paths in a file are from its folder."""
+    """Return a setting of the configuration file; paths are relative to its folder."""
     value = getattr(configured, key)
     if key == "cache_dir":
         return configured.folder / value

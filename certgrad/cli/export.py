@@ -155,7 +155,9 @@ def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
 
 
 def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
-    """Of ops of the library, and of their graphs and of rules in code."""
+    """Return files of Coq for ops of the library, and for their graphs and rules in code; of all ops without
+    targets.
+    """
     from certgrad.cli import _coq, _coq_graphs, _run
     from certgrad.ops._composed import Composed
     from certgrad.report.audited import certificates_of

@@ -121,7 +121,7 @@ def _pairs(a: Any, b: Any) -> list[tuple[Any, Any]]:
 
 
 def _box(x: Any, kind: Any) -> Box:
-    """Around numbers of the dtype, its ends too."""
+    """Return a box around numbers; its ends are numbers of the dtype, as they are."""
     middle = np.asarray(jnp.asarray(x, kind), np.float64)
     lower, upper = (np.asarray(jnp.asarray(middle + side * RADIUS, kind), np.float64) for side in (-1, 1))
     return Box(np.minimum(lower, middle), np.maximum(upper, middle))

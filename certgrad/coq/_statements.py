@@ -115,7 +115,9 @@ class Case:
     """A case of a subject, whose programs have been traced at symbolic dimensions."""
 
     def __init__(self, subject: Subject, case: Any, programs: Any, name: str, *, curves: bool = False) -> None:
-        """With `curves` the derivative is that along any curves with these derivatives, and not along lines alone."""
+        """Prepare the statements of a case. With `curves` the derivative is that along any curves with these
+        derivatives, and not along lines alone.
+        """
         self.subject, self.name = subject, name
         spec = case.signature.inputs
         forward = meaning(programs.forward)

@@ -228,7 +228,7 @@ class Claims:
         self._compare(VJP, "⟨cotangents, tangents⟩", right.side, left.side)
 
     def _weighted(self, u: Any, tensor: Tensor, at: tuple[int, ...]) -> Any:
-        """Times the weights of the indices of an entry, of programs that have weights."""
+        """Return a number times the weights of the indices of an entry, of programs that have weights."""
         for place, length in zip(at, tensor.shape, strict=True):
             if isinstance(length, Size):
                 u = self.model.mul(self.entries[weight(length.name), (place,)], u)

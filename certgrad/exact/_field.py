@@ -97,7 +97,7 @@ class Field:
         return Number(self, self.residue(key), self._drawn(key, Q), x)
 
     def draws(self, key: Any) -> tuple[int, ...]:
-        """Numbers modulo Q that are drawn."""
+        """Return random numbers modulo Q."""
         return self._drawn(key, Q)
 
     def _exponential(self, b: tuple[int, ...]) -> int:

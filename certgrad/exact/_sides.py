@@ -61,7 +61,9 @@ class Beside(Model):
         return super().floor(u)
 
     def regions(self) -> Iterator[None]:
-        """Once for each region, after which the outcomes are the next ones. Raises OpenError of too many."""
+        """Yield once for each region around a point; before each, the outcomes of comparisons are set to the
+        next combination. Raises OpenError of too many.
+        """
         self.outcomes = []
         for _ in range(REGIONS):
             yield

@@ -99,7 +99,7 @@ class Width:
         return self._with([], top=n * self.below, low={key: (n, self.top)} if self.top else {})
 
     def scaled(self, c: Fraction) -> Width:
-        """Times a number."""
+        """Return the width times a number."""
         return replace(self, logs={key: (n and c * n, one) for key, (n, one) in self.logs.items()} if c else {})
 
     def at(self, values: Mapping[str, t.Node]) -> Width:

@@ -489,7 +489,7 @@ class Widths:
         return self.entry(t.SortedEntry(tensor.name, tuple(map(t.Index, scope)), tensor.sort), scope), scope
 
     def whole(self, w: Width, scope: Scope) -> Width:
-        """Summed over all of its entries."""
+        """Return the width of an array: that of its entries, summed over all of them."""
         for variable, size in scope.items():
             w = self.summed(w, variable, size)
         return w

@@ -130,5 +130,5 @@ def encode(exhibit: Exhibit) -> bytes:
 
 
 def decode(data: bytes) -> Exhibit:
-    """Strict. Raises msgspec.MsgspecError."""
+    """Return the decoded exhibits; unknown fields and wrong types raise msgspec.MsgspecError."""
     return msgspec.json.decode(data, type=Exhibit)

@@ -98,5 +98,5 @@ _BOOLEAN: t.Sort = "boolean"
 
 
 def _numeric(x: t.Node) -> t.Sort:
-    """Integers and reals alike."""
+    """Return the sort of an expression as a number: integer or real."""
     return "integer" if sort(x) == "integer" else "real"

@@ -364,7 +364,7 @@ def _shifted(shift: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _bitcast(params: dict[str, Any], x: Array) -> Array:
-    """Of narrower numbers several are one along a last axis, which comes or goes."""
+    """Return the bits of numbers as another dtype; a last axis holds the parts of one number, where widths differ."""
     new = np.dtype(params["new_dtype"])
     x = x[..., None] if new.itemsize < x.dtype.itemsize else x
     found = np.ascontiguousarray(x).reshape(x.shape).view(new)

@@ -39,7 +39,7 @@ class Error:
         return not self.terms.any() and not self.rest.any()
 
     def scaled(self, middle: Any, radius: Any) -> Error:
-        """Times numbers that lie within a radius of a middle, entry by entry."""
+        """Return the error times numbers that lie within a radius of a middle, entry by entry."""
         m, r = np.abs(middle), np.asarray(radius)
         terms = self.terms * np.asarray(middle)[..., None]
         with np.errstate(invalid="ignore"):

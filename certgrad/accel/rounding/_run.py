@@ -277,7 +277,7 @@ def _width(spans: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _of_whole(exact: Value, format: Format) -> Any:
-    """Integers up to 1/u are numbers of the format."""
+    """Return how often integers are rounded: 0 times up to 1/u, where they are numbers of the format, else once."""
     return np.where(most(exact.primal) * format.u <= 0.5, 0.0, 1.0)
 
 

@@ -73,7 +73,9 @@ def certifications(op: Composed) -> list[Certification]:
 
 @lru_cache(maxsize=128)
 def _certified(op: Composed, rules: int) -> tuple[Certification, ...]:
-    """Once for the audit and for the page on the graphs, while JAX's rules are the same."""
+    """Return the certified graph of each case, kept for the audit and the page on the graphs while JAX's rules
+    are the same.
+    """
     return tuple(certification(graph_of(op, case), compare=False) for case in op.cases)
 
 

@@ -141,7 +141,7 @@ class Setting(NamedTuple):
 
 
 def of_family(family: Family) -> Setting:
-    """Over the family's symbols."""
+    """Return the setting at the family's symbolic sizes."""
     used = [n for s in family.shapes for d in s for n in jaxpr.dims_in(d)]
     return Setting(family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
 

@@ -107,7 +107,7 @@ def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 
 def _runs(source: Sequence[int | None]) -> Iterator[tuple[int | None, int]]:
-    """Numbers that follow one another, and runs of None, each with its length."""
+    """Yield runs of consecutive numbers, by the first one, and runs of None, each with its length."""
     start = 0
     for k in range(1, len(source) + 1):
         first = source[start]

@@ -73,7 +73,7 @@ def _apart(p: Poly, b: Poly) -> bool:
 
 
 def _integer(poly: Poly) -> bool:
-    """Integers times products of values of floor."""
+    """Return whether the term is a sum of integers times products of values of floor."""
     return all(
         c.q == 1 and all(isinstance(a, Fn) and a.name == "floor" and e > 0 for a, e in mono) for mono, c in poly.items()
     )

@@ -317,8 +317,7 @@ def _own_formula(difference: Poly | None) -> bool:
 
 
 def _of_broadcasts(difference: Poly) -> bool:
-    """Of one size, or of sums and products in which it stands alone, whether it is 0 or 1; of two, whether they are
-    equal."""
+    """Return whether the question is if two sizes are equal, or a term in one size alone is 0 or 1."""
     terms = dict(difference.items())
     const = terms.pop((), 0)
     if abs(const) > 1:

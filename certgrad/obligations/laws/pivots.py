@@ -48,7 +48,9 @@ def pivot(body: Poly, row: Var, column: Var, size: Poly, place: Ix) -> Ix:
 
 
 def told_apart(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
-    """No pivot has the modulus of another entry that could be taken: the least gap between them is positive."""
+    """Return the condition that no pivot has the modulus of another entry that could be taken: the least gap
+    between them is positive.
+    """
     if size == ONE:
         return ()
     return (Clause((Atomic("> 0", of_matrix(GAP, body, row, column, (size, size), ())),), origin=origin),)

@@ -43,7 +43,7 @@ def places(rule: Comparison) -> list[Ix]:
 
 
 def in_order(rule: Comparison) -> list[Fact]:
-    """No entry is more than the one at the next place."""
+    """Return the facts that no entry is more than the one at the next place."""
     (v,) = rule.variables
     first = [substitute(rule.bodies[0], {v: ix}) for ix in places(rule)]
     return [Fact(b - a, NONNEG, universal=False) for a, b in pairwise(first)]

@@ -97,7 +97,7 @@ class ClosedForm:
         return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}" if bottom else top
 
     def data(self) -> dict[str, Any]:
-        """As a certificate states it."""
+        """Return the closed form as a certificate states it."""
         return {
             "text": self.text(),
             "coefficient": str(self.coefficient),

@@ -75,7 +75,9 @@ class Closing:
         return bool(forms) and all(nonzero_part(form, region.where(*order)) is None for form, order in forms)
 
     def left(self, difference: Poly) -> Residue | None:
-        """None where every coefficient of the tangents' and seeds' entries is 0; else one that is not shown to be."""
+        """Return None where every coefficient of the tangents' and seeds' entries is 0; else one that is not
+        shown to be.
+        """
         # Seeds inside a loop do not show: then only the tangents are read off.
         families = self.families[:1] if has_loop(difference) else self.families
         tangents, seeds = [*families, set(), set()][:2]

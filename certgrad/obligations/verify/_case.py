@@ -372,7 +372,9 @@ class AtShape:
         return None
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
-        """None where the claim holds at the point, "" or `TIED` where that is not decided, else what is wrong."""
+        """Return None where the claim holds at the point, "" or `TIED` where that is not decided, else what is
+        wrong.
+        """
         last: Undecided | None = None
         for bits in PRECISIONS:
             at = tried.setdefault(bits, At(self.programs, point, self.space.moving, bits, {}))

@@ -79,7 +79,7 @@ def _key(point: Point) -> tuple[Any, ...]:
 
 
 def _sides(distances: Sequence[Any]) -> list[tuple[int, int]]:
-    """On which side of each distance a point is, or that it is on neither; what cannot be told is left out."""
+    """Return the sign of each distance by its number; those whose sign is not known are left out."""
     return [(k, int(d > 0) - int(d < 0)) for k, d in enumerate(distances) if s.finite(d) and (d < 0 or d > 0 or d == 0)]
 
 

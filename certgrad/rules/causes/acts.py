@@ -12,7 +12,9 @@ from .steps import Act, Key, Run, Step, ValueRef
 
 
 def scaled(number: Fraction, places: Sequence[tuple[int, int]] = (), power: int = 1) -> Act:
-    """Times a number and the sizes of some axes of arguments, or their inverse."""
+    """Return the act that multiplies a step's value by a number and the sizes of some axes of arguments, or
+    their inverse.
+    """
 
     def act(r: Run, s: Step) -> Any:
         value = r.own(s)

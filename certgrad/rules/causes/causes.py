@@ -200,7 +200,7 @@ def _another_value(value: float) -> float:
 
 
 def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
-    """Right wherever a real number is positive that is negative here."""
+    """Return the cause that a number is negative, if the rule is proved wherever it is positive."""
     statics = one.cases[0].statics
     for name, value in statics.items():
         if type(value) is not float or value >= 0 or time.thread_time() > until:

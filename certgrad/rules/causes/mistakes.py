@@ -263,7 +263,7 @@ def _scaled_by_sizes(
 
 
 def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
-    """Transposed, reversed, or exchanged with that of another argument."""
+    """Yield mistakes in axes: the cotangent transposed, reversed, or exchanged with that of another argument."""
     k = one.arg_names.index(one.moving[0])
     dims = [str(d) for d in one.signature.inputs[k].dims]
     for a, b in combinations(range(len(dims)), 2):
@@ -344,7 +344,7 @@ def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any], backward_al
 
 
 def right_in_a_domain(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Right for some signs only."""
+    """Yield mistakes that leave a rule right only where arguments are unlike, above or below numbers or each other."""
     plain = replace(rules, jvp=None, primal=None)
     held = zip(one.arg_names, one.signature.inputs, strict=True)
     floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
@@ -368,7 +368,7 @@ def _right_where(plain: Rules, *domain: str) -> Mistake:
 
 
 def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Over an axis that the argument does not have."""
+    """Yield the mistake of a sum that is missing, for each axis that the argument does not have."""
     names = family(one, one.cases[0]).prove[0].names
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
     own = {name for d in spec.dims if isinstance(d, Size) for name in d.names}

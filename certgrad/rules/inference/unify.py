@@ -400,7 +400,7 @@ def at_least(long: Poly, short: Poly) -> Iterator[Sizes]:
 
 
 def _without_common_factors(difference: Poly) -> Poly:
-    """Divided by the names that are factors of every term: sizes are not 0."""
+    """Return the difference divided by sizes that are factors of every term; sizes are not 0."""
     monos = list(difference)
     if len(monos) < 2 or not all(monos):
         return difference

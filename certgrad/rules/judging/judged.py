@@ -213,7 +213,9 @@ def report_of(
 def explained(
     certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
 ) -> Certificate:
-    """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
+    """Return the certificate with reasons that say which argument's cotangent is wrong, where, and what the
+    likely cause is.
+    """
     from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, symbols
 
     said = f"right where {symbols(right_where)}"  # in the line before

@@ -86,7 +86,7 @@ def _total(power: int) -> Says:
 
 
 def _in_order(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
-    """No entry is less than one before it."""
+    """Return the statement that no entry is less than one before it."""
     later = t.Range(f"{over[0].variable}_", over[0].size)
     i, j = (t.Index(r.variable) for r in (*over, later))
     before = t.Truth(t.Compare(">", t.added([j, t.scaled(Fraction(-1), [i])]), t.ZERO))

@@ -322,7 +322,7 @@ def _key(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> Any:
 
 
 def _refuse_wrapping(aval: Any, name: str) -> None:
-    """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
+    """Raise UnprovedError for integers that wrap at ordinary sizes (unsigned or narrow): they are read as exact."""
     if kind_of(aval.dtype) == "i" and wraps(np.dtype(aval.dtype), name):
         raise UnprovedError(f"integers of dtype {aval.dtype}, which wrap")
 

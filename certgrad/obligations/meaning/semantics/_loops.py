@@ -324,7 +324,7 @@ def _shifted(ix: Ix) -> Ix:
 
 
 def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
-    """No index depends on a carry: such an index would not follow the carry's value."""
+    """Raise UnprovedError if an index depends on a carry, as it would not follow the carry's value."""
     for poly in (x.body, *(p for c in (*x.defined, *x.smooth) for p in polys(c))):
         for ix in indices_of(poly):
             if any(name in ix.key for name in names):

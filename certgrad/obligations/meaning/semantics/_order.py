@@ -57,7 +57,7 @@ def _steady(x: Tensor, atom: Max | None) -> Clauses:
 
 
 def _seams(poly: Poly) -> Clauses:
-    """No predicate in the term is on its boundary, at any index."""
+    """Return the conditions that no predicate in the term is on its boundary, at any index."""
     out: list[Clause] = []
     for a in deep_atoms(poly):
         if isinstance(a, Pred):
