@@ -46,7 +46,10 @@ def inverse(reader: Reader, rows: Rows, i: int, j: int) -> Any:
 
 
 def discriminant(reader: Reader, rows: Rows) -> Any:
-    """Π_{k<l} (λ_k − λ_l)² is the determinant of the sums of powers Σ_k λ_k^(i+j), which are the traces of Aⁱ⁺ʲ."""
+    """Return Π_{k<l} (λ_k − λ_l)² for the eigenvalues λ.
+
+    It is the determinant of the sums of powers Σ_k λ_k^(i+j), which are the traces of Aⁱ⁺ʲ.
+    """
     a, n = reader.a, len(rows)
     power = [[a.number(int(i == j)) for j in range(n)] for i in range(n)]
     traces = []
@@ -80,7 +83,7 @@ def eliminated(reader: Reader, rows: Rows) -> tuple[list[int], Any]:
 
 
 def pivot_gap(reader: Reader, rows: Rows) -> Any:
-    """The least gap of `eliminated`."""
+    """Return the least gap between the modulus of a pivot and that of another candidate; 1 if there is none."""
     return eliminated(reader, rows)[1]
 
 

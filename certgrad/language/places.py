@@ -311,7 +311,7 @@ def _float_if_too_large(x: Any) -> Any:
 
 
 def _entries(x: Any) -> Any:
-    """An array's numbers; of integers in a type that holds those of a statement, and differences below 0."""
+    """Return an array of numbers; integers and booleans in a signed type that holds a statement's integers as well."""
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != bool:
         return x

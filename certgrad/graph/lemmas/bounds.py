@@ -134,11 +134,11 @@ def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4096)
 def relation(where: int) -> str:
-    """Return an interval in words: `> 0`, `in (0, 1]`, `≠ 0`; "" where nothing is known."""
+    """Return encoded bounds in words: `> 0`, `in (0, 1]`, `≠ 0`; "" where nothing is known."""
     parts = _parts(where)
     if not parts or where == ANY:
         return ""
-    ends = {1: -1, 3: 0, 5: 1}
+    ends = {1: -1, 3: 0, 5: 1}  # the parts that are one number; the others are the open intervals around these
     low, high = parts[0], parts[-1]
     if low == high and low in ends:
         return f"= {_number(ends[low])}"
@@ -192,7 +192,7 @@ def _signs(where: int) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=4096)
 def _parts(where: int) -> tuple[int, ...]:
-    """The parts of the line."""
+    """Return the parts of the line in which x can be: 0 is x < −1, 1 is x = −1, 2 is −1 < x < 0, … 6 is x > 1."""
     pairs = list(zip(_signs(where), CUTS, strict=True))
     return tuple(
         k

@@ -40,6 +40,7 @@ def angles_cancel(
 ) -> bool:
     """Return whether the term is a sum of combinations of angles, each times a factor, that are all 0.
 
+    A combination φ is 0 if w, which `_length` returns for it, has the imaginary part 0 and a positive real part.
     `simplified` returns a term that is equal under the assumptions, `vanishes` whether one is 0 under them.
     """
     groups, rest = by_cofactor(poly, is_angle)
@@ -61,7 +62,9 @@ def angles_cancel(
 
 
 def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
-    """The number w, where n·φ is shown to lie strictly between −2π and 2π."""
+    """Return w (see the head of the file) by its real and imaginary part where n·φ is shown to lie strictly
+    between −2π and 2π; else None.
+    """
     n = lcm(*(c.denominator for _, c in parts))
     start = of_half_turns(n * turns)
     if start is None or sum(abs(c) * n for _, c in parts) > MOST:

@@ -77,7 +77,10 @@ MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
     """Return a claim for each argument alone, with the likely cause where it is wrong.
 
-    Causes are searched for in proportion to the `seconds` that the verdict took.
+    All are proved where the rule is; where the shapes of cotangents are wrong, all have the rule's verdict. Otherwise
+    the rule is made for each argument alone (`made`) and audited, unless the case that decided the rule's verdict already
+    names it. For a refuted argument the cause is searched for. Time for this is in proportion to the `seconds` that the
+    verdict took; after it, and once an argument is refuted, the others are unproved.
     """
     until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]

@@ -113,7 +113,7 @@ def _all_in(loaded: Sequence[Loaded]) -> Findings:
 
 
 def _told_apart(found: Sequence[FoundRule]) -> Iterator[FoundRule]:
-    """Each name once: no process knows of several members of a set with one name which is which."""
+    """Yield one rule for each name; with a problem in place of the rule if several have it, as members of a set do."""
     several = Counter(one.name for one in found)
     problem = "rules have this name, and nothing tells them apart in every run: keep them in a list or a dict"
     for name, one in {one.name: one for one in found}.items():

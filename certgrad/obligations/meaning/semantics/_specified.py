@@ -310,10 +310,11 @@ class Entry(Places):
         at_least_0: Callable[..., Poly],
         shown: bool = False,
     ) -> tuple[Dummies, Poly]:
-        """Rename variables so that a place along an axis is a variable: where v + c must be a place w, v becomes w − c.
+        """Rename variables so that a place along an axis is a variable: where 0 ≤ v + c < n is a condition, w = v + c
+        is the new variable, and v becomes w − c.
 
-        Return the variables and a 0/1-valued term that says where v is in its range. With `shown`, also where v + c is
-        known to be a place.
+        Return the variables, and `where` times the condition that w − c is in the range of v. Conditions that always
+        hold are skipped, but with `shown`.
         """
         for x in conditions:
             match x:
