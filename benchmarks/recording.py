@@ -37,7 +37,7 @@ def main():
     }
     for name, run in work.items():
         plain = min(seconds(run) for _ in range(3))
-        with noticed(Notes().told):
+        with noticed(Notes().note):
             noted = min(seconds(run) for _ in range(3))
         print(f"{name:28} {1e6 * plain:6.0f} µs, recorded {1e6 * noted:6.0f} µs ({1e6 * (noted - plain):+.0f} µs)")
 

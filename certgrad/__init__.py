@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from certgrad.process.on_demand import door
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from certgrad._audit import audit, audit_op

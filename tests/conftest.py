@@ -19,6 +19,7 @@ from certgrad import rules
 from certgrad.graph.certifying import certify
 from certgrad.obligations.conformance import Conformance
 from tests.durations import Durations
+from tests.sampling import asked_for, excludes_slow
 
 # XLA compiles thousands of small programs here, each run once or twice; optimising them took a quarter of the time.
 # They compute the same; `XLA_FLAGS= make test` has them compiled as XLA does by default. Set where the CPU is all that
@@ -122,16 +123,17 @@ def _width_is_left_alone() -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`one_in(n)`: of a test's cases every n-th runs by default, and the others with `-m slow`.
+    """`one_in(n)`: of a test's cases every n-th runs by default, the others with `-m slow`, and all that are asked for.
 
     Where tests marked `slow` are left out, none is made of a case that would be: five in six would be made in vain.
     """
-    if metafunc.definition.get_closest_marker("slow") is not None:
+    option = metafunc.config.option
+    if metafunc.definition.get_closest_marker("slow") is not None or asked_for(option.keyword, metafunc.config.args):
         return
     marker = metafunc.definition.get_closest_marker("one_in")
     quick = [case for case in metafunc._calls if not any(mark.name == "slow" for mark in case.marks)]
     chosen = quick[:: marker.args[0]] if marker is not None else quick
-    if chosen and "not slow" in metafunc.config.option.markexpr:
+    if chosen and excludes_slow(option.markexpr):
         metafunc._calls[:] = chosen
         return
     run = {id(case) for case in chosen}

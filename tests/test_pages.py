@@ -50,11 +50,25 @@ def test_no_page_quotes_an_output_that_no_test_runs() -> None:
     assert quoting == {"docs/ci.md", "docs/configuration.md", "docs/tutorial.md"}
 
 
-def test_the_files_of_tests_that_pages_name_are_there() -> None:
-    paths = re.compile(r"`(tests/[\w/]+\.py)`")
+def test_the_files_that_pages_name_are_there() -> None:
+    paths = re.compile(r"`((?:tests|certgrad|benchmarks)/[\w/]+\.py)`")
     named = {(_named(page), path) for page in _PAGES for path in paths.findall(page.read_text(encoding="utf-8"))}
-    assert len(named) > 30
+    assert len(named) > 100
     assert [f"{page}: {path}" for page, path in sorted(named) if not (ROOT / path).is_file()] == []
+
+
+def test_a_room_has_the_files_that_its_row_names() -> None:
+    """In the tables of `docs/architecture.md` whose rows are folders."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    houses = [ROOT / "certgrad" / house for house in ("obligations", "rules", "graph")]
+    named = [
+        (room, name)
+        for room, row in re.findall(r"^\| `([\w/]+/)` \| (.*) \|$", page, re.MULTILINE)
+        if any((house / room).is_dir() for house in houses)
+        for name in re.findall(r"`(\w+\.py)`", row)
+    ]
+    assert len(named) > 80
+    assert [room + name for room, name in named if not any(any((h / room).rglob(name)) for h in houses)] == []
 
 
 def _commands(page: Path) -> Iterator[str]:

@@ -102,7 +102,7 @@ _LEMMA = re.compile(r"(?<![\w.])[0-9a-f]{8}(?![\w.])")
 """A lemma is named by a digest in which the version of the kernel is: another name stands for the same."""
 
 
-_PROGRESS = re.compile(r"^(proving|importing) .*\(.*\d+ s\)\n", re.MULTILINE)
+_PROGRESS = re.compile(r"^(proving|importing|looking up) .*\(.*\d+ s\)\n", re.MULTILINE)
 """What is printed while a command takes long, as on a busy machine."""
 
 

@@ -450,10 +450,10 @@ class _Limit:
     """A limit of processor time for a block, which its proofs share; `over` says that it was reached."""
 
     def __init__(self, seconds: int) -> None:
-        from certgrad.obligations.terms.budget import ends_in
+        from certgrad.obligations.terms.budget import auditing
 
         self.seconds, self.over, self.took = seconds, False, 0.0
-        self._shared = ends_in(seconds, time.process_time)
+        self._shared = auditing(seconds)
 
     def __enter__(self) -> _Limit:
         self._began = time.process_time()

@@ -31,6 +31,7 @@ class Format(StrEnum):
     sarif = "sarif"
     junit = "junit"
     github = "github"
+    gitlab = "gitlab"
     html = "html"
 
 
@@ -77,7 +78,7 @@ PLAIN = Style()
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
-    from certgrad.report import concise, github, jax, json, junit, markdown, sarif, text
+    from certgrad.report import concise, github, gitlab, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
         return _plugins.render(kind, json.render(audit, certgrad.__version__, root()))
@@ -101,6 +102,8 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
             return junit.render(audit, root()).decode()
         case Format.github:
             return github.render(audit, root())
+        case Format.gitlab:
+            return gitlab.render(audit, root()).decode()
         case Format.html:
             from certgrad.report import html  # with what makes its exhibits, JAX too
 
@@ -149,10 +152,10 @@ def _lists(audit: "Audit") -> bool:
 
 
 def root() -> Path:
-    """The folder that file names in reports start from: the checkout of a GitHub workflow, or the working directory."""
+    """The folder that file names in reports start from: the checkout of a CI job, or the working directory."""
     here = Path.cwd()
-    checkout = os.environ.get("GITHUB_WORKSPACE", "")
-    return Path(checkout) if checkout and here.is_relative_to(checkout) else here
+    checkouts = (os.environ.get(name, "") for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"))
+    return next((Path(one) for one in checkouts if one and here.is_relative_to(one)), here)
 
 
 def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[Output]:

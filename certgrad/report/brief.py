@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 
 from certgrad.obligations.certificate import CaseClaim, Claim, Witness
 from certgrad.report.audited import RuleResult, case_name
-from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, figures, open_too, symbols
+from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, RIGHT, SEE, figures, open_too, symbols
 
 _BOTH = {
     "jvp_is_derivative": "the JVP is {0}, the derivative {1}",
@@ -16,7 +16,6 @@ _BOTH = {
 }
 """How both sides of an obligation are said."""
 _FIGURES = (3, 6, 12, 24)
-_RIGHT = "right where "
 _RIGHT_WHERE = re.compile(re.escape(PROVED_WHERE).replace(r"\{0\}", "(.*)", 1).replace(r"\{0\}", ".*"))
 
 
@@ -44,13 +43,13 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
 
 def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     """Return where alone the claim is right, then the likely causes; without both, the two sides at the witness."""
-    where = [f"{_RIGHT}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
+    where = [f"{RIGHT}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
     of: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(CAUSE):
             whose, _, cause = line.partition(": ")
             of.setdefault(cause, []).append(whose.removeprefix(OF_COTANGENT) if whose != CAUSE else "")
-    mistakes_first = sorted(of, key=lambda cause: cause.startswith(_RIGHT))
+    mistakes_first = sorted(of, key=lambda cause: cause.startswith(RIGHT))
     causes = [_of_cotangents(of[cause]) + cause for cause in mistakes_first if cause not in where]
     if where or causes:
         return [*where, *causes]

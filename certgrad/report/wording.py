@@ -24,8 +24,10 @@ INTENDED = 'if that is intended, declare it: surrogate="…"'
 """what such a line ends with where it may be meant so,"""
 OF_COTANGENT = f"{CAUSE} in the cotangent of "
 """where it is about one argument,"""
-PROVED_WHERE = 'right where {0}: declare domain="{0}" if nothing else is meant'
-"""one that says where the rule is right,"""
+RIGHT = "right where "
+"""where it says at which points or values the rule is right,"""
+PROVED_WHERE = RIGHT + '{0}: declare domain="{0}" if nothing else is meant'
+"""one that says in which domain,"""
 SEE = "see "
 """and one that names the line of its code."""
 _SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")

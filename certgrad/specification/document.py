@@ -32,9 +32,10 @@ HEAD = """# What JAX's primitives mean
 
 This page is generated from `certgrad/specification/`, by `python -m certgrad.specification.document`. It says, for each
 primitive of JAX that the op library and the models use, what an entry of its result is, as an expression in entries of
-its operands, and where that is defined. The statements that a proof assistant checks are made from it; the calculus
-reads it in arithmetic and wherever entries change places, are compared, selected or summed, and is tested against it
-elsewhere. It is tested against JAX itself, at drawn shapes, parameters and entries, and at corners.
+its operands, and where that is defined. From *Elementwise* on, a chapter is a file of `primitives/`. The statements
+that a proof assistant checks are made from it; the calculus reads it in arithmetic and wherever entries move, are
+compared, selected or summed, and is tested against it elsewhere. It is tested against JAX itself, at drawn shapes,
+parameters and entries, and at corners.
 
 What it says is over the reals: floats are read as the real numbers that they stand for (a literal as the shortest
 decimal that rounds to it), integers as exact, as if none left the range of its type.

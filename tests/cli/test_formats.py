@@ -30,6 +30,7 @@ def test_all_formats_at_once(
     assert json.loads(written["sarif"])["version"] == "2.1.0"
     assert json.loads(written["json"])["format"] == 1
     assert written["junit"].startswith("<?xml")
+    assert {one["check_name"] for one in json.loads(written["gitlab"])} == {"CG101", "CG102"}
     assert written["markdown"].startswith("6 ops: ")
     assert written["text"].startswith("op ")
     assert written["html"].startswith("<!DOCTYPE html>")
@@ -121,12 +122,15 @@ def test_files_are_named_from_the_checkout(tmp_path: Path, monkeypatch: pytest.M
     inner = tmp_path / "packages/one"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)
-    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    names = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
     assert _output.root() == inner
-    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    assert _output.root() == tmp_path
-    monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
-    assert _output.root() == inner
+    for name in names:
+        monkeypatch.setenv(name, str(tmp_path))
+        assert _output.root() == tmp_path
+        monkeypatch.setenv(name, "/elsewhere")
+        assert _output.root() == inner
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "200"])

@@ -143,7 +143,7 @@ def test_the_settings_are_what_the_audit_does(library: Library, certgrad: Run, m
         ("jobz = 2", "has 'jobz'; it knows "),
         ("jobs = 0", "'jobs' of [tool.certgrad]"),
         ("jobs = 'many'", 'is neither "auto" nor a number of processes of at least 1.'),
-        ("format = 'xml'", "is 'xml'; it knows text, concise, json, markdown, sarif, junit, github, html."),
+        ("format = 'xml'", "is 'xml'; it knows text, concise, json, markdown, sarif, junit, github, gitlab, html."),
         ("output = 'sarif=a'", "'output' of [tool.certgrad]"),
         ("output = ['xml=a']", "expected FORMAT=PATH with FORMAT one of"),
         ("conformance = 1", "is neither true nor false."),

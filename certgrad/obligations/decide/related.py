@@ -10,7 +10,7 @@ from certgrad.obligations.laws.directions import angles_cancel
 from certgrad.obligations.laws.inverses import without_inverses
 from certgrad.obligations.laws.logarithms import in_logarithms, logarithms_cancel
 from certgrad.obligations.laws.multiple_angles import over_single_angles
-from certgrad.obligations.laws.roots import split_roots
+from certgrad.obligations.laws.roots import split_cube_roots, split_roots
 from certgrad.obligations.laws.shifts import over_one_shift
 from certgrad.obligations.terms.atoms import Fn
 from certgrad.obligations.terms.budget import BudgetError, within
@@ -72,4 +72,5 @@ _REWRITES: tuple[tuple[Law, Callable[[Poly, Facts], Poly]], ...] = (
     (Law.INVERSE_HYPERBOLIC, lambda p, facts: in_logarithms(p)),
     (Law.ADDITION_THEOREM, over_single_angles),
     (Law.GAMMA_RECURRENCE, over_one_shift),
+    (Law.CBRT_OF_PRODUCT, split_cube_roots),
 )

@@ -139,8 +139,8 @@ def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known
     """Return whether a rank, or a value made of it, goes only into `range` or an axis argument, beside small numbers.
 
     `above` are the nodes of syntax around it, the innermost last. They are followed outwards: through `range`, lists
-    and arithmetic (`inner` is what was followed so far), up to a call of JAX's that takes axes or a shape there, a function
-    that is searched too, or a list of axes that is kept or returned.
+    and arithmetic (`inner` is what was followed so far), up to a call of JAX's that takes axes or a shape there, a
+    function that is searched too, or a list of axes that is kept or returned.
     """
     inner, repeats = rank, False
     for k, outer in reversed([*enumerate(above)]):

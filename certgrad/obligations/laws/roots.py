@@ -2,21 +2,31 @@
 
 The first needs that A and B have a sign in common, so that |A|·|B| = A·B; the second that D > 0. What is under a root
 is never negative where the root is defined, and that is recorded where it is made.
+
+Cube roots need no assumption: cbrt is the inverse of a cube, which is multiplicative and one to one on all of ℝ. So
+cbrt(A·B) = cbrt(A)·cbrt(B), and with it cbrt(A/D) = cbrt(A)/cbrt(D) where D ≠ 0, as it is where A/D is defined.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+from flint import fmpq
+
 from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS
-from certgrad.obligations.terms.atoms import Base
+from certgrad.obligations.terms.atoms import Base, Fn
+from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, monomial, poly_of
-from certgrad.obligations.terms.power import cleared, content, power
+from certgrad.obligations.terms.power import cleared, content, fn, number_power, power
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.rational import factored
+from certgrad.obligations.terms.rewriting import replaced
+from certgrad.obligations.terms.walk import deep_atoms
 
+THIRD = Fraction(1, 3)
 LONG = 40
 """Terms of a polynomial under a root from which on it is not factored."""
 Factors = list[tuple[Poly, int]]
@@ -74,3 +84,30 @@ def _pieces(poly: Poly, facts: Facts) -> Factors | None:
         else:
             return None
     return [*pieces, (Poly({(): c}), 1)] if c > 0 else None
+
+
+def split_cube_roots(poly: Poly, facts: Facts) -> Poly:
+    """The term with cube roots of products as products of cube roots; those of known sign as powers."""
+
+    def root(a: Atom) -> Poly | None:
+        return _cube_root(a.args[0], facts) if isinstance(a, Fn) and a.name == "cbrt" else None
+
+    return replaced(poly, root)
+
+
+def _cube_root(poly: Poly, facts: Facts) -> Poly | None:
+    if poly.piecewise or any(type(a) in INDEX_PREDICATES for a in deep_atoms(poly)):
+        return None  # what selects stays beside the divisors that it keeps from 0
+    above, denominators = cleared(poly)
+    c, taken, rest = content(above)
+    scale, found = (factored(rest) if 1 < len(rest) < LONG else None) or (fmpq(1), [(rest, 1)])
+    c, factors = c * scale, list[tuple[Poly, Exponent]](found)
+    total = number_power(abs(c), THIRD).scale(1 if c > 0 else -1)
+    for a, e in (*taken.items(), *((a, -k) for a, k in denominators.items())):
+        factors.append((poly_of(a), e))
+    for f, e in factors:
+        signs = facts.signs(f)
+        size = f if not signs & NEG else -f if not signs & POS else None
+        one = fn("cbrt", f) if size is None else power(size, THIRD).scale(1 if size is f else -1)
+        total = total * power(one, e)
+    return total

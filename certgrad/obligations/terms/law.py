@@ -208,6 +208,11 @@ class Law(Enum):
         "(A·B)^q = A^q·B^q, (A/D)^q = A^q·D^(−q)",
         "A, B ≥ 0, D > 0",
     )
+    CBRT_OF_PRODUCT = (
+        "cube roots of products",
+        "cbrt(a·b) = cbrt(a)·cbrt(b), cbrt(a) = a^(1/3)",
+        "for the second, a ≥ 0",
+    )
     ROOTS_OF_UNITY = (
         "sums over roots of unity",
         "Σ_{k<n} cos(2π·k·m/n + φ) = n·[n divides m]·cos(φ)",

@@ -76,7 +76,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
 
 
 def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]:
-    """poly = N · Π aᵏ over the returned atoms and (negative) k, with N free of negative whole powers of sums.
+    """poly = N · Π a⁻ᵏ over the returned atoms and k > 0, with N free of negative whole powers of sums.
 
     With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
     then N is zero exactly where its coefficients are, as far as the atoms are independent.

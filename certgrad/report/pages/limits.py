@@ -18,7 +18,7 @@ _WORDS = ("BITS", "FORMAT", "PRECISION")
 _INTRODUCTION = """\
 # The limits of a search
 
-`python -m certgrad.report.pages.limits` writes this page. Do not edit it by hand.
+`python -m certgrad.report.pages.limits > docs/limits.md` writes this page. Do not edit it by hand.
 
 A search for a proof, a point, a shape or a cause ends somewhere. These are the numbers at which it does, each with what
 it limits and what happens when it is reached. Where a limit of a proof is reached, there is no proof; where one of a

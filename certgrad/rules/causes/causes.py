@@ -78,7 +78,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
     """Return a claim for each argument alone, with the likely cause where it is wrong.
 
     All are proved where the rule is; where the shapes of cotangents are wrong, all have the rule's verdict. Otherwise
-    the rule is made for each argument alone (`made`) and audited, unless the case that decided the rule's verdict already
+    the rule is made for each argument alone (`made`) and audited, unless the case that decided the rule's verdict
     names it. For a refuted argument the cause is searched for. Time for this is in proportion to the `seconds` that the
     verdict took; after it, and once an argument is refuted, the others are unproved.
     """

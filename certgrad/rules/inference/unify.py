@@ -39,6 +39,7 @@ NUMBERS = (2, 3, 4, 1, 5, 6)
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
 NEEDS_NUMBERS = re.compile(
     rf"{NEEDS_A_NUMBER.pattern}|non-constant size|a symbolic size has no|is inconclusive|concrete value is expected"
+    r"|\b_DimExpr\b"  # code that refuses what is no int by the name of its class
 )
 """What may be meant by a failure of code that computes with sizes."""
 OF_RANKS = re.compile(r"values to unpack|number of indices|index out of range|Too many indices")
@@ -80,6 +81,8 @@ class Unifier:
     _guessed: bool = field(default=False)
     _of_ranks: Exception | None = None
     """A failure that no sizes mend."""
+    _runs: dict[Any, _Failed | None] = field(default_factory=dict)
+    """By the sizes, how the function fails with them: branches of the search come to the same ones."""
     _any_number: set[str] = field(default_factory=set)
     """Axes that need a number for their size, whichever it is: a loop of Python's over a kernel."""
 
@@ -241,6 +244,12 @@ class Unifier:
 
     def _run(self, sizes: Sizes) -> _Failed | None:
         """How the function fails with these sizes; None where it runs."""
+        key = (*sorted(sizes.items(), key=lambda item: item[0]), self.wide)
+        if key not in self._runs:
+            self._runs[key] = self._traced(sizes)
+        return self._runs[key]
+
+    def _traced(self, sizes: Sizes) -> _Failed | None:
         self.traces += 1
         if not budget.seconds_left():
             return _Failed(UsageError("the search for shapes took its time"), ())

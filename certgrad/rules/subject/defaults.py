@@ -25,11 +25,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import numpy as np
 
 from certgrad import rules
 from certgrad.jaxpr.closures import kind_of_rule
-from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate
+from certgrad.obligations.certificate import AT_SIZES, PROOFS, CaseClaim, Certificate, Claim, with_each_case
 from certgrad.obligations.generality.traces import Traces
 from certgrad.rules.declared.statics import annotations_of, different, text_of
 
@@ -250,7 +251,7 @@ def at_choices(
         if isinstance(found, str):
             left.append(f"{at}: {found}")
         elif found.verdict == "refuted":
-            return found
+            return _right_at_default(found, rule, name)
         elif found.verdict in (*PROOFS, AT_SIZES):
             certificates.append(found.certificate)
         else:
@@ -260,8 +261,22 @@ def at_choices(
     beside = ({name: v} for name, default in unsaid for v in _beside(default, rule.plain))
     for chosen in islice(beside, MOST):
         if (wrong := refuted(chosen)) is not None:
-            return wrong  # where nothing comes of it, the claim is about the default as ever
+            return _right_at_default(wrong, rule, *chosen)
+        # Where nothing comes of it, the claim is about the default as ever.
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
     if len(same) > 1:
         report = replace(report, certificate=rules.merged(same))
     return replace(report, left_out=(*report.left_out, *left))
+
+
+def _right_at_default(report: Report, rule: UserRule, name: str) -> Report:
+    """The report on a rule that is refuted at another value of an argument, with the default at which it is right."""
+    from certgrad.report.wording import CAUSE, RIGHT
+
+    line = f"{CAUSE}: {RIGHT}{name} = {text_of(rule.unsaid[name])}, the default"
+
+    def with_line(_: Claim, case: CaseClaim) -> CaseClaim:
+        refuted = case.verdict == "refuted"
+        return msgspec.structs.replace(case, reason=f"{case.reason}\n{line}".strip()) if refuted else case
+
+    return replace(report, certificate=with_each_case(report.certificate, with_line))

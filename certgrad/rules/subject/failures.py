@@ -18,6 +18,7 @@ from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.balls import seeded
 from certgrad.obligations.certificate import Certificate, Claim, with_cases, with_claims
 from certgrad.obligations.generality.instances import Instance, family
+from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.points import arguments
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 from certgrad.rules.declared.declaration import Declaration
@@ -25,6 +26,7 @@ from certgrad.rules.subject.open_number import OpenNumberError
 
 from .examine import NUMBERS, numbered
 from .layers import REVERSE
+from .traced import traces
 from .user_rule import UserRule
 
 _OF_PLATFORM = ("pallas", "mlir.py", "jaxlib", "triton")
@@ -182,8 +184,13 @@ def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence
 
 
 def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Return whether the function does not run with numbers for all sizes, or its rule fails where it does."""
+    """Return whether the function does not run with numbers for all sizes, or its rule fails where it does.
+
+    What traces with them is not called: a call of a large function costs hundreds of traces.
+    """
     rule = _at_numbers(function, declared)
+    if traces(Traces(rule)):
+        return False
     called = _first_call(rule)
     return called is None or failure(rule, called) is not None
 

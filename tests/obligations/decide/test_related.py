@@ -55,6 +55,10 @@ def sqrt(p):
     return power(p, HALF)
 
 
+def cbrt(p):
+    return fn("cbrt", p)
+
+
 def over(p, q):
     return p * power(q, -1)
 
@@ -194,6 +198,14 @@ IDENTITIES = {
         lambda x, y: sqrt((x - y * y) * (y - ONE)) - sqrt(y * y - x) * sqrt(ONE - y),
         ["x<0,y<0"],
     ),
+    "∛(8·x·y²)": (lambda x, y: cbrt((x * y * y).scale(8)) - (cbrt(x) * cbrt(y) * cbrt(y)).scale(2), [""]),
+    "∛(x² − 1)": (lambda x, y: cbrt(x * x - ONE) - cbrt(x - ONE) * cbrt(x + ONE), [""]),
+    "∛ of a quotient": (lambda x, y: cbrt(over(x - y, ONE + x * x)) * cbrt(ONE + x * x) - cbrt(x - y), [""]),
+    "wrong: ∛ of a sum": (lambda x, y: cbrt(x + y) - cbrt(x) - cbrt(y), []),
+    "wrong: ∛8": (lambda x, y: cbrt(x.scale(8)) - cbrt(x).scale(8), []),
+    "∛x as a power": (lambda x, y: cbrt(x) - power(x, Fraction(1, 3)), ["x>0"]),
+    "∛x as a power of −x": (lambda x, y: cbrt(x) + power(-x, Fraction(1, 3)), ["x<0"]),
+    "wrong: ∛x as a power of x²": (lambda x, y: cbrt(x) - power(x * x, Fraction(1, 6)), []),
     "√(1 − 1/x²)": (lambda x, y: sqrt(ONE - power(x, -2)) - sqrt(x * x - ONE) * power(x, -1), ["x>0", "x>1"]),
 }
 
@@ -255,6 +267,8 @@ TRUE_WHERE_DEFINED = {
     "acosh(2x² − 1)",
     "lgamma(x + 3)",
     "√(xy) for x, y < 0",
+    "∛x as a power",
+    "∛x as a power of −x",
 }
 
 

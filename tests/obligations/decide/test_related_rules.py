@@ -154,6 +154,16 @@ RIGHT = {
         {"domain": "x > 0"},
         {"x > 0"},
     ),
+    "∛ of a multiple": (
+        valued(lambda x: jnp.cbrt(8 * x), lambda x: 2 * jnp.cbrt(x), lambda x: 2 / (3 * jnp.cbrt(x) ** 2)),
+        {},
+        {"x ≠ 0"},
+    ),
+    "∛ by a logarithm": (
+        sloped(jnp.cbrt, lambda x: jnp.exp(-2 * jnp.log(x) / 3) / 3),
+        {"domain": "x > 0"},
+        {"x > 0"},
+    ),
 }
 
 WRONG = {
@@ -182,6 +192,11 @@ WRONG = {
     "ppo inside the band only": (ppo(lambda r, a: (r > 0.8) & (r < 1.2)), {}),
     "ppo with signs exchanged": (ppo(lambda r, a: ((a < 0) & (r < 1.2)) | ((a > 0) & (r > 0.8))), {}),
     "ppo that forgets the sign": (ppo(lambda r, a: r < 1.2), {}),
+    "∛ of a multiple, with a square root's factor": (
+        sloped(lambda x: jnp.cbrt(8 * x), lambda x: jnp.sqrt(8.0) / (3 * jnp.cbrt(x) ** 2)),
+        {},
+    ),
+    "∛ as the power of a size": (valued(jnp.cbrt, lambda x: (x * x) ** (1 / 6), lambda x: jnp.cbrt(x) / (3 * x)), {}),
     "√ of a quotient, whose sign is open": (
         of_two(
             lambda x, y: jnp.sqrt(x * x / (1 + y * y)),

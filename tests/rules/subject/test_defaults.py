@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -68,8 +69,9 @@ def test_a_rule_that_is_right_at_its_default_alone(what: str) -> None:
     function, right, wrong = CASES[what]
     found = certgrad.check(made(function, wrong), "n d", conformance=False)
     assert found.verdict == "refuted"
-    default = found.certificate.claims[0].cases[0].statics
-    assert default  # the value at which it is wrong
+    case = found.certificate.claims[0].cases[0]
+    assert case.statics  # the value at which it is wrong
+    assert re.search(r"^likely cause: right where \w+ = .+, the default$", case.reason, re.MULTILINE)
     assert certgrad.check(made(function, right), "n d", conformance=False).verdict.startswith("proved")
 
 

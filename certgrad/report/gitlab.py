@@ -1,0 +1,43 @@
+"""GitLab's Code Quality report: what an audit found, listed in a merge request with what it changes, and at its lines.
+
+The format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from certgrad.report.audited import Audit
+from certgrad.report.problems import Level, Problem, path, problems
+
+_SEVERITIES = {Level.error: "major", Level.warning: "minor", Level.note: "info"}
+_NOWHERE = "."
+"""GitLab takes no entry without a path."""
+
+
+def render(audit: Audit, base: Path) -> bytes:
+    """A finding or remark an entry. Files are named from `base`, the root of the repository.
+
+    What the baseline lists is left out: it would stand in every report.
+    """
+    entries = [_entry(problem, base) for problem in problems(audit) if not problem.covered]
+    entries += [_named(said, "certgrad", said, "blocker", _NOWHERE, 1) for said in audit.problems]
+    return msgspec.json.format(msgspec.json.encode(entries), indent=2) + b"\n"
+
+
+def _entry(problem: Problem, base: Path) -> dict[str, Any]:
+    said = f"{problem.code} {problem.rule}: {problem.brief}"
+    file = path(problem.place, base) or _NOWHERE
+    return _named(said, problem.code, problem.fingerprint, _SEVERITIES[problem.level], file, problem.line or 1)
+
+
+def _named(said: str, check: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, Any]:
+    """GitLab shows one entry of those with the same fingerprint."""
+    return {
+        "description": said,
+        "check_name": check,
+        "fingerprint": fingerprint,
+        "severity": severity,
+        "location": {"path": file, "lines": {"begin": line}},
+    }
