@@ -137,7 +137,12 @@ def _shapes(call: Call, fixed: dict[str, Any]) -> Shapes:
 
 
 def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes], bool]:
-    """Return the test whether the rule's value and derivative trace at given shapes, in the dtypes of a call."""
+    """Return the test whether the rule's value and derivative trace at given shapes of the arrays in a call.
+
+    Dtypes, and arguments that are no arrays, are those of the call; `fixed` has others by name, and what was traced is
+    0.5. The derivative is forward for a rule of `custom_jvp`, else reverse; of a function without a moving argument, or
+    a float, only the value is traced.
+    """
     arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
     leaves = [x for a in arguments if isinstance(a, Given) for x in a.leaves]
 

@@ -127,7 +127,13 @@ def _looked_for(induction: Induction) -> PointSearch | None:
 def _certificate(
     induction: Induction, compare: bool, looked: PointSearch | None, there: Elsewhere, outside: bool = True
 ) -> GraphCertificate:
-    """The certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well."""
+    """Return the certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well.
+
+    The verdict is the worst of the steps, the theorems on sweeps, and "unproved" if something is unanswered: at other
+    sizes, in a comparison of what runs (with `compare`), for outputs that are no numbers. A refuted step refutes the
+    graph only with a witness of the whole graph, or at other sizes. A proof needs a point that satisfies the
+    hypotheses.
+    """
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]

@@ -88,7 +88,9 @@ def prove_all(
 ) -> tuple[dict[str, CaseClaim], dict[str, Outcome]]:
     """Return the claim and the outcome of each obligation at one family of shapes, but for those that are `settled`.
 
-    Those in `stuck` are unproved at other shapes: here only a witness is searched for.
+    Those in `stuck` are unproved at other shapes: here only a witness is searched for. The programs are interpreted
+    with few steps first; where these do not suffice, what can be decided without terms is, and the rest is tried with
+    all steps. Where a program cannot be interpreted, only obligations between equal programs hold.
     """
     op = traces.op
     results: dict[str, CaseClaim] = {}

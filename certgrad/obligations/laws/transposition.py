@@ -63,7 +63,14 @@ def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = L
 
 
 def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt) -> Poly:
-    """Return the term without one atom's recurrence, by an identity above, read from left to right."""
+    """Return the term without one atom's recurrence, by an identity above, read from left to right.
+
+    The term is split into its uses of the loop's carries and the rest. Uses at the end give the adjoint's final values,
+    those at other times its sources, and one step of the loop, paired with the adjoint, its transpose. The adjoint loop
+    with reversed time is solved and put into the sums of what each step adds and of the initial values. `looked_at`
+    says how uses at varying times are read. Raises NoInvariantError if the loop is not linear in the tangents, or of
+    another form.
+    """
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
         raise NoInvariantError("no invariant: a loop inside a sum")

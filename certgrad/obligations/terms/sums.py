@@ -48,7 +48,13 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
-    """The sum of a monomial over ranges: by its equations, by what its atoms say of sums, and in independent parts."""
+    """Return the sum of a monomial over ranges; factors without a summed variable are taken out.
+
+    The first law that applies is used: at an equation for a variable, at the integers that an equation ties; sums among
+    the factors are merged with this one; over a permutation, in the other order; by a law of a kind of atom
+    (`CONTRACTS`); where factors cancel. Otherwise variables that are in no factor give their range, and each group of
+    factors that share variables is a sum of its own.
+    """
     if any(n.is_zero for n in ranges.values()):
         return ZERO
     variables = ranges.keys()

@@ -102,7 +102,12 @@ def _runs(function: Callable, tried: Tried) -> bool:
 
 
 def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any], rest: int = REST) -> Tried:
-    """Return what is inferred with these values of some arguments, and `rest` arrays for `*args`."""
+    """Return what is inferred with these values of some arguments, and `rest` arrays for `*args`.
+
+    Arguments with defaults have these, those without a gradient are unknown, and all others are arrays, whose shapes
+    are searched for. Unknown arguments are open numbers first. Where the rule does not trace so, they have values of
+    calls or of their kinds: the first ones, or if that fails the last ones. The result is then claimed at each value.
+    """
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
