@@ -45,7 +45,11 @@ def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
 
 
 def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Plot | None:
-    """The plot of the difference of both sides along a line through the witness; None where no point has a value."""
+    """Return the plot of the difference of both sides along a line through the witness; None if no point has a value.
+
+    The line goes along the witness's tangents, or along ones where it has none. Points nearest to the witness come
+    first, as the time may end; those outside of the domain are left out.
+    """
     witness = case.witness
     assert witness is not None
     instance = _instance(subject, declared, {n: _rank(witness.inputs[n]) for n in subject.arg_names})

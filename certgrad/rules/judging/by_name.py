@@ -73,8 +73,9 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
 def examined(
     found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
 ) -> tuple[RuleResult, Report | None]:
-    """What comes of a rule that was found, without what its comments ignore, and the report, if there is one. Never
-    raises: a rule can do anything while it is traced.
+    """Return the result of a rule that was found, without what its comments ignore, and the report, if there is one.
+
+    Never raises: a rule can do anything while it is traced. Where it is not audited, a remark says why.
     """
     report: Report | None = None
     remarks: list[Remark] = []
