@@ -261,10 +261,10 @@ def likely_cause(
 ) -> Cause | None:
     """Return the mistake but for which the rule of one argument is proved; None if none is found in time.
 
-    `one` moves that argument alone, and so do `twins` at other values of static arguments. A mistake that agrees with
+    `one` moves that argument alone, and so do `twins`, at other values of its real numbers. A mistake that agrees with
     the function at drawn points is put right in the rule and proved. Tried are, in order: changes `known` from other
     arguments; the catalogue; what may be forgotten; changes of one step of the backward; a domain in which a part is
-    right; the halves of arguments; a backward that is not linear; writes to one entry twice; a domain of signs.
+    right; the halves of arguments; a backward that is not linear; writes to one entry twice; equal sizes.
     """
     trial = Trial(one)
     others = [*map(Trial, twins)]
