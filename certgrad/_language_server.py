@@ -63,7 +63,9 @@ class Server(LanguageServer):
             self.tell(f"certgrad audit exited with {code}: {said or 'it says nothing'}")
 
     async def _run(self, root: Path) -> tuple[int, str, set[str]]:
-        """The exit code, the last line that is said on stderr, and of which rules something was told."""
+        """Run an audit; return its exit code, the last line on stderr, and the names of the rules that were
+        reported.
+        """
         command = ["-P", "-m", "certgrad", "audit", "--quiet", "--follow", *self.options]
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         audit = await asyncio.create_subprocess_exec(
@@ -81,7 +83,7 @@ class Server(LanguageServer):
         return audit.returncode or 0, lines[-1] if lines else "", names
 
     async def _followed(self, lines: asyncio.StreamReader) -> set[str]:
-        """Publish what an audit tells of each rule; the names of these."""
+        """Publish the diagnostics of each rule as an audit prints them; return the rules' names."""
         names: set[str] = set()
         async for line in lines:
             try:

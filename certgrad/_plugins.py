@@ -1,4 +1,5 @@
-"""What other distributions add, by entry points: ops (`certgrad.ops`) and formats of the audit (`certgrad.formatters`).
+"""Extensions by entry points of other distributions: ops (`certgrad.ops`) and formats of the audit
+(`certgrad.formatters`).
 
 Nothing of a plugin is imported before it is used, and a plugin that is broken is named with its distribution.
 """
@@ -37,7 +38,7 @@ class Plugin:
 
     @property
     def target(self) -> str:
-        """`module` or `module:object`: what an audit is asked for."""
+        """The target of an audit of the plugin: `module` or `module:object`."""
         return f"{self.entry.module}:{self.entry.attr}" if self.entry.attr else self.entry.module
 
     @property
@@ -48,7 +49,7 @@ class Plugin:
 
     @property
     def named(self) -> str:
-        """For messages."""
+        """The plugin's name and distribution, for messages."""
         return f"the plugin '{self.name}' of {self.of} ({self.target})"
 
     def load(self) -> Any:
@@ -63,7 +64,7 @@ class Plugin:
 
     @property
     def mend(self) -> str:
-        """What whoever meets a broken plugin can do."""
+        """Advice for whoever meets a broken plugin."""
         held = self.entry.dist
         return "Mend it" + (f", or remove it: pip uninstall {held.name}." if held is not None else ".")
 

@@ -1,6 +1,6 @@
-"""What is proved, as every proof sees it: an op, a rule in a user's code, two functions, a graph.
+"""The subject of a proof: an op, a rule in a user's code, two functions, a graph.
 
-One class for all, so that a guard which looks at a subject looks at whatever comes through any door.
+One class for all, so that a guard which inspects a subject inspects every kind.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Subject(Protocol):
 
     @property
     def derivative_of(self) -> str:
-        """What the claims about the derivative speak of, where it is another function than the forward."""
+        """The name of the function whose derivative is claimed, where it is another than the forward."""
         return ""
 
     @property
@@ -127,5 +127,5 @@ class Subject(Protocol):
 
 
 def is_op(value: object) -> bool:
-    """Whether an object is an op, declared with its rules by `certgrad.op`."""
+    """Return whether an object is an op, declared with its rules by `certgrad.op`."""
     return Subject in type(value).__mro__ and type(value).is_op  # type: ignore[attr-defined]

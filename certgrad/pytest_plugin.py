@@ -179,7 +179,7 @@ def _memory(configured: Configuration) -> Memory:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What a run goes by."""
+    """The settings of a test run."""
 
     configured: Configuration
     baseline: Collection[Finding]
@@ -236,7 +236,7 @@ class RuleItem(pytest.Item):
             pytest.skip("the configuration selects none of its obligations")
 
     def _audited(self) -> RuleResult:
-        """What comes of the rule, or came of the very same before; or that the time was over."""
+        """Return the result of the rule, from the cache where nothing changed, or that time ran out."""
         from certgrad.obligations.terms.budget import CLOCK, auditing
         from certgrad.report.findings import EXACT
         from certgrad.rules.certificates.exactly import with_level
@@ -270,7 +270,7 @@ class RuleItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[str, int | None, str]:
-        """Where the rule is."""
+        """Return the rule's place."""
         number = self.found.where.rpartition(":")[2]
         line = int(number) - 1 if number.isdigit() else 0  # pytest counts from 0, and warns of no item without a line
         return self.found.file or str(self.path), line, f"certgrad {self.found.name}"

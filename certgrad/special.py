@@ -76,7 +76,7 @@ def _primitive(name: str, several: bool = False) -> Any:
 
 
 def _moves(made: Any, *slopes: Callable[..., Any] | None) -> None:
-    """The derivative by each argument, as a function of the arguments; None where there is none here."""
+    """Return the derivative in each argument as a function of the arguments; None where it is not known here."""
 
     def jvp(primals: Any, tangents: Any) -> Any:
         moving = [(slope, dx) for slope, dx in zip(slopes, tangents, strict=True) if type(dx) is not ad.Zero]
@@ -90,7 +90,7 @@ def _moves(made: Any, *slopes: Callable[..., Any] | None) -> None:
 
 
 def _of(made: Any, *args: Any) -> jax.Array:
-    """At arrays of floats that are broadcast against each other."""
+    """Return a function's values at arrays of floats that are broadcast against each other."""
     dtype = jnp.result_type(*args)
     if jnp.issubdtype(dtype, jnp.integer):
         dtype = jnp.result_type(float)
@@ -320,7 +320,7 @@ def log_gamma_difference(x: Any, y: Any) -> jax.Array:
 
 
 def _inverse(equation: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The solver of an equation, elementwise, with the derivative that the implicit function theorem gives."""
+    """A decorator for the elementwise solver of an equation, with the derivative by the implicit function theorem."""
 
     def with_implicit_derivative(solver: Callable[..., Any]) -> Callable[..., Any]:
         solution = jax.custom_jvp(solves(equation)(solver))

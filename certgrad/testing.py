@@ -61,7 +61,7 @@ def assert_certified(
 
 
 def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Sequence[str] | None) -> Report:
-    """The report, if it is one that passes. Raises AssertionError."""
+    """Return the report if it passes. Raises AssertionError."""
     from certgrad.obligations.certificate import AT_SIZES
     from certgrad.report.findings import NO_GRADIENT
     from certgrad.rules.project.accepted import accepted

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,12 @@ def test_every_field_of_a_certificate_is_documented() -> None:
     text = (_ROOT / "docs/certificates.md").read_text(encoding="utf-8")
     for field in Certificate.__struct_fields__:
         assert f"`{field}`" in text
+
+
+def test_each_large_folder_has_its_reason() -> None:
+    roots = [_ROOT / name for name in ("benchmarks", "certgrad", "corpus", "examples", "tests")]
+    counts = Counter(file.parent.relative_to(_ROOT).as_posix() for root in roots for file in root.rglob("*.py"))
+    page = (_ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*`) \| .* \|$", page.split("## Folders of more than 25 files")[1], re.MULTILINE)
+    listed = [folder.rstrip("/") for row in rows for folder in re.findall("`([^`]+)`", row)]
+    assert sorted(listed) == sorted(folder for folder, count in counts.items() if count > 25)

@@ -132,7 +132,7 @@ def _conditions(formula: language.Node) -> list[str]:
 
 
 def _of_entries(formula: language.Node) -> bool:
-    """A condition that says only that entries are defined."""
+    """Return whether it is a condition that says only that entries are defined."""
     if isinstance(formula, (language.ForAll, language.Exists)):
         return _of_entries(formula.holds)
     if isinstance(formula, language.Both):

@@ -22,6 +22,7 @@ def text(x: t.Node, place: int = OR) -> str:
 
 
 def _text_and_precedence(x: t.Node) -> tuple[str, int]:
+    """A node as text with the precedence of its outermost operator. Raises TypeError for a node without a text."""
     match x:
         case t.Number():
             value = x.rational
@@ -101,5 +102,5 @@ def _range(over: t.Range) -> str:
 
 
 def _under(over: t.Range, where: Sequence[t.Node] = ()) -> str:
-    """What stands below the sign of a binder."""
+    """Return what is written below the sign of a binder."""
     return f"_{{{', '.join([_range(over), *map(text, where)])}}}"

@@ -1,4 +1,4 @@
-"""Whether an executed reverse sweep is the one that the certificate speaks of: every cotangent is a sum."""
+"""A check of an executed reverse sweep against its certificate: every cotangent is a sum of contributions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_sweep(compiled: CompiledGraph, *args: Any) -> str | None:
 
 
 def _contributions(sweep: Sweep, values: Any, seeds: Any, found: Any) -> dict[tuple[int, int], list[tuple[str, Any]]]:
-    """What each value is given: by the seeds, and by every node that reads it."""
+    """Return the contributions to each value's cotangent: from the seeds, and from every node that reads the value."""
     out: dict[tuple[int, int], list[tuple[str, Any]]] = {}
     for k, (operand, seed) in enumerate(zip(sweep.induction.traced.ir.outputs, seeds, strict=True)):
         if isinstance(operand, Ref) and sweep.induction.is_moving(operand) and seed is not None:

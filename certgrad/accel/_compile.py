@@ -75,9 +75,9 @@ class CompiledGraph:
         return result
 
     def hear(self, found: GuardResults | None) -> None:
-        """What the guards found in a run: counted, and an error where a hypothesis failed.
+        """Count what the guards of a run found, and raise GuardError where a hypothesis failed.
 
-        Inside a transformation of JAX, a call of the host at each run.
+        Inside a transformation of JAX, this is a call of the host at each run.
         """
         if found is None:
             return
@@ -107,7 +107,7 @@ class CompiledGraph:
         return self._at(flat)._sweep(flat)
 
     def at(self, *args: Any) -> CompiledGraph:
-        """What runs at these arguments: this, or where the function is another program at their sizes, that one.
+        """Return the program for these arguments: this graph, or the function's other program at their sizes.
 
         Raises UsageError, naming argument and axis, where their shapes are not those of the specs, and
         NotCertifiedError where the other program is not proved.
@@ -199,7 +199,7 @@ class CompiledGraph:
     def look(
         self, sweep: Sweep, run: Run | None, outputs: Any, gradients: Any, cotangents: Cotangents
     ) -> GuardResults | None:
-        """What the guards find, as a part of the program."""
+        """Return the guards' results as a part of the program; None without guards."""
         return (
             None
             if self.guards is None or run is None
@@ -236,7 +236,7 @@ class CompiledGraph:
         return jax.tree.unflatten(self.certified.traced.program.out_tree, list(outputs))
 
     def __str__(self) -> str:
-        """What runs, and what is in force."""
+        """Return the graph's name, its verdict and the options in force."""
         return f"{self.certified.traced.ir.name}, compiled\n{self.options.in_force(self.certified.traced.specs.dtypes)}"
 
     def _gradients(self, sweep: Sweep, leaves: Sequence[Any], cotangents: Any) -> tuple[Any, ...]:
@@ -289,9 +289,9 @@ def _check_proved(certified: Certification, graph: str) -> None:
 
 
 def _unfit(x: Any, dtype: Any) -> str:
-    """What an argument was traced as, and what to do, where it is of another kind of numbers; or nothing.
+    """Return how an argument's dtype differs from the traced one, and what to do; "" where it does not.
 
-    Integers are computed in those of 32 or 64 bits: in narrower ones they would wrap where the function's own do not.
+    Integers are computed in 32 or 64 bits: in narrower ones they would wrap where the function's own do not.
     """
     kind, own = kind_of(dtype), kind_of(x.dtype)
     if kind == "f" != own:
@@ -308,14 +308,14 @@ def _is_weak(x: Any) -> bool:
 
 
 def _is_explicit(x: Any) -> bool:
-    """The placement of the array is a part of its type."""
+    """Return whether the placement of the array is a part of its type."""
     sharding: Any = getattr(jax.typeof(x), "sharding", None)
     placed = sharding is not None and any(axis is not None for axis in sharding.spec)
     return placed and bool(sharding.mesh.are_all_axes_explicit)
 
 
 def _difference(certified: Certification) -> str | None:
-    """The first node at which what runs is not what the certificate's step names."""
+    """Return the first node at which the program that runs is not the one in the certificate's step."""
     traced, certificate = certified.traced, certified.certificate
     found = traced.check() or _other_step(certified.induction, certificate.steps)
     if found is None and digest(traced, certificate.steps, [t.digest for t in certificate.theorems]) != (

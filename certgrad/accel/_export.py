@@ -179,7 +179,7 @@ def load_exported(path: str | Path) -> ExportedGraph:
 
 @contextmanager
 def _without_locations() -> Iterator[None]:
-    """JAX writes into a program which lines, of which files, it comes from; these are no part of the graph."""
+    """Leave out of programs the source lines that JAX writes into them; they are no part of the graph."""
     name = "jax_traceback_in_locations_limit"
     before = getattr(jax.config, name)
     jax.config.update(name, 0)

@@ -28,12 +28,12 @@ from certgrad.language.arithmetic import UnfitError
 
 
 class GuardError(CertgradError):
-    """A hypothesis of the certificate failed where the graph ran, or a number that it returned is none."""
+    """A hypothesis of the certificate failed in a run of the graph, or an output was not finite."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis that is looked at."""
+    """A hypothesis that a guard evaluates."""
 
     stated: NodeHypothesis
     asked: NodeStatement
@@ -41,7 +41,7 @@ class Hypothesis:
 
 @dataclass(eq=False)
 class Layout:
-    """What the numbers that a program found stand for: one for each time that it is traced, at sizes of its own."""
+    """The meaning of the numbers in `GuardResults`: one layout for each trace of the program, at its sizes."""
 
     guards: Guards
     about: dict[int, About] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Layout:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class GuardResults:
-    """What a run of the program found: a tree of arrays."""
+    """The guards' results of one run: a tree of arrays."""
 
     times: Any
     """How often each hypothesis fails, in one array."""
@@ -82,7 +82,7 @@ class Guards:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each hypothesis says, in order; the same words of another node are numbered."""
+        """The text of each hypothesis, in order; equal texts at other nodes are numbered."""
         seen: dict[str, int] = {}
         out = []
         for h in self.hypotheses:
@@ -98,7 +98,7 @@ class Guards:
         return sweep.forward(leaves, run), run
 
     def results(self, sweep: Sweep, run: Run, outputs: Any, gradients: Any, cotangents: Cotangents) -> GuardResults:
-        """What the run says of each hypothesis."""
+        """Return, for each hypothesis, how often it failed in the run."""
         returned = (outputs, gradients) if self.trace_back else outputs
         real = [x for x in jax.tree.leaves(returned) if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
         finite = jnp.all(jnp.stack([jnp.isfinite(x).all() for x in real])) if real else jnp.asarray(True)
@@ -119,7 +119,9 @@ class Guards:
     # --- in words
 
     def problem(self, found: GuardResults) -> str | None:
-        """What is wrong, in words: each hypothesis that failed; or where what is not finite arose."""
+        """Return each hypothesis that failed in words, or where the first value arose that is not finite; None without
+        a problem.
+        """
         failed = [self._failure(k, f, found.layout) for k, f in enumerate(found.failing) if np.asarray(f.times).sum()]
         if failed:
             return f"{self._name} ran where it is not proved: {'; '.join(failed)}."
@@ -142,7 +144,7 @@ class Guards:
         return f"%{h.node} {h.text} fails{times}{where}{sides}"
 
     def _arose(self, found: GuardResults) -> str:
-        """Where numbers first give what is none: at a node whose operands are finite, else in the sweep."""
+        """Where the first value arises that is not finite: a node whose operands are finite, or else the sweep."""
         if not self.trace_back:
             return "compile it with checked=True to see where it arises"
         odd = {key: (bool(a), bool(b)) for key, (a, b) in zip(found.layout.watched, found.values, strict=True)}
@@ -157,7 +159,7 @@ class Guards:
         return "no value in it is"
 
     def _from_numbers(self, key: Key, odd: Mapping[Key, tuple[bool, bool]]) -> bool:
-        """Whether all that a node reads is finite. What enters a loop is what is read there."""
+        """Return whether all operands of a node are finite; an operand of a loop is read at the loop."""
         place, k, _ = key
         traced = self._graph(place)
         node = traced.nodes[k]
@@ -194,7 +196,7 @@ class Guards:
 
 
 def _failing(k: int, one: Hypothesis, sweep: Sweep, run: Run, layout: Layout, where: bool) -> Failing:
-    """How often a hypothesis fails, and if `where` is asked, at which place first: that takes longer than to count."""
+    """Return how often a hypothesis fails; with `where`, also the first place, which takes longer."""
     asked = one.asked
     arrays = {name: run.kept[key] for name, key in asked.keys.items()}
     steps = run.taken[asked.place] if asked.place else jnp.asarray(True)

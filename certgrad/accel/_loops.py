@@ -43,16 +43,19 @@ class Loop:
 
     @property
     def _swept(self) -> list[bool]:
-        """Whether each row of the results has a cotangent."""
+        """For each stacked output: whether it has a cotangent."""
         inner = self.body.induction
         return [inner.is_moving(o) for o in inner.traced.ir.outputs[self._scan.carries :]]
 
     def kept(self, consts: list[Any], carry: list[Any], row: list[Any]) -> tuple[list[Any], list[Any]]:
-        """What one step returns, and what the sweep needs of it."""
+        """Return the outputs of one step, and the residuals that its reverse needs."""
         return self._split(consts, carry, row).before(consts, carry, row)
 
     def backward(self, operands: Sequence[Any], seeds: Sequence[Any], kept: Sequence[Any] | None) -> list[Any]:
-        """A cotangent for each operand, None where there is none; from what was kept, or with the steps anew."""
+        """Return a cotangent for each operand, None where it has none.
+
+        The residuals of the steps are those in `kept`, or are computed anew.
+        """
         first, last = self._ends
         consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
         length, reverse = length_of(dimension(self._scan.length, self.body.sizes)), self._scan.reverse
@@ -104,7 +107,7 @@ class Loop:
         return self.body.outputs(self.body.run.values(self.body.induction.traced, inputs))
 
     def _reverse(self, *given: Any) -> list[Any]:
-        """One step and its reverse: what it returns, then the cotangents of the arguments that move."""
+        """Return the outputs of one step, then the cotangents of its active arguments."""
         inputs = self.body.induction.traced.ir.inputs
         arguments, rest = list(given[: len(inputs)]), iter(given[len(inputs) :])
         first, last = self._ends

@@ -22,7 +22,7 @@ class Monitor:
         self._calls: list[dict[str, int]] = []
 
     def add(self, names: Sequence[str], times: Any, finite: Any) -> None:
-        """What one call found of these hypotheses: at sizes where another program runs, they are others."""
+        """Add the counts of one call. At sizes at which another program runs, its hypotheses are other ones."""
         self.names += [name for name in names if name not in self.names]
         self._waiting.append((names, times, finite))
         if len(self._waiting) >= MOST_WAITING:
@@ -37,7 +37,7 @@ class Monitor:
 
     @property
     def columns(self) -> list[str]:
-        """What is counted, as in each of `rows`."""
+        """The names of the columns of `rows`."""
         return [*self.names, NOT_FINITE]
 
     @property
@@ -47,7 +47,7 @@ class Monitor:
         return [[counts.get(name, 0) for name in self.columns] for counts in self._calls]
 
     def series(self, name: str) -> list[int]:
-        """The counts of one hypothesis, by call. Raises KeyError for what is not monitored."""
+        """Return the counts of one hypothesis, by call. Raises KeyError for a hypothesis that is not monitored."""
         k = self.columns.index(name) if name in self.columns else None
         if k is None:
             raise KeyError(f"'{name}' is not monitored; there are {', '.join(self.columns)}")

@@ -1,4 +1,4 @@
-"""How a certified program runs: where, in which dtype, how precisely, and what it keeps. None of it is in a proof."""
+"""Options of a certified program: device, dtype, precision, memory. No proof depends on them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Options:
 
     @property
     def precision(self) -> Any:
-        """As JAX takes it."""
+        """The precision as JAX takes it."""
         return None if self.matmul_precision is None else PRECISIONS[self.matmul_precision]
 
     def placed(self, tree: Any) -> Any:
@@ -78,7 +78,7 @@ class Options:
         return tree if self.device is None else jax.device_put(tree, self.chosen)
 
     def jit(self, function: Any, donated: Sequence[int] = ()) -> Any:
-        """Compiled as the options say; `donated` are the arguments that may be given up."""
+        """Return the function compiled as the options say; `donated` are the arguments that may be given up."""
         options = {"xla_gpu_deterministic_ops": True} if self.deterministic and self._platform == "gpu" else None
         return jax.jit(function, donate_argnums=tuple(donated) if self.donate else (), compiler_options=options)
 
@@ -87,7 +87,7 @@ class Options:
         return str((self.chosen or jax.devices()[0]).platform)
 
     def in_force(self, given: Sequence[Any] = (), kept: Sequence[Any] = ()) -> str:
-        """What is in force, for arguments of these dtypes and parameters of those."""
+        """Return the options in force as text, for arguments and parameters of these dtypes."""
         device = self.chosen or jax.devices()[0]
         where = f"{device.platform}:{device.id} ({device.device_kind})" + (
             "" if self.device else ", or where arrays are"

@@ -31,7 +31,7 @@ _FIXED, _KNOWN, _WAITS = range(3)
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The two parts. `before` computes what is kept; `after` returns what the step in reverse does."""
+    """A step and its reverse: `before` computes the residuals, `after` the reverse from them."""
 
     jaxpr: Any
     consts: Sequence[Any]
@@ -44,7 +44,7 @@ class Split:
     outputs: Sequence[Any]
 
     def before(self, fixed: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """What one step returns, and what is kept of it."""
+        """Return the outputs of one step and its residuals."""
         env = self._start([*fixed, *carry, *row])
         _evaluate(self.first, env)
         return [_read(v, env) for v in self.ahead], [env[v] for v in self.kept]
@@ -52,7 +52,7 @@ class Split:
     def after(
         self, fixed: Sequence[Any], row: Sequence[Any], kept: Sequence[Any], cotangents: Sequence[Any]
     ) -> list[Any]:
-        """What the step in reverse returns."""
+        """Return the cotangents of one step, from its residuals."""
         variables, (_, carries, rows) = self.jaxpr.invars, self.counts
         env = self._start(fixed)
         given = len(fixed) + carries
@@ -116,7 +116,7 @@ def split(
 
 
 def _distinct(jaxpr: Any) -> tuple[list[Any], list[Any]]:
-    """The equations and outputs, what is computed twice computed once."""
+    """Return the equations and outputs of a jaxpr with common subexpressions computed once."""
     same: dict[Any, Any] = {}
     seen: dict[Any, Any] = {}
     equations = []
@@ -134,7 +134,7 @@ def _distinct(jaxpr: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _spread(kept: set[Any], makers: Mapping[Any, Any], when: Mapping[Any, int], given: set[Any]) -> set[Any]:
-    """In place of an array that only spreads or turns a smaller one, that one."""
+    """Return the residuals with each array that only broadcasts or transposes a smaller one replaced by that one."""
     out: set[Any] = set()
     waiting = list(kept)
     while waiting:
@@ -149,7 +149,7 @@ def _spread(kept: set[Any], makers: Mapping[Any, Any], when: Mapping[Any, int], 
 
 
 def _derived(v: Any, makers: Mapping[Any, Any], when: Mapping[Any, int], at_hand: set[Any]) -> bool:
-    """It takes but cheap operations to compute this from what is at hand."""
+    """Return whether a value can be computed from available ones by cheap operations alone."""
     found: dict[Any, bool] = {}
 
     def at(x: Any) -> bool:

@@ -201,7 +201,7 @@ def _to_operands(sweep: Sweep, node: Node, cotangents: Sequence[Any]) -> list[tu
 
 
 def _parts(nodes: Sequence[Node]) -> list[Sequence[Node]]:
-    """About as many parts as each has nodes."""
+    """Return the nodes in √n consecutive parts of about √n nodes each."""
     size = max(1, isqrt(len(nodes)))
     return [nodes[k : k + size] for k in range(0, len(nodes), size)]
 

@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 2**20
 
 
 class NoCertificateError(UsageError):
-    """A file is neither a certificate nor an audit; what it is instead."""
+    """A file that is neither a certificate nor an audit; `what` says what it is."""
 
     def __init__(self, what: str, advice: str, path: Path) -> None:
         super().__init__(f"{path}: {what}. {advice}")
@@ -26,7 +26,7 @@ class NoCertificateError(UsageError):
 
 
 class _Head(msgspec.Struct):
-    """What every certificate says, of whatever format: one of an op has its name, one of a graph has the graph."""
+    """The fields that certificates of every format have: an op's has the op's name, a graph's the graph."""
 
     format: int = 0
     op: str = ""

@@ -32,7 +32,7 @@ class Limits:
 
 @dataclass
 class Code:
-    """What came of the code targets."""
+    """The results of the code targets of an audit."""
 
     rules: "list[RuleResult]" = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Code:
     """The rules, and the targets of which no rule is known, that an interruption left over."""
 
     def whole(self) -> "Code":
-        """The same, if nothing is missing. Raises UsageError, or KeyboardInterrupt, where something is."""
+        """Return the same, if complete. Raises UsageError, or KeyboardInterrupt, where results are missing."""
         if self.problems:
             raise UsageError(self.problems[0])
         if self.interrupted:
@@ -61,12 +61,12 @@ class Code:
 
     @property
     def findings(self) -> "set[Finding]":
-        """Of all rules."""
+        """The findings of all rules."""
         return {f for rule in self.rules for f in rule.findings}
 
     @property
     def audit_scope(self) -> "AuditScope":
-        """Where a rule would have been found."""
+        """The targets and files in which a rule would have been found."""
         from certgrad.report.findings import UNSEEN
         from certgrad.rules.project.baseline import AuditScope
 
@@ -75,7 +75,7 @@ class Code:
 
 
 def configured() -> "Configuration":
-    """What the nearest pyproject.toml says."""
+    """Return the configuration in the nearest pyproject.toml."""
     from certgrad.rules.project.configuration import nearest
 
     return nearest(Path.cwd())
@@ -117,7 +117,7 @@ def found_in(target: str) -> "dict[str, FoundRule]":
 
 
 def without_target(rule: str) -> str:
-    """What is said where the certificate of a rule is to be checked, and no code is named."""
+    """Return the message that the certificate of a rule needs --target to be checked."""
     return (
         f"this is the certificate of the rule {rule}. Name the code that it is checked against, such as --target "
         f"{rule.partition(':')[0]}: that code is imported and traced, so a file does not choose it."
@@ -214,7 +214,7 @@ def by_file(code: Code) -> list[str]:
 
 
 def of_passed_over(code: Code) -> list[str]:
-    """How many files were not imported, and which of these make rules. Nothing after an interruption."""
+    """Return lines on the files that were not imported, and which of these make rules; none after an interruption."""
     from certgrad.report.audited import from_here
 
     if code.interrupted:

@@ -1,11 +1,11 @@
-"""What a shell offers to complete: names of ops and of files, codes."""
+"""Shell completion: names of ops and of files, codes."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 
 def codes(incomplete: str) -> list[tuple[str, str]]:
-    """Codes, each with what it says; after a comma, a further one."""
+    """Return the codes with their titles; after a comma, for a further one."""
     from certgrad.report.codes import CODES, REMARKS
 
     before, comma, begun = incomplete.rpartition(",")

@@ -25,7 +25,7 @@ def width(stream: TextIO | None = None) -> int | None:
 
 
 def coloured(stream: TextIO | None = None) -> bool:
-    """Whether the stream is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
+    """Return whether the stream is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return (stream or sys.stdout).isatty() and not plain
 
@@ -37,12 +37,12 @@ EVERY = 10.0
 
 
 class Watch:
-    """What is being done, told as it happens: on a progress bar, if there is one."""
+    """Progress, on a bar if there is one."""
 
     def __init__(
         self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving", before: str = ""
     ) -> None:
-        """`verb` is what is done to rules, and `before` what is done to all before that is done to the first."""
+        """`verb` says what is done to rules, `before` what is done to all of them before the first."""
         self._bar = bar
         self._total = total
         self._verb = verb
@@ -71,7 +71,7 @@ class Watch:
         self._running = {name: doing for name, doing in self._running.items() if doing == self._verb}
 
     def finished(self, name: str = "") -> None:
-        """One task is done."""
+        """Note that one task is done."""
         self._done += 1
         self._running.pop(name, None)
         self._tell(advance=1)
@@ -81,7 +81,7 @@ class Watch:
 
     @property
     def _now(self) -> str:
-        """Whatever takes longest, but for what was imported before rules began."""
+        """Return the name of what has run longest, but for modules that were imported before rules began."""
         return next(iter(self._running), "")
 
     @property

@@ -1,4 +1,4 @@
-"""What the commands that speak to Coq share: certificates, with the ops that they are about, as printed files."""
+"""What the commands on Coq share: certificates with their ops, as printed files."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def read(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":
 
 
 def of_rules(certificates: "Sequence[Certificate | GraphCertificate]") -> list[Certificate]:
-    """Those of ops and rules."""
+    """Return the certificates of ops and rules among these."""
     return [one for one in certificates if isinstance(one, Certificate)]
 
 
@@ -91,7 +91,7 @@ def summary(results: "Sequence[Result]") -> str:
 
 
 def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]", version: str) -> None:
-    """Remember of which certificates Coq accepts all: each obligation, and that its programs are defined."""
+    """Remember which certificates Coq accepts in full: each obligation, and that its programs are defined."""
     wholly = {r.subject for r in results if r.whole}
     for certificate in certificates:
         if certificate.op in wholly and certificate.checksum == checksum(certificate):
@@ -100,7 +100,7 @@ def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]"
 
 
 def level(certificate: Certificate) -> str:
-    """The version of Coq that accepted all of the certificate, by what is remembered; empty if nothing is."""
+    """Return the version of Coq that is remembered to accept the whole certificate; "" if none."""
     if not certificate.checksum.isalnum():
         return ""
     try:
@@ -112,8 +112,10 @@ def level(certificate: Certificate) -> str:
 def _judged(
     kernel: "Kernel", certificates: "Sequence[Certificate | GraphCertificate]", target: str, jobs: int | None
 ) -> "Iterator[Result]":
-    """What Coq accepts of each. Of an op of the library nothing is printed, and no program traced, where neither its
-    certificate nor anything of certgrad has changed."""
+    """Yield Coq's result for each certificate.
+
+    An op of the library is neither printed nor traced where neither its certificate nor certgrad has changed.
+    """
     from certgrad.coq import Result
     from certgrad.obligations.cache import package_is_as_it_was, package_surroundings
 

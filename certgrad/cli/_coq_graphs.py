@@ -50,8 +50,9 @@ def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
 
 
 def _is_about(certificate: "GraphCertificate", done: "Certification") -> bool:
-    """The graph that is certified now is the certificate's, and under no other conditions on sizes: what code asks of
-    these beside its program is no part of the graph.
+    """Return whether the graph that is certified now is the certificate's, under the same conditions on sizes.
+
+    What code asks of sizes beside its program is no part of the graph.
     """
     found = done.certificate
     return (found.digest, found.verdict, found.dimensions) == (
@@ -73,7 +74,7 @@ def of_function(target: str, specs: list[str]) -> "tuple[File, str]":
 
 
 def names_of(op: "Composed") -> list[str]:
-    """What the graphs of a composed op are called: the theorems about the op itself have its name."""
+    """Return the names of a composed op's graphs; the op's own name is that of the theorems about the op."""
     count = len(op.cases)
     return [f"{op.name}_graph" if count == 1 else f"{op.name}_{k + 1}_graph" for k in range(count)]
 

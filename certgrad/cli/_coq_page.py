@@ -25,7 +25,7 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
     The page is written anew after each op, so that a run that is cut short leaves one that says how far it came.
     """
     from certgrad.coq import RECORD, Kernel, Library
-    from certgrad.report import coq
+    from certgrad.report.pages import coq
 
     kernel = Kernel(Library(_coq.CACHE), limit)
     _library.prepare()
@@ -78,7 +78,7 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
 
 
 def _record(results: "Sequence[Result]") -> bytes:
-    """By name of each theorem that is accepted, the way that found its proof, a line each."""
+    """Return, for each accepted theorem, the way that its proof was found by, one line each."""
     accepted = (one for result in results for one in result.judged if one.accepted)
     ways = {one.name: one.way for one in accepted if one.way is not None}
     return msgspec.json.format(msgspec.json.encode(ways, order="sorted")) + b"\n"

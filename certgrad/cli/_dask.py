@@ -21,7 +21,7 @@ SECONDS = 10
 
 
 class LostError(Exception):
-    """A task whose workers died, one after the other, each time that it was begun."""
+    """A task that no worker survives."""
 
 
 def results(
@@ -50,6 +50,10 @@ def results(
 
 @contextmanager
 def _client(address: str, processes: int) -> "Iterator[Client]":
+    """Yield a client of the scheduler at an address, or of a cluster of this machine's processes (`LOCAL`).
+
+    Raises UsageError where dask is not installed, no scheduler answers or it has no workers.
+    """
     if find_spec("distributed") is None:
         raise UsageError("dask is not installed, which --dask hands the work to: pip install 'certgrad[dask]'.")
     from distributed import Client, LocalCluster
@@ -88,7 +92,7 @@ def _client(address: str, processes: int) -> "Iterator[Client]":
 
 
 def _check(client: "Client") -> None:
-    """Each worker that there is has what this process has. Raises UsageError with what differs."""
+    """Check that each worker has the versions of this process. Raises UsageError with what differs."""
     probe = _probe()
     own, found = probe(), client.run(probe)
     for worker, versions in sorted(found.items()):
@@ -105,6 +109,7 @@ def _probe() -> Callable[[], dict[str, str]]:
     """A function that tells the versions. It is sent as it is, as a worker may have no certgrad to find it in."""
 
     def versions() -> dict[str, str]:
+        """Return the versions of the libraries of this process, and of certgrad with a digest of its files."""
         import hashlib
         import importlib.metadata
         import importlib.util

@@ -4,5 +4,5 @@ import signal
 
 
 def dask_setup(worker: object) -> None:
-    """Called by dask when the worker starts."""
+    """Ignore interrupts in a worker; dask calls this when it starts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class ExitCode(IntEnum):
-    """What the process's exit status says."""
+    """The exit statuses of the process."""
 
     DISCHARGED = 0
     REFUTED = 1

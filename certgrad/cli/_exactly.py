@@ -1,4 +1,4 @@
-"""`certgrad audit --strict=exact`: what is proved is evaluated exactly as well, in processes of its own."""
+"""`certgrad audit --strict=exact`: proved rules are evaluated exactly as well, in separate processes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ STRICT = "--strict="
 
 
 class Strictly(TyperCommand):
-    """A command whose flag `--strict` may name what it is strict about, as `--strict=exact,assumed`."""
+    """A command whose flag `--strict` may have a value, as `--strict=exact,assumed`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Takes the names out; whether they are known is asked of the settings."""
+        """Take the value out of `--strict=…`; the settings check its names."""
         ends = args.index("--") if "--" in args else len(args)
         named = [one for one in args[:ends] if one.startswith(STRICT)]
         rest = super().parse_args(ctx, [one for k, one in enumerate(args) if k >= ends or one not in named])

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def fixed(results: "Sequence[RuleResult]") -> list[str]:
-    """Write the declarations, and say in which files they are, and of which rules none is."""
+    """Write the inferred declarations into the files; return the lines that say where, and for which rules there is
+    none.
+    """
     files: dict[str, list[tuple[Beside, str]]] = {}
     left: list[str] = []
     for one in results:
@@ -38,7 +40,7 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
 
 
 def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
-    """No other rule of the same function is to have another declaration."""
+    """Return whether no other rule of the same function is to have another declaration."""
     return all(wanted == other for other in others if other.line == wanted.line)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate
     from certgrad.ops._declare import Op
     from certgrad.report.audited import RuleResult
-    from certgrad.report.blocks_page import Block
+    from certgrad.report.pages.blocks import Block
 
 
 def prepare() -> None:
@@ -34,9 +34,7 @@ def names() -> list[str]:
 
 
 def all_proved() -> list[str]:
-    """The same, of a command that proves all of them: it says so, as that is long work that is about no code of the
-    user's.
-    """
+    """Prove all ops and return their names, with a note on stderr that this takes long."""
     found = names()
     typer.echo(
         f"note: proving the {len(found)} ops of certgrad's own library; `certgrad audit PATH` audits rules of yours",
@@ -46,7 +44,7 @@ def all_proved() -> list[str]:
 
 
 def has(name: str) -> bool:
-    """There is an op of this name or alias. What no text of the ops has as a word is none: JAX need not be imported."""
+    """Return whether an op has this name or alias; for most other names JAX need not be imported."""
     text = _text_of_ops()  # empty where it is not to be had
     return (not text or bool(re.search(rf"\b{re.escape(name)}\b", text))) and (name in names() or name in aliases())
 
@@ -74,7 +72,7 @@ def audit_op(name: str, cache: Path | None = None) -> "Certificate":
 
 
 def exhibit(name: str, certificate: "Certificate") -> bytes:
-    """What a page shows of an op beside its certificate, encoded."""
+    """Return the encoded exhibit of an op: what a page shows beside its certificate."""
     prepare()
     from certgrad.exhibits import exhibit as shown
     from certgrad.exhibits import with_plots
@@ -98,7 +96,7 @@ def graphs(name: str) -> list[bytes]:
 def blocks(results: "Iterable[RuleResult]") -> "dict[str, Block]":
     """The composed ops among what was audited, with their graphs."""
     from certgrad.graph import decode
-    from certgrad.report.blocks_page import Block
+    from certgrad.report.pages.blocks import Block
 
     found = [(get(one.name), one.graphs) for one in results if one.graphs]
     return {
@@ -151,7 +149,7 @@ def _cache(folder: Path) -> "Cache":
 
 
 def cache_problem(folder: Path | None) -> str:
-    """Why the cache in the folder could not be written, or an empty text."""
+    """Return why the cache in the folder could not be written, or ""."""
     return "" if folder is None else _cache(folder).folder.problem
 
 

@@ -126,7 +126,7 @@ WORTH_A_PROCESS = 12
 
 
 def processes(jobs: int | None, tasks: int) -> int:
-    """How many processes so many tasks are given to: the number asked for, or what is quickest."""
+    """Return the number of processes for so many tasks: `jobs`, or what is quickest."""
     if jobs not in (None, AUTO):
         return max(1, min(jobs, tasks))
     return max(1, min(available(), tasks // WORTH_A_PROCESS))

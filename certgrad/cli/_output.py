@@ -36,7 +36,7 @@ class Format(StrEnum):
 
 
 def names() -> list[str]:
-    """The formats that there are: those of certgrad, then those of plugins."""
+    """Return the formats: those of certgrad, then those of plugins."""
     return [*Format, *(name for name in _plugins.formats() if name not in list(Format))]
 
 
@@ -65,7 +65,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Style:
-    """How text is printed; the other formats are for programs."""
+    """Options of the text format."""
 
     quiet: bool = False
     verbose: bool = False
@@ -111,7 +111,9 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
 
 
 def draws(kind: str, outputs: Sequence[Output]) -> bool:
-    """A page is asked for, which shows more than certificates. Raises UsageError where it cannot be made."""
+    """Return whether a page is wanted, which shows more than certificates. Raises UsageError where it cannot be
+    made.
+    """
     wanted = kind == Format.html or any(one.format == Format.html for one in outputs)
     if wanted:
         from certgrad.report.html import check_installed
@@ -131,7 +133,7 @@ def print_rule_diagnostics(audit: "Audit") -> None:
 
 
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
-    """Write the files that were asked for, and print one format; nothing for a reader where there are no rows."""
+    """Write the files of --output, and print one format; nothing in a readable format where there are no rows."""
     written(audit, outputs, of_jax=of_jax)
     if audit.certified or kind not in (Format.text, Format.concise) or (kind == Format.concise and _lists(audit)):
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
@@ -150,7 +152,7 @@ def _lists(audit: "Audit") -> bool:
 
 
 def root() -> Path:
-    """From where reports for programs name files: the checkout of a CI job, or the working directory."""
+    """The folder that file names in reports start from: the checkout of a CI job, or the working directory."""
     here = Path.cwd()
     checkouts = (os.environ.get(name, "") for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"))
     return next((Path(one) for one in checkouts if one and here.is_relative_to(one)), here)
@@ -180,12 +182,12 @@ def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[O
 
 
 def write(output: Output, content: str) -> None:
-    """Write the report whole. Raises UsageError, and then leaves what was there."""
+    """Write the report whole. Raises UsageError, and then leaves the file as it was."""
     write_to(output.path, content, f"{output.format}={output.path}")
 
 
 def write_to(path: Path, content: str, given: str) -> None:
-    """Write what was asked for by `--output` with this value, whole. Raises UsageError, as `write` does."""
+    """Write content for `--output` with this value, whole. Raises UsageError, as `write` does."""
     try:
         write_atomically(path, content.encode())
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What of the findings an audit prints, and on which it fails: ignores, the baseline, `--strict`, `--fail-on`.
+"""Which findings an audit prints, and on which it fails.
 
 In this order: comments on a definition, per-file-ignores, `--select` and `--ignore`, the baseline, `--strict` and
 `--fail-on`.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def selected(code: Code, selection: Selection, configuration: "Configuration") -> "list[RuleResult]":
-    """The rules without what is ignored by path, or not selected."""
+    """Return the results of rules without claims that are ignored by path or not selected."""
     out = []
     for rule in code.rules:
         dropped = configuration.ignored_in(rule.place.file)
@@ -43,9 +43,11 @@ def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "
 
 
 def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[str]:
-    """What is to be noted of each rule beside its findings; brief, without the remarks that are listed among these, and
-    of others how many there are. So it is with inferred shapes of many rules, of which nothing else is to be said. With
-    `rows`, each rule has one, which says what limits it, and what `--strict` fails on is listed below them.
+    """Return what is noted of each rule beside its findings.
+
+    `brief` leaves out remarks that the findings list, and counts the others. Remarks on inferred shapes are counted as
+    well where many rules have one. With `rows`, a rule's own row says what limits it, and what `--strict` fails on is
+    listed below, so that neither is noted here.
     """
     from certgrad.report import concise
     from certgrad.report.findings import IGNORED, IN_A_ROW, INFERRED
@@ -73,8 +75,10 @@ def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[st
 
 
 def failed(audit: "Audit") -> bool:
-    """Whether there is something to fail on that the baseline does not list: refuted or contradicted in floats, if
-    nothing else is said, a declaration that does not fit, and a module that does not import.
+    """Return whether the audit has a failure that the baseline does not list.
+
+    By default these are: refuted, contradicted in floats, a declaration that does not fit, and a module that does not
+    import.
     """
     from certgrad.report.problems import Level, gravest, problems
 

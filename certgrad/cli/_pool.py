@@ -10,7 +10,9 @@ Result = TypeVar("Result")
 
 
 def results(function: Callable[[Task], Result], tasks: Sequence[Task], count: int, parts: int = 4) -> Iterator[Result]:
-    """What the function makes of each task; each of `count` processes is given so many parts of them in turn."""
+    """Yield the function's result for each task; each of `count` processes is given `parts` shares of the tasks in
+    turn.
+    """
     if count == 1:
         yield from map(function, tasks)
         return

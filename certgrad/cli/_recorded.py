@@ -1,4 +1,4 @@
-"""What is printed of a run that was recorded, and whether it fails."""
+"""The report on a recorded run, and whether it fails."""
 
 import sys
 import time
@@ -36,7 +36,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What there is to say of a run: notes, the report, and whether there is something to fail on."""
+    """The summary of a run: notes, the report, and whether there is a failure."""
 
     notes: list[str]
     text: str
@@ -71,7 +71,7 @@ def run(program: "Program", wanted: Wanted) -> int:
 
 
 def report(record: "Record", wanted: Wanted) -> RunSummary:
-    """Audit what was recorded."""
+    """Audit the recorded rules and functions."""
     rules = _rules(record, wanted)
     if not wanted.graphs:
         return rules
@@ -80,7 +80,7 @@ def report(record: "Record", wanted: Wanted) -> RunSummary:
 
 
 def _graphs(record: "Record", wanted: Wanted) -> RunSummary:
-    """Certify what was differentiated."""
+    """Certify the functions that were differentiated."""
     if record.functions is None or not record.functions.found:  # what JAX differentiates itself is not kept
         return RunSummary([], "certgrad: nothing was differentiated\n")
     from certgrad.obligations.certificate import HOLDS

@@ -65,6 +65,7 @@ def _results(
     last_first: bool,
     graphs: bool,
 ) -> Iterator[RuleResult]:
+    """Yield the result of each op in their order: from a cluster, from this process, or from several."""
     task = functools.partial(_audit, cache=cache, prove=prove, exhibits=exhibits, graphs=graphs)
     if dask:
         yield from _on_cluster(ops, jobs, task, dask)
@@ -104,6 +105,7 @@ MAX_GARBAGE = 400_000
 
 
 def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool, graphs: bool) -> RuleResult:
+    """Return the result of one op in this process. Raises InternalError for what is no message to the user."""
     if gc.get_count()[0] > MAX_GARBAGE:
         gc.collect(0)  # what is older was looked at, and stays
     started = time.perf_counter()

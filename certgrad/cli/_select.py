@@ -28,15 +28,15 @@ class Patterns:
     codes: tuple[str, ...] = ()
 
     def matches_op(self, names: Sequence[str]) -> bool:
-        """Whether a glob matches one of the op's names."""
+        """Return whether a glob matches one of the op's names."""
         return any(fnmatchcase(name, glob) for glob in self.ops for name in names)
 
     def matches_id(self, name: str, kind: str) -> bool:
-        """Whether a glob matches the obligation's id."""
+        """Return whether a glob matches the obligation's id."""
         return any(fnmatchcase(f"{name}.{kind}", glob) for glob in self.ids)
 
     def matches_code(self, code: str) -> bool:
-        """Whether the code, or a prefix of it, is listed."""
+        """Return whether the code, or a prefix of it, is listed."""
         return code.startswith(self.codes)
 
 
@@ -65,7 +65,7 @@ class Selection:
         return [msgspec.structs.replace(one, certificate=left) for one, left in found if left is not None]
 
     def ignored(self, certificate: Certificate) -> list[str]:
-        """The codes of the selected claims, where all of them are ignored."""
+        """Return the codes of the selected claims, if all of them are ignored."""
         claims = [c for c in certificate.claims if self._selects(certificate.op, c)]
         return [c.code for c in claims] if all(self._ignores(certificate.op, c) for c in claims) else []
 

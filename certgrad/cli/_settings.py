@@ -1,4 +1,4 @@
-"""What an audit goes by, and where it is from: a flag, the environment, `[tool.certgrad]`, or the default."""
+"""The settings of an audit, and where each is from: a flag, the environment, `[tool.certgrad]`, or the default."""
 
 import json
 import os
@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def cache(self) -> Path | None:
-        """The folder of the cache, if there is to be one."""
+        """The folder of the cache, or None without one."""
         return None if self.no_cache else self.cache_dir
 
 
@@ -102,7 +102,7 @@ def _of_call(context: typer.Context, key: str) -> Any:
 
 
 def _strict(text: str) -> tuple[str, ...]:
-    """What `--strict=exact,assumed` names. Raises UsageError for what is not known."""
+    """Return the names in `--strict=exact,assumed`. Raises UsageError for an unknown one."""
     from certgrad.report.findings import STRICT
 
     found = tuple(name.strip() for name in text.split(","))
@@ -112,7 +112,7 @@ def _strict(text: str) -> tuple[str, ...]:
 
 
 def _of_file(configured: "Configuration", key: str) -> Any:
-    """Paths in a file are from its folder."""
+    """Return a setting of the configuration file; paths are relative to its folder."""
     value = getattr(configured, key)
     if key == "cache_dir":
         return configured.folder / value
@@ -147,7 +147,7 @@ def _variable(key: str) -> str:
 
 
 def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """A note for each variable that is close to one that certgrad reads, and is none."""
+    """Return a note for each environment variable that is close to one of certgrad's and is not one."""
     known = [*map(_variable, (*_KEYS, *_FLAGS)), *_OTHER]
     notes = []
     for name in environment:

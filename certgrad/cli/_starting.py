@@ -16,7 +16,7 @@ def table(targets: Sequence[str]) -> str:
 
 
 def appended(file: Path, added: str) -> str:
-    """What is in a pyproject.toml, with the table at its end. Raises UsageError where it cannot stand there."""
+    """Return the text of a pyproject.toml with the table at its end. Raises UsageError where it cannot stand there."""
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         old = tomllib.loads(before)
@@ -36,7 +36,7 @@ def appended(file: Path, added: str) -> str:
 
 
 def configured(file: Path) -> bool:
-    """Whether a pyproject.toml has the table already."""
+    """Return whether a pyproject.toml has the table already."""
     try:
         return "certgrad" in tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -54,7 +54,7 @@ def workflow(folder: Path) -> str:
 
 
 def _requirements(folder: Path) -> str:
-    """What pip installs beside certgrad."""
+    """Return the requirements that pip installs beside certgrad."""
     try:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -311,14 +311,14 @@ SHOWN = 10
 
 
 def _said_of_interruption(done: int, unreached: Sequence[str]) -> str:
-    """What was not reached, in words."""
+    """Return the message on the rules that were not reached."""
     names = ", ".join(unreached[:SHOWN]) + (f" and {len(unreached) - SHOWN} more" if len(unreached) > SHOWN else "")
     of = f"; not reached: {names}" if unreached else ""
     return f"interrupted: the audit ends after {_code.counted(done, 'verdict')}{of}"
 
 
 def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The names of ops, and what is wrong with those that are none."""
+    """Return the names of ops, and a message for each name that is no op's."""
     found, problems = [], []
     for op in ops:
         try:
@@ -329,7 +329,7 @@ def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _entries(configured: "Configuration") -> "list[Finding]":
-    """What the baseline lists, if there is one."""
+    """Return the entries of the baseline, if there is one."""
     from certgrad.rules.project import baseline
 
     return baseline.read(configured.baseline_file) if configured.has_baseline else []

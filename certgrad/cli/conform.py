@@ -53,7 +53,7 @@ def conform(
 
     from certgrad.conform import devices
     from certgrad.ops import registry
-    from certgrad.report import floats
+    from certgrad.report.pages import floats
 
     dtypes = [name.strip() for name in dtype.split(",")]
     if unknown := [name for name in dtypes if name not in _DTYPES]:
@@ -72,7 +72,7 @@ def conform(
 def _bounds(names: Sequence[str], dtypes: Sequence[str], output: Path | None, jobs: int | None) -> None:
     import jax
 
-    from certgrad.report import rounding
+    from certgrad.report.pages import rounding
 
     tasks = [(name, list(dtypes)) for name in names]
     count = _options.processes(jobs, len(tasks))

@@ -77,7 +77,7 @@ def explain(
 
 
 def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
-    """What comes of the rules of a target. Beside a script nothing is remarked."""
+    """Return the results of the rules of a target, without remarks where only a script is wanted."""
     with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
         limits = _code.limits(_code.configured())
         found = _code.audit([target], limits, watch=watch, cache=cache).whole()
@@ -90,7 +90,7 @@ def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]
 
 
 def _explained(rules: "Sequence[RuleResult]", target: str, width: int | None) -> str:
-    """Each rule: its claims, and how to see a difference. Exits with 5 if there is none."""
+    """Return the claims of each rule, and how to see a difference. Exits with 5 if there is no rule."""
     from certgrad.report.explanation import Declaration, explain_op
     from certgrad.report.text import limits
 

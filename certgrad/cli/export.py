@@ -114,6 +114,7 @@ def _to_graphs(
     sizes: dict[str, int],
     dtype: str | None,
 ) -> None:
+    """Certify the function's graph and write it as ONNX, as a module for PyTorch, or both."""
     _library.prepare()
     from certgrad.accel import NotCertifiedError, compile_graph
     from certgrad.cli.graph import load, specs_of
@@ -154,7 +155,9 @@ def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
 
 
 def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
-    """Of ops of the library, and of their graphs and of rules in code."""
+    """Return files of Coq for ops of the library, and for their graphs and rules in code; of all ops without
+    targets.
+    """
     from certgrad.cli import _coq, _coq_graphs, _run
     from certgrad.ops._composed import Composed
     from certgrad.report.audited import certificates_of
@@ -179,7 +182,7 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
 
 
 def _families(files: "list[File]") -> "list[File]":
-    """Those of the ops that one module declares as one file, of its name."""
+    """Return the files of ops joined by the module that declares them."""
     from certgrad.cli import _coq
     from certgrad.coq import File
 

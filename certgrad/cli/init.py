@@ -140,7 +140,7 @@ def _is_without_shapes(rule: "RuleResult") -> bool:
 
 
 def _show_first(rules: "Sequence[RuleResult]") -> None:
-    """The first refutation, if there is one."""
+    """Print the first refutation, if there is one."""
     from certgrad.report.audited import open_cases
     from certgrad.report.text import block
 

@@ -25,9 +25,9 @@ def list_ops(
     """
     ops = [_library.get(name) for name in _library.names()]
     if format == "markdown":
-        from certgrad.report import ops_page
+        from certgrad.report.pages.ops import render
 
-        typer.echo(ops_page.render(ops), nl=False)
+        typer.echo(render(ops), nl=False)
         return
     from certgrad.report.wording import PAGE, fill
 
@@ -46,7 +46,7 @@ def list_ops(
 
 
 def _of_plugins() -> "Iterator[tuple[str, Op]]":
-    """The ops of plugins; a broken plugin is named on stderr, and the others are listed."""
+    """Yield the ops of plugins; a broken plugin is named on stderr."""
     for plugin in _plugins.plugins(_plugins.OPS):
         try:
             yield from _plugins.ops_of(plugin)

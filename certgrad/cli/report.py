@@ -59,8 +59,8 @@ def report(
         _coq_page.write(directory, jobs, limit)
         return
     from certgrad.cli import _run
-    from certgrad.report import committed_report
     from certgrad.report.audited import certificates_of
+    from certgrad.report.pages import committed_report
 
     names = _library.all_proved()
     run = _run.run(names, jobs, cache_dir, exhibits=html is not None, dask=dask, graphs=True)

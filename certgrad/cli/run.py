@@ -29,7 +29,7 @@ class OfProgram(TyperCommand):
     """A command whose options end where the program begins: at its name, or at `-m`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What follows is the program's, options too."""
+        """Leave all that follows the program's name to the program."""
         valued = {name for p in self.params if not getattr(p, "is_flag", False) for name in p.opts}
         at, skip = len(args), False
         for k, one in enumerate(args):

@@ -31,7 +31,7 @@ class Format(StrEnum):
 
 
 class With(StrEnum):
-    """What checks the certificates."""
+    """The checkers of certificates."""
 
     balls = "balls"
     coq = "coq"
@@ -137,7 +137,7 @@ Readable = Certificate | _OfRule | _OfGraph
 
 
 def _readable(paths: Sequence[Path], target: str) -> tuple[list[Readable], list[UsageError]]:
-    """The certificates that can be checked, and what is said of the other files."""
+    """Return the certificates that can be checked, and an error for each other file."""
     from certgrad.cli import _certificates
 
     read: list[Readable] = []
@@ -190,6 +190,7 @@ def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int | No
 
 
 def _check(task: _Task) -> "Verified":
+    """Return the second check of one certificate, with the seconds that it took."""
     _library.prepare()
     from certgrad.report.verification import Verified
 

@@ -54,7 +54,7 @@ def watched(arguments: Sequence[str]) -> list[Path]:
 
 
 def _changes(folders: Sequence[Path]) -> Iterator[list[str]]:
-    """Once now, and then the names of what changed, each time that something does."""
+    """Yield no names at once, and then the names of files each time that some change."""
     from watchfiles import PythonFilter, watch
 
     yield []

@@ -74,15 +74,16 @@ def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), 
     return out
 
 
-def _proved(call: Call, middle: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
+def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
+    """The proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured in it."""
     kind = jnp.dtype(dtype)
-    arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in middle]
+    arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in centre]
     rules, params = call.op.rules(call.statics), list(call.parameters)
-    typed = [jax.ShapeDtypeStruct(x.shape, kind if x.dtype.kind == "f" else x.dtype) for x in middle]
+    typed = [jax.ShapeDtypeStruct(x.shape, kind if x.dtype.kind == "f" else x.dtype) for x in centre]
     flat, count = list(arrays), len(arrays)
 
-    def forward(*given: Any) -> Any:
-        return rules.forward(list(given), params)
+    def forward(*values: Any) -> Any:
+        return rules.forward(list(values), params)
 
     function: Callable[..., Any] = forward
     try:
@@ -90,8 +91,8 @@ def _proved(call: Call, middle: list[Any], part: str, dtype: str, rng: Any, poin
             outs = jax.tree.leaves(jax.eval_shape(forward, *typed))
             seeds = [_box(rng.uniform(-1, 1, size=y.shape), kind) for y in outs]
 
-            def vjp(*given: Any) -> Any:
-                found = rules.vjp(list(given[:count]), list(given[count:]), params)
+            def vjp(*values: Any) -> Any:
+                found = rules.vjp(list(values[:count]), list(values[count:]), params)
                 return [x for x in found if x is not None]
 
             function, flat = vjp, [*arrays, *seeds]
@@ -120,7 +121,7 @@ def _pairs(a: Any, b: Any) -> list[tuple[Any, Any]]:
 
 
 def _box(x: Any, kind: Any) -> Box:
-    """Around numbers of the dtype, its ends too."""
+    """Return a box around numbers; its ends are numbers of the dtype, as they are."""
     middle = np.asarray(jnp.asarray(x, kind), np.float64)
     lower, upper = (np.asarray(jnp.asarray(middle + side * RADIUS, kind), np.float64) for side in (-1, 1))
     return Box(np.minimum(lower, middle), np.maximum(upper, middle))

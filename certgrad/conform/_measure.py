@@ -58,7 +58,9 @@ class Measured:
 
 
 def explained(ulps: float, conditioned: float) -> bool:
-    """A distance is no more than a few times what half a unit in the arguments does, and half a unit in the result."""
+    """Return whether a distance is no more than a few times what half a unit in the arguments does, and half a unit in
+    the result.
+    """
     return ulps <= LIMIT * (1 + conditioned)
 
 
@@ -92,8 +94,9 @@ class Conformity:
     """At which it is stated to be no NaN, by dtype, in words; none where nothing is excluded."""
 
     def problems(self, dtype: str = "float32") -> list[str]:
-        """Parts above the limit at ordinary arguments that have no reason, by conditioning or written down; and what is
-        NaN at stated magnitudes, in any dtype: no reason excuses that."""
+        """Return parts above the limit at ordinary arguments without a reason, by conditioning or written down; and NaN
+        at stated magnitudes in any dtype, which no reason excuses.
+        """
         beyond = {} if self.reason else self.beyond(dtype)
         far = [f"{part} is off by {m.ulps:.3g} units" for part, m in beyond.items() if not m.explained]
         return far + [
@@ -101,7 +104,7 @@ class Conformity:
         ]
 
     def undefined(self, dtype: str) -> list[Hard]:
-        """Where a part is NaN at stated magnitudes."""
+        """Return the hard points at stated magnitudes at which a part is NaN."""
         return [h for h in self.hard.get(dtype, []) if h.nan and h.stated]
 
     def beyond(self, dtype: str = "float32") -> dict[str, Measured]:
@@ -170,6 +173,10 @@ class _Measuring:
         return {part: [y for y in ys if y is not None] for part, ys in found.items()}
 
     def measure(self, dtype: str, out: Conformity, hardly: bool) -> None:
+        """Add to `out` the largest deviation at `POINTS` ordinary points in a dtype, and at hard points if `hardly`.
+
+        Raises UnfitError where no ordinary point has a known exact value.
+        """
         rng = np.random.default_rng(self.seed)
         kept: Point | None = None
         count = 0
@@ -202,8 +209,11 @@ class _Measuring:
             out.hard.setdefault(dtype, []).extend(self._searched(kept, dtype))
 
     def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
-        """By part, the worst entry in units, what moving the arguments does, and whether an entry is NaN; None where
-        the exact value is not a number, or not known."""
+        """Return, by part, the worst error in units, what moving the arguments does in units, and whether an entry is
+        NaN.
+
+        None where the exact value is not known, or is no number.
+        """
         kind = DTYPES[dtype]
         tangents, seeds = self._directions(kind, rng)
         exact = self._exactly(point, tangents, seeds)
@@ -234,8 +244,9 @@ class _Measuring:
         }
 
     def _searched(self, start: Point, dtype: str) -> list[Hard]:
-        """Where a part is NaN although float64, which is wide enough to stand for the exact value, has a number there
-        that is one of the dtype."""
+        """Return the points at which a part is NaN in this dtype, while in float64 it has a number within the dtype's
+        range.
+        """
         rng = np.random.default_rng(self.seed + 1)
         kind = DTYPES[dtype]
         most = float(jnp.finfo(kind).max)
@@ -286,7 +297,7 @@ class _Measuring:
 
 
 def _nan(found: Any, wanted: Any, dtype: Any) -> bool:
-    """An entry is NaN where the exact value is a number of the dtype."""
+    """Return whether an entry is NaN where the exact value is a number of the dtype."""
     return bool((np.isnan(np.asarray(found, np.float64)) & (np.abs(wanted) < float(jnp.finfo(dtype).max))).any())
 
 

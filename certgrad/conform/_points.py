@@ -57,7 +57,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Point:
-    """The arguments, float ones in float64; what is hard about them, or nothing."""
+    """The arguments at a point, float ones in float64; `what` is hard about them, or nothing."""
 
     arrays: list[Any]
     what: str = ""
@@ -97,7 +97,7 @@ def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
 
 
 def inside(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
-    """Whether the arguments are in the op's declared domain: exactly, and as the dtype computes what the domain says.
+    """Return whether the arguments are in the op's declared domain: exactly, and in the dtype's arithmetic.
 
     For a + b not in {0, −1, …} the sum is rounded: where it is a whole number then, the op's own sum is one too.
     """
@@ -215,8 +215,11 @@ def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) ->
 
 
 def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
-    """Arguments whose smallest entry is the least that the op states, or whose largest is the most: all of that size,
-    then up to four times apart; with the signs of the ordinary ones, then with others."""
+    """Yield arguments at the least and at the largest magnitude that the op states.
+
+    All entries have that size, then sizes up to four times apart; with the signs of the ordinary point, then with
+    others.
+    """
     low, high = call.op.magnitudes.ends(dtype)
     for _ in range(ENDS if call.op.magnitudes != ANY else 0):
         for spread in (0.0, 1.0):

@@ -1,5 +1,7 @@
-"""Why an op is further than the limit from the exact value at ordinary arguments, where moving the arguments by half a
-unit does not do as much. That an op is NaN has no reason here: it states magnitudes (`certgrad/ops/_magnitudes.py`)."""
+"""Reasons why an op is further than the limit from the exact value at ordinary arguments, beyond its conditioning.
+
+NaN has no reason here: an op states its magnitudes (`certgrad/ops/_magnitudes.py`).
+"""
 
 from __future__ import annotations
 
@@ -48,5 +50,5 @@ REASONS: dict[str, str] = {
 
 
 def reason(op: Op) -> str:
-    """The reason that is written down for an op; empty if there is none."""
+    """Return the reason that is written down for an op; "" if there is none."""
     return _COMPOSED if isinstance(op, Composed) else REASONS.get(op.name, "")

@@ -1,7 +1,7 @@
-"""That no two numbers which a program compares are equal, as a proposition of Coq.
+"""The proposition of Coq that no two numbers which a program compares are equal.
 
-A hypothesis of a composed program that one of its parts asks is a statement about the whole forward. What is divided by
-is not in it: that is part of where programs are defined.
+A hypothesis of a composed program that one of its parts needs is a statement about the whole forward. Divisors are not
+in it: that they are not 0 is part of where programs are defined.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def off_boundaries(program: p.Program) -> str:
 
 
 def _apart(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
-    """Of each comparison of reals in an expression, that the two differ, at all values of what binds them."""
+    """Yield, for each comparison of reals in an expression, the statement that both sides differ, for all bound
+    variables.
+    """
     if isinstance(x, e.Compare) and sort(x.left) == "real":
         if x.left == x.right or any(isinstance(s, e.Infinity) for s in (x.left, x.right)):
             raise NotPrintedError("a hypothesis on comparisons, one of which is of a number with itself or an infinity")

@@ -21,11 +21,15 @@ from ._propositions import inside, proposition, that_it_is_defined
 
 
 def conditions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
-    """One function an output: from its indices to the condition that its entry is defined. Raises NotPrintedError."""
+    """Return one function for each output: from its indices to the condition under which the entry is defined.
+
+    Raises NotPrintedError.
+    """
     return [_condition(one, part, sizes) for one, part in by_output(name, program)]
 
 
 def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
+    """Return the Coq definition of where a program is defined: a proposition of the place of its output's entry."""
     inputs = {t.name: t for t in program.inputs}
     lines = []
     for definition in program.definitions:
@@ -48,8 +52,8 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     own = that_it_is_defined(output.name)
     if output.name in inputs:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
-        held = inside([e.Index(v) for v in variables], output)
-        own = f"fun ({' '.join(variables)} : Z) => {held}" if variables else held
+        inside_output = inside([e.Index(v) for v in variables], output)
+        own = f"fun ({' '.join(variables)} : Z) => {inside_output}" if variables else inside_output
     if any(isinstance(d, p.Determined) for d in program.definitions):
         axes = " ".join(f"i{k}" for k in range(len(output.shape)))
         lines = [f"  fun ({axes} : Z) =>" if axes else "", *lines]
@@ -59,7 +63,9 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
 
 
 def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> list[str]:
-    """There are such arrays, all alike inside their shapes, and with any that are such all is defined."""
+    """Return the lines of Coq on arrays that an equation determines: they exist, all such agree inside of their shapes,
+    and with any such arrays all that reads them is defined.
+    """
     tensors = definition.tensors
     names = [identifier(t.name) for t in tensors]
     says = f"{names[0]}_is_determined"
@@ -87,7 +93,7 @@ def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> lis
 
 
 def _where(definition: p.Determined) -> e.Node:
-    """Where what the equations say is defined."""
+    """Return the condition under which the equations of a definition are defined."""
     ranges = list(zip(definition.variables, definition.tensors[0].shape, strict=False))
     formula = all_of(definition.condition, *map(defined, definition.equations))
     for variable, count in reversed(ranges):
@@ -96,7 +102,7 @@ def _where(definition: p.Determined) -> e.Node:
 
 
 def _undefined_at_infinity(x: e.Node) -> e.Node:
-    """The expression with what is defined nowhere in place of infinities."""
+    """Return the expression with an undefined term in the place of each infinity."""
     if isinstance(x, e.Infinity):
         return e.Given(e.FALSE, e.ZERO)
     return mapped(x, _undefined_at_infinity)

@@ -1,4 +1,4 @@
-"""What cannot be said in Coq yet."""
+"""The error for what cannot be printed for Coq."""
 
 
 class NotPrintedError(Exception):

@@ -1,4 +1,4 @@
-"""From a subject and its certificate to a file of Coq."""
+"""The file of Coq for a subject and its certificate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LIMIT = 10
 
 @dataclass(frozen=True)
 class File:
-    """What is printed of one subject."""
+    """The printed file of one subject."""
 
     name: str
     subject: str
@@ -79,7 +79,9 @@ class File:
         return "\n".join(out)
 
     def session(self, kept: Callable[[Theorem], bool], found: Mapping[str, int], limit: int) -> str:
-        """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
+        """Return the text for `coqtop`, which goes on after an error: each theorem is announced, and confirmed after
+        its proof.
+        """
         out, mentioned = [echo_sentence("@@header"), self.header], self._mentioned(kept)
         for section in self.sections:
             out += [echo_sentence(f"@@{section.title}"), *(d.text for d in section.definitions if mentioned(d))]
@@ -89,7 +91,7 @@ class File:
         return "\n".join(out) + "\n"
 
     def _mentioned(self, kept: Callable[[Theorem], bool]) -> Callable[[Function], bool]:
-        """Whether a theorem that is kept speaks of a definition, or another definition does that one speaks of."""
+        """The test whether a definition is used by a theorem that is kept, directly or through other definitions."""
         definitions = {n: d.text for s in self.sections for d in s.definitions for n in _DEFINED.findall(d.text)}
         theorems = [t for t in self.theorems if not t.reason and kept(t)]
         found = mentioned([text for t in theorems for text in (t.statement, *t.ways)], definitions)
@@ -149,7 +151,7 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
 
 
 def not_printed(certificate: Certificate, reason: str) -> File:
-    """The file of a certificate of which nothing can be printed, for this reason."""
+    """Return the file of a certificate of which nothing can be printed, with the reason."""
     name = identifier(_PATH.sub("_", certificate.op))
     none = _without(comment(certificate.op), name, [claim.kind for claim in certificate.claims], reason)
     return File(name, certificate.op, (none,))

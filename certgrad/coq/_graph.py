@@ -18,8 +18,9 @@ Value = tuple[int, int]
 
 @dataclass(frozen=True)
 class Claim:
-    """What signs say at a node, by names of `proofs/Signs.v`: those of what it reads in slots, and of its outputs; and
-    whether its hypotheses are left to ask. Coq proves it."""
+    """A node's claim on signs, by names of `proofs/Signs.v`: signs of its operands in slots and of its outputs, and
+    whether its hypotheses are still open. Coq proves it.
+    """
 
     knows: tuple[str, ...] = ()
     tells: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class Lemma:
-    """What is proved of one operation at symbolic sizes: the traced programs of its rules, and its hypotheses."""
+    """A lemma on one operation at symbolic sizes: the traced programs of its rules, and its hypotheses."""
 
     title: str
     inputs: tuple[Argument, ...]
@@ -54,7 +55,7 @@ class Lemma:
 
     @property
     def signature(self) -> Lemma:
-        """Of its one case: that has these inputs."""
+        """The signature of the lemma's only case, with its inputs."""
         return self
 
 
@@ -92,14 +93,17 @@ class Graph:
 
 
 def input_name(number: int) -> str:
-    """What the whole program calls the input that is this node."""
+    """Return the name that the whole program has for the input of this node."""
     return f"x{number}'"
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A node's loop: its body reads constants, what is carried and a row of each array of rows, and gives what is
-    carried next and what is put out. Its first nodes are these inputs."""
+    """A node's loop. Its body takes constants, the carry and a row of each scanned array, and returns the next carry
+    and outputs.
+
+    Its first nodes are these inputs.
+    """
 
     body: Graph
     consts: int

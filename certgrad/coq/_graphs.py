@@ -61,7 +61,7 @@ def export_graph(graph: Graph) -> File:
 
 
 def graph_not_printed(name: str, reason: str) -> File:
-    """The file of a graph of which nothing can be printed, for this reason."""
+    """Return the file of a graph of which nothing can be printed, with the reason."""
     return File(identifier(name), name, (_without(identifier(name), reason),))
 
 
@@ -70,7 +70,7 @@ def _without(name: str, why: str) -> Section:
 
 
 def _lemmas(graph: Graph) -> Iterator[Lemma]:
-    """Those of its nodes, and of graphs inside them."""
+    """Yield the lemmas of a graph's nodes and of the graphs inside them."""
     for node in graph.nodes:
         if node.lemma is not None:
             yield node.lemma
@@ -79,9 +79,9 @@ def _lemmas(graph: Graph) -> Iterator[Lemma]:
 
 
 class _Nodes:
-    """The nodes of a graph, in lists, with what stands before them; and that they are wired and lawful.
+    """The nodes of a graph in lists, the definitions before them, and the theorems that they are wired and lawful.
 
-    `held` is what the inputs of a graph inside `outer` are there, of those that do not move.
+    `held` has the names, in Coq, of the inputs of a graph inside `outer` that do not move.
     """
 
     def __init__(
@@ -92,6 +92,11 @@ class _Nodes:
         outer: _Nodes | None = None,
         held: Mapping[Value, str] | None = None,
     ) -> None:
+        """Print the nodes of a graph, or of a loop's body, whose nodes `outer` reads around it.
+
+        `held` names what Coq calls a value that does not move. Arrays that are no program's are variables of every
+        theorem.
+        """
         self.graph, self.name, self.operations = graph, name, operations
         self.held: dict[Value, str] = dict(held or {})
         known = [k for k, n in enumerate(graph.nodes) if not n.moves and n.program is None and (k, 0) not in self.held]
@@ -175,17 +180,17 @@ class _Nodes:
 
     @property
     def given(self) -> str:
-        """How a theorem about the nodes begins."""
+        """The binders and premises of a theorem about the nodes."""
         says = [*(f"(1 <= {n})%Z" for n in self.sizes), *self.compound]
         return "".join([f"  forall{self.binders},\n" if self.binders else "", *(f"  {one} ->\n" for one in says)])
 
     def called(self, what: str) -> str:
-        """One of the definitions, applied."""
+        """Return one of the definitions applied to its arguments."""
         return call(f"{self.name}_{what}", self.words)
 
     @property
     def all_definitions(self) -> Iterator[Function]:
-        """Those of what does not move, of graphs inside, and of the lists."""
+        """Yield the definitions of values that do not move, of inner graphs, and of the lists."""
         yield from self.definitions
         for loop in self.inside:
             yield from loop.nodes.all_definitions
@@ -209,7 +214,7 @@ class _Nodes:
 
     @property
     def laws(self) -> Iterator[Theorem]:
-        """That the nodes are wired, and that those of each list, and all, are lawful."""
+        """Yield the theorems that the nodes are wired, that those of each list are lawful, and that all are."""
         for loop in self.inside:
             yield from loop.laws
         parts = [f"{name}_are_lawful" for name in self.lists]
@@ -252,7 +257,7 @@ class _Loop:
 
     @property
     def laws(self) -> Iterator[Theorem]:
-        """Those of the step, and that the loop is lawful."""
+        """Yield the theorems on the step, and that the loop is lawful."""
         nodes = self.nodes
         yield from nodes.laws
         by = f"apply {nodes.name}_{KINDS[0]}; assumption | apply {nodes.name}_{KINDS[1]}; assumption"
@@ -281,7 +286,9 @@ def _section(nodes: _Nodes) -> Section:
 
 
 def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
-    """About the whole."""
+    """Yield the theorems about the whole graph: its tangents are derivatives, its sweep gives the adjoint, and of one
+    number its gradient.
+    """
     name, given, inputs = nodes.name, nodes.given, nodes.called("inputs")
     at = f"{len(nodes.inputs)} {nodes.called('nodes')}"
     wired, lawful = f"{name}_{KINDS[0]}", f"{name}_{KINDS[1]}"

@@ -57,6 +57,7 @@ class Hypotheses:
         return self.tensors[name]
 
     def _sorted(self, s: e.Statement) -> Any:
+        """A statement with every term cast to the sort that Coq needs there. Raises NotPrintedError for other forms."""
         match s:
             case e.Compare(relation, e.Matrix(kind, over, body, index), right):
                 (rows, columns) = self._over(over)
@@ -85,7 +86,7 @@ class Hypotheses:
         return e.Range(self._index(r.variable), self._integer(r.size))
 
     def _whole(self, x: e.Term) -> bool:
-        """Whether the term is an integer by its form."""
+        """Return whether the term is an integer by its form."""
         match x:
             case e.Number():
                 return x.rational.denominator == 1
@@ -122,6 +123,9 @@ class Hypotheses:
         return e.SortedEntry(tensor.name, tuple(map(self._integer, x.index)), tensor.sort)
 
     def _real(self, x: e.Term) -> Any:
+        """Return a term as a real number: integers are cast, booleans become 0 or 1. Raises NotPrintedError for other
+        forms.
+        """
         match x:
             case e.Number() | e.Constant("pi"):
                 return x

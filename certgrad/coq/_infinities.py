@@ -1,12 +1,11 @@
 """Programs in which infinities stand, as programs of numbers alone.
 
-A tensor with entries that may be infinite becomes two: its number, of which nothing is said where it has none, and
-whether it is finite. So a masked softmax is printed, where −∞ stands for what a mask leaves out: the maximum is that of
-the entries which are finite, and exp(−∞) = 0, as the specification says of `Infinity`. Nothing is made of a sum of two
-infinities, nor of a program of which an output may be infinite.
+A tensor with entries that may be infinite becomes two: one of numbers, unspecified where the entry is infinite, and one
+of booleans, whether the entry is finite. So a masked softmax is printed, where −∞ stands for what a mask leaves out:
+the maximum is that of the finite entries, and exp(−∞) = 0, as the specification says of `Infinity`. A sum of two
+infinities is not printed, nor a program with an output that may be infinite.
 
-Each is defined only where the tensor was: whether it is finite where the entry is defined but for its number, and the
-number where it is finite.
+The boolean is defined where the entry is defined, finite or not; the number where the entry is defined and finite.
 """
 
 from __future__ import annotations
@@ -38,14 +37,17 @@ class _Split:
 
 @dataclass(frozen=True)
 class _InfiniteTensors:
-    """Which tensors may be infinite, with the sign that is positive; and those of them that are finite nowhere."""
+    """The tensors that may be infinite, each with the sign of its infinity, and those that are finite nowhere."""
 
     signs: Mapping[str, bool]
     never: Set[str]
 
 
 def without_infinities(program: p.Program) -> p.Program:
-    """The program of numbers that it is; itself where it has no infinity. Raises NotPrintedError."""
+    """Return the program with each array that may be infinite split into two; the same program where none is.
+
+    Raises NotPrintedError where an infinity cannot be split off.
+    """
     signs: dict[str, bool] = {}
     never_finite: set[str] = set()
     taken = {t.name for t in program.inputs}
@@ -94,7 +96,7 @@ def _infinite(x: e.Node) -> bool:
 
 
 def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
-    """The expression by its form. `known` tells of the tensors before."""
+    """Return an expression's number, and whether it is finite. `known` has the arrays before it, split."""
     zero = e.ZERO
     match x:
         case e.Infinity():
@@ -140,7 +142,7 @@ def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
 
 
 def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
-    """What is no infinity. Raises NotPrintedError."""
+    """Return an expression without infinities. Raises NotPrintedError."""
     one = _split(x, known)
     if one.finite != _ALWAYS:
         raise NotPrintedError("arithmetic with infinities")
@@ -148,7 +150,7 @@ def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
 
 
 def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
-    """One of two, of which those that may be infinite have one sign."""
+    """Return a choice between two expressions; if both may be infinite, with the same sign."""
     signs = {one.positive for one in (then, otherwise) if one.finite != _ALWAYS}
     if not signs:
         return _Split(e.If(condition, then.number, otherwise.number))
@@ -168,7 +170,7 @@ def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
 
 
 def _never(finite: e.Node) -> e.Node | None:
-    """Where it is defined, of what is finite nowhere; None of all else."""
+    """Return where an expression that is finite nowhere is defined; None for any other."""
     match finite:
         case e.FALSE:
             return _ALWAYS

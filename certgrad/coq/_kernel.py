@@ -52,8 +52,10 @@ class Result:
 
     @property
     def claims(self) -> tuple[Judged, ...]:
-        """What is to be proved: the obligations, and that programs are defined. That no point was shown where the
-        hypotheses hold takes nothing away."""
+        """The theorems to be proved: the obligations, and that programs are defined.
+
+        A missing point inside the hypotheses takes nothing away.
+        """
         return tuple(j for j in self.judged if j.stated and j.kind != HOLD)
 
     @property
@@ -70,20 +72,22 @@ class Result:
 
 @dataclass(frozen=True)
 class Obligation:
-    """One obligation as it was judged. `defined` is None where no program can be undefined."""
+    """Coq's result for one obligation. `defined` is None where no program can be undefined."""
 
     law: Judged
     defined: Judged | None
 
     @property
     def accepted(self) -> bool:
-        """That it holds is accepted, and that its programs are defined where its hypotheses hold: division, logarithm
-        and root are total in Coq, so that the law alone says nothing of a program that is not."""
+        """Whether Coq accepts that it holds, and that its programs are defined where its hypotheses hold.
+
+        Division, logarithm and root are total in Coq, so that the law alone does not say that a program is defined.
+        """
         return self.law.accepted and (self.defined is None or self.defined.accepted)
 
     @property
     def why(self) -> str:
-        """Why it is not accepted."""
+        """The reason why it is not accepted."""
         if not self.law.accepted or self.defined is None:
             return self.law.why
         return f"its programs are not shown to be defined: {self.defined.why}"
@@ -97,7 +101,7 @@ class Kernel:
         self.memory = Memory(library, limit, remember)
 
     def judge_all(self, files: Sequence[File], jobs: int) -> Iterator[Result]:
-        """As they are judged, several at once; those of which all is known come first."""
+        """Yield the results of several files as they come, several at once; files of which all is known come first."""
         new = []
         for file in files:
             known = self.known_results(file)
@@ -116,18 +120,18 @@ class Kernel:
                 yield from results
 
     def judge(self, file: File) -> Result:
-        """Which theorems of a file are accepted."""
+        """Return which theorems of a file are accepted."""
         (result,) = self.judge_all([file], 1)
         return result
 
     def so_far(self, file: File) -> Result:
-        """What is known of a file; what was never tried is not accepted for that reason."""
+        """Return the remembered results of a file; a theorem that was never tried is not accepted, with that reason."""
         known = self.known_results(file)
         judged = (known.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
         return Result(file.subject, tuple(judged), 0.0)
 
     def known_results(self, file: File) -> dict[str, Judged]:
-        """What needs no Coq: what was found before, and what there is no theorem of."""
+        """Return the results that need no Coq: remembered ones, and theorems that were not printed."""
         found = {}
         for section in file.sections:
             for t in section.theorems:
@@ -157,7 +161,7 @@ class Kernel:
         return results
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
-        """What Coq said of each theorem, and of the axioms of all that it took; and why it was stopped, if it was."""
+        """Coq's answer for each theorem and for the axioms of all accepted ones; and why it was stopped, if it was."""
         limit = _STARTING + (self.limit + SHORT) * sum(len(t.ways) for t in printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
@@ -176,7 +180,7 @@ class Kernel:
         return {"axioms": "", **said}, f"coqtop was stopped after {limit} s" if session.stopped else ""
 
     def checked(self, files: Sequence[File], results: Sequence[Result], seconds: float = 1800) -> str:
-        """What `coqc` and then `coqchk` say against the files of what was accepted; nothing where they say nothing."""
+        """Return the objections of `coqc` and then `coqchk` to the files of accepted theorems; "" without any."""
         accepted = {j.name: j.way for r in results for j in r.judged if j.accepted}
         found = {**ways(), **{name: way for name, way in accepted.items() if way is not None}}
         known = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
@@ -193,7 +197,7 @@ class Kernel:
 
 
 class Session:
-    """A process that answers what it is asked, and is killed when its time is up."""
+    """A process that answers queries, and is killed when its time is over."""
 
     def __init__(self, command: Sequence[str], folder: str, seconds: float) -> None:
         self.stopped = False
@@ -228,7 +232,7 @@ class Session:
         _kill(self._process)
 
     def ask(self, text: str) -> str:
-        """What is said in answer, up to the end of the text or of the process."""
+        """Return the answer to a text, up to the end mark or the end of the process."""
         self._asked += 1
         end = f"@done {self._asked}@"
         writer = threading.Thread(target=self._write, args=(f"{text}\n{echo_sentence(end)}\n",), daemon=True)
@@ -288,14 +292,14 @@ _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
 def _distinct(files: Sequence[File]) -> bool:
-    """No name is defined twice: such files may share a session."""
+    """Return whether no name is defined twice: such files may share a session."""
     names = [d.name for f in files for s in f.sections for d in s.definitions]
     names += [t.name for f in files for t in f.theorems]
     return len(names) == len(set(names))
 
 
 def _with_needs(files: Sequence[File], names: Sequence[str]) -> list[Theorem]:
-    """These theorems, and those that their proofs use, which have to be there, though they are known."""
+    """Return these theorems with those that their proofs use, which have to be compiled even if they are known."""
     theorems = {t.name: t for f in files for t in f.theorems}
     found: set[str] = set()
     left = list(names)
@@ -307,7 +311,7 @@ def _with_needs(files: Sequence[File], names: Sequence[str]) -> list[Theorem]:
 
 
 def _parts(told: str) -> dict[str, str]:
-    """By theorem, what was said from its beginning to that of the next."""
+    """Return, by theorem, the output from its beginning to that of the next."""
     return {name: _PROMPT.sub("", rest) for name, _, rest in (p.partition("\n") for p in told.split("@@")[1:])}
 
 
@@ -338,7 +342,7 @@ def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str, limit
 
 
 def _axioms(said: str) -> frozenset[str]:
-    """The axioms that are named. What is said in no known form counts as an axiom of that name."""
+    """Return the axioms that are named. A line of unknown form counts as an axiom of that name."""
     lines = said.splitlines()
     found = {m[1] for line in lines if (m := _AXIOM.match(line)) and m[1] != "Axioms"}
     if "Error" in said or (not found and not any("Closed under the global context" in line for line in lines)):

@@ -41,15 +41,17 @@ def sources() -> Path:
 
 @cache
 def ways() -> Mapping[str, int]:
-    """By which of its ways each theorem about the op library was proved, as `certgrad report --coq` wrote it down, in a
-    clone's reports or inside the package. That spares a search, and is no more than a hint: Coq checks what it finds.
+    """Return the way by which each theorem about the op library was proved, as `certgrad report --coq` recorded it.
+
+    The record is in a clone's reports or inside the package. It spares a search, and is a hint only: Coq checks the
+    proof.
     """
     inside = Path(__file__).parent / RECORD
     return read_ways(inside if inside.is_file() else Path(__file__).parents[2] / "reports" / RECORD)
 
 
 def read_ways(path: Path) -> Mapping[str, int]:
-    """Those in a file; none if it isn't there, or is something else."""
+    """Return the ways in a file; none if it is missing or something else."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
     except (OSError, msgspec.MsgspecError):
@@ -86,7 +88,7 @@ class Library:
 
     @cached_property
     def folder(self) -> Path:
-        """Where it lies compiled; compiled now if need be."""
+        """Return the folder of the compiled library; compile it first where need be."""
         target = self.cache / f"library-{self.digest[:16]}"
         if (target / "Library.vo").is_file():
             return target

@@ -1,11 +1,9 @@
-"""What Coq found, remembered by digest, a theorem at a time.
+"""Results of Coq, remembered by digest, one theorem at a time.
 
-That a theorem was accepted is a fact about what it says: its statement, the programs that it is about, and those
-definitions of the library that they mention, with all that these mention. Other tactics, or a proof that takes longer,
-do not change it. That none was found depends on the tactics and on the limit as well, and is remembered for these.
-
-What was found of a whole file is remembered too, by a key that stands for all that it was printed from: then it need
-not be printed again.
+An acceptance depends on the theorem's statement, its programs, and the definitions of the library that these mention,
+directly or not; not on tactics or the time of the proof. A failure depends on tactics and limit as well, and is
+remembered with these. The result of a whole file is remembered too, by a key for all that it was printed from, so that
+it need not be printed again.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _SENTENCE = re.compile(r"^(?:Definition|Fixpoint|Record|Inductive)\s+([\w']+).*?
 
 @dataclass(frozen=True)
 class Judged:
-    """One theorem: accepted, or why not."""
+    """The result of one theorem: accepted, or why not."""
 
     name: str
     kind: str
@@ -60,7 +58,7 @@ class Memory:
         self._sentences: dict[str, str] | None = None
 
     def recall(self, section: Section, theorem: Theorem) -> Judged | None:
-        """What is known of it: an acceptance by any tactics, or that these found nothing within this limit."""
+        """Return the result of a theorem: accepted by any tactics, or not proved by these within this limit."""
         if not self.used:
             return None
         accepted = self._read(self._says(section, theorem))
@@ -72,7 +70,7 @@ class Memory:
         return Judged(theorem.name, theorem.kind, False, tried["reason"], tried["seconds"])
 
     def keep(self, section: Section, theorem: Theorem, judged: Judged) -> None:
-        """That it cannot be kept is no problem: it is found again."""
+        """Store a result. An error is ignored: the result will be found again."""
         if not self.used:
             return
         if judged.accepted:
@@ -81,7 +79,7 @@ class Memory:
             self._write(self._trial(section, theorem), {**asdict(judged), "limit": self.limit})
 
     def known_file(self, key: str) -> tuple[Judged, ...] | None:
-        """What was found of each theorem of the file with this key, with these tactics within this limit."""
+        """Return the results of the theorems of the file with this key, by these tactics within this limit."""
         if not self.used:
             return None
         try:

@@ -39,7 +39,7 @@ def identifier(name: str) -> str:
 
 
 def is_generated(name: str) -> bool:
-    """Whether what is printed around it may bind this name: no size and no array of a user's is written so."""
+    """Return whether a name may be bound by printed text; no size and no array of a user's is written so."""
     return _GENERATED.fullmatch(name) is not None
 
 
@@ -49,7 +49,7 @@ def of_size(name: str) -> str:
 
 
 def of_sizes(names: Iterable[str]) -> list[str]:
-    """Those of several sizes. Raises NotPrintedError where two would be written alike."""
+    """Return the names of several sizes. Raises NotPrintedError where two would be written alike."""
     written: dict[str, str] = {}
     for name in names:
         other = written.setdefault(of_size(name), name)
@@ -59,8 +59,8 @@ def of_sizes(names: Iterable[str]) -> list[str]:
 
 
 def shadowed(definitions: Iterable[str], names: Iterable[str]) -> str:
-    """A name that a theorem about these definitions would bind, and that stands for one of them, or for what it
-    determines, as well; empty if there is none.
+    """Return a name that a theorem would bind and that one of these definitions, or what it determines, has; "" if
+    there is none.
     """
     beginnings = tuple(definitions)
     return next((n for n in names if any(n == d or n.startswith(f"{d}_") for d in beginnings)), "")

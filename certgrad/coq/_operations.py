@@ -23,7 +23,7 @@ MAX_RANK = 5
 
 
 class Operation:
-    """A lemma: its programs and theorems, the operation that is made of them, and that this has its certificates."""
+    """A lemma's programs and theorems, the operation made of them, and the theorem that it has its certificates."""
 
     def __init__(self, lemma: Lemma, name: str) -> None:
         self.lemma, self.name = lemma, name
@@ -86,13 +86,13 @@ class Operation:
         return Theorem(f"{self.name}_lawful", "is_lawful", self.of_nodes("lawful"), (script,), needs=needs)
 
     def of_itself(self, predicate: str) -> str:
-        """What is said of the operation, as a theorem's statement."""
+        """Return a predicate of the operation as a theorem's statement."""
         words = call(self.definition.name, [*self.sizes, *(identifier(t.name) for t in self.held)])
         over = f"  forall{self.binders},\n" if self.binders else ""
         return f"{over}{''.join(f'  {says} ->{chr(10)}' for says in self.case.sizes_hold())}  {predicate} {words}"
 
     def of_nodes(self, predicate: str, *others: str) -> str:
-        """What is said of every node with this operation, as a theorem's statement."""
+        """Return a predicate of every node with this operation as a theorem's statement."""
         words = " ".join([self.definition.name, *self.sizes, *(identifier(t.name) for t in self.held)])
         given = "".join(f"  {says} ->\n" for says in self.case.sizes_hold())
         node = f"{{| does := {words}; reads := reads' |}}"
@@ -120,7 +120,7 @@ def call(name: str, words: Sequence[str]) -> str:
 
 
 def simple(group: list[Function] | NotPrintedError | None) -> list[Function]:
-    """The functions, if nothing is said of them by hypotheses or equations."""
+    """Return the functions, if no hypotheses or equations are about them."""
     if group is None or isinstance(group, NotPrintedError):
         raise group or NotPrintedError("a rule without a JVP")
     if any(f.assumed or f.solved for f in group):

@@ -27,9 +27,10 @@ TRIED = 2000
 
 
 def point(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], sizes: Sequence[str]) -> Point | None:
-    """A point where all sizes are one number and each tensor is constant, if there is one of few numbers.
+    """Return a point with one number for all sizes and one for each tensor that satisfies the statements; None if none
+    is found.
 
-    Of all comparisons of a forward nothing is asked here: there, each tensor is 1, if that fits the rest.
+    Statements that a forward is off its boundaries are not evaluated. Where there are some, each tensor is 1.
     """
     asked = [s for s in statements if not isinstance(s, OffBoundaries)]
     named = [n for n in tensors if any(n in arrays(s) for s in asked)]
@@ -79,7 +80,7 @@ def _entry(tensor: p.Tensor, value: Fraction) -> float | int | bool:
 
 
 def _shape(tensor: p.Tensor, size: int) -> tuple[int, ...] | None:
-    """Its shape where all sizes are this; None where an axis has no entry."""
+    """Return a tensor's shape where all sizes are this one; None where an axis has no entry."""
     names = {n.name for length in tensor.shape for n in walk(length) if isinstance(n, Size)}
     scope = Scope({}, dict.fromkeys(names, size))
     found = tuple(_LENGTHS.read(length)(scope) for length in tensor.shape)
@@ -90,6 +91,6 @@ _LENGTHS = Reader(Floats())
 
 
 def written(tensor: p.Tensor, value: Fraction) -> str:
-    """The tensor of which every entry is the value, in Coq."""
+    """Return, in Coq, the tensor with this value in every entry."""
     one = {"real": number(value), "boolean": "true" if value else "false"}.get(tensor.sort, f"{int(value)}%Z")
     return f"(fun {' '.join('_' for _ in tensor.shape)} => {one})" if tensor.shape else f"{one}"

@@ -28,10 +28,10 @@ EQUATIONS = "_equations"
 
 @dataclass(frozen=True)
 class Function:
-    """An output as a function in Coq: its name, what it is applied to before the indices, its text, what it assumes.
+    """An output as a function in Coq: its name, its arguments before the indices, its text, and what it assumes.
 
-    Arrays that equations determine, as the solution of a linear system, are arguments of it, of which a theorem says
-    for all that satisfy the equations; at each time near 0 where the inputs move.
+    Arrays that equations determine, such as the solution of a linear system, are arguments; a theorem is about all
+    arrays that satisfy the equations, and along a curve at each time near 0.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Function:
     solved: tuple[p.Tensor, ...] = ()
 
     def at(self, indices: Sequence[str], **given: str) -> str:
-        """Applied to its arguments, some of which are given otherwise, and to indices."""
+        """Return the function applied to its arguments, some of them replaced, and to indices."""
         return self._applied(self.name, given, indices)
 
     def solutions(self, **given: str) -> str:
-        """What a theorem begins with that is about all arrays which satisfy the equations."""
+        """The beginning of a theorem about all arrays that satisfy the equations."""
         if not self.solved:
             return ""
         over = "R -> " if given else ""
@@ -63,7 +63,7 @@ class Function:
 
 
 def functions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
-    """One function an output. Raises NotPrintedError."""
+    """Return one function for each output. Raises NotPrintedError."""
     return [_function(one, part, sizes) for one, part in by_output(name, program)]
 
 
@@ -98,9 +98,9 @@ def _function(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
 
 
 def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mapping[str, str]) -> dict[str, Function]:
-    """The program with a definition of its own for each tensor, by the tensor's name: each says by `let` what it reads.
+    """Return a definition for each tensor of the program, which binds by `let` the tensors that it reads.
 
-    `inputs` says what the program's inputs are, in terms of the binder's words. Raises NotPrintedError.
+    `inputs` gives the program's inputs in the binder's words. Raises NotPrintedError.
     """
     program = replace(program, definitions=with_entries(program.definitions, decided))
     program = pruned(without_infinities(program))
@@ -120,7 +120,7 @@ def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mappin
 
 
 def _value_of(x: e.Node) -> e.Node:
-    """Without the conditions under which it is defined, and so without what only these read."""
+    """Return an expression without its conditions of definedness, and so without what only these read."""
     return _value_of(x.value) if isinstance(x, e.Given) else mapped(x, _value_of)
 
 
@@ -139,12 +139,12 @@ def _flat(program: p.Program) -> list[p.Definition]:
 
 
 def _unknown(definition: p.Determined | p.Loop) -> list[p.Tensor]:
-    """What its equations determine: of a loop what is carried."""
+    """Return the tensors that a definition's equations determine: of a loop, its carries."""
     return [c.tensor for c in definition.carries] if isinstance(definition, p.Loop) else list(definition.tensors)
 
 
 def equations(definition: p.Determined | p.Loop) -> str:
-    """That the tensors satisfy the equations that determine them, as a proposition. Raises NotPrintedError."""
+    """Return the proposition that tensors satisfy the equations that determine them. Raises NotPrintedError."""
     if isinstance(definition, p.Loop):
         return _recurrence(definition)
     if any(t.times for t in definition.tensors):
@@ -155,7 +155,7 @@ def equations(definition: p.Determined | p.Loop) -> str:
 
 
 def _recurrence(loop: p.Loop) -> str:
-    """What is carried at time 0, and at each later time by what it was before."""
+    """Return the equations of a loop: its carry at time 0, and at each later time from the one before."""
     says = []
     for carry in loop.carries:
         name, shape, axes = identifier(carry.tensor.name), carry.tensor.shape, carry.variables
@@ -170,7 +170,7 @@ def _recurrence(loop: p.Loop) -> str:
 
 
 def _ranges(variables: Sequence[str], counts: Sequence[e.Node]) -> str:
-    """The beginning of a proposition about all values of these variables that are in range."""
+    """Return the beginning of a proposition about all values of these variables in their ranges."""
     ranges = [f"(0 <= {v} < {printed(n)})%Z -> " for v, n in zip(variables, counts, strict=False)]
     return f"forall {' '.join(variables)} : Z, {''.join(ranges)}" if ranges else ""
 

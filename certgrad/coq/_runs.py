@@ -33,6 +33,11 @@ class Runs:
         slots: Mapping[Value, int],
         scope: tuple[str, Sequence[str], str],
     ) -> None:
+        """Print the whole program beside the graph's nodes. `scope` has the theorem's binders, their names and its
+        premises.
+
+        Raises NotPrintedError where the program has a loop, reads a large constant or does not compute a node's value.
+        """
         self.graph, self.name, self.placed, self.slots = graph, name, placed, slots
         self.binders, self.words, self.given = scope
         if graph.program is None or any(p.operation is None for p in placed):
@@ -55,7 +60,7 @@ class Runs:
 
     @property
     def definitions(self) -> Iterator[Function]:
-        """The program, what stands in each slot, and what its outputs are."""
+        """Yield the definitions of the program, of the value in each slot, and of the outputs."""
         yield from self.program.values()
         filled = [self._tensor(n) if n in self.program else "zero" for one in self.placed for n in one.node.said]
         for what, text in (
@@ -105,6 +110,7 @@ class Runs:
         return f"(node_computes {to}%nat ltac:({made}) ltac:({seen}) ltac:(cbv delta [{known}]))"
 
     def _whole(self, lists: Sequence[str]) -> Theorem:
+        """Return the theorem that the program's outputs are the graph's values at all points of its domain."""
         name, count = self.name, self.placed[0].slot
         nodes, inputs, outs, gives = (
             call(f"{name}_{what}", self.words) for what in ("nodes", "inputs", "outputs", "gives")

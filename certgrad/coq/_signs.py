@@ -42,7 +42,9 @@ class Claims:
 
     @property
     def theorems(self) -> Iterator[Theorem]:
-        """Each claim of its operation, those of each list of nodes, and what is left to ask."""
+        """Yield the theorems on signs: the claims of each operation, of each list of nodes, and those that are left
+        open.
+        """
         for (operation, claim), name in self.told.items():
             yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), (_script(operation),))
         parts = [f"{name}_are_told" for name in self.lists]

@@ -67,7 +67,7 @@ STEPS = frozenset(
 
 
 def is_obligation(kind: str) -> bool:
-    """Whether a theorem of this kind states an obligation of the certificate, or what follows for a whole graph."""
+    """Return whether a theorem of this kind states an obligation of the certificate, or one for a whole graph."""
     return kind != HOLD and kind not in STEPS and not kind.endswith(DEFINED)
 
 
@@ -115,7 +115,9 @@ class Case:
     """A case of a subject, whose programs have been traced at symbolic dimensions."""
 
     def __init__(self, subject: Subject, case: Any, programs: Any, name: str, *, curves: bool = False) -> None:
-        """With `curves` the derivative is that along any curves with these derivatives, and not along lines alone."""
+        """Prepare the statements of a case. With `curves` the derivative is that along any curves with these
+        derivatives, and not along lines alone.
+        """
         self.subject, self.name = subject, name
         spec = case.signature.inputs
         forward = meaning(programs.forward)
@@ -161,7 +163,7 @@ class Case:
 
     @staticmethod
     def _read(*programs: Any) -> Iterator[p.Program]:
-        """Those that the specification reads."""
+        """Yield the programs that the specification can read."""
         for program in programs:
             if program is not None:
                 with contextlib.suppress(UnreadableError):
@@ -236,6 +238,10 @@ class Case:
         return Theorem(name, HOLD, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
+        """Return the theorem of one obligation under these hypotheses, with the proof scripts that Coq tries in order.
+
+        Raises NotPrintedError where the obligation or one of its names cannot be printed.
+        """
         says: dict[str, Callable[[], _Conclusion]] = {
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
@@ -315,7 +321,7 @@ class Case:
         return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], ("derivative",)
 
     def _along(self, curve: p.Tensor, k: int, tangent: p.Tensor) -> str:
-        """Of an input's curve, its value and its derivative at time 0, at all indices."""
+        """Return the value and derivative of an input's curve at time 0, at all indices."""
         names = _indices(curve)[0]
         x_t = " ".join([identifier(curve.name), "t", *names])
         over = f"forall {' '.join(names)} : Z, " if names else ""
@@ -347,7 +353,7 @@ class Case:
         return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], ways
 
     def _composed(self, kind: str, used: Sequence[Function]) -> list[str]:
-        """What is tried first, while the definitions inside programs still stand."""
+        """Return the proofs that are tried first, while the definitions inside programs are folded."""
         names = " ".join(f.name for f in used)
         if kind.endswith(DEFINED):
             return [f"cbv beta delta [{names}]; defined_by_parts"]
@@ -361,7 +367,9 @@ class Case:
         return [f"cbv beta delta [{names}]; {law} ({_names(tensors)})"]
 
     def _seeded(self) -> _Conclusion:
-        """For a rule with a VJP only: the derivative of the seeded outputs along a line is what the VJP says."""
+        """Return the conclusion for a rule with a VJP only: the derivative of seeded outputs along a line is given by
+        the VJP.
+        """
         forward, vjp, moved = _all(self.forward), _all(self.vjp), self._moved()
         left = [
             _summed(f.output, partial(_at, s), partial(f.at, **moved)) for f, s in zip(forward, self.seeds, strict=True)
@@ -387,7 +395,7 @@ class Case:
     def _and_defined(
         self, kind: str, conclusion: str, tensors: list[p.Tensor], used: list[Function], ways: tuple[str, ...]
     ) -> _Conclusion:
-        """With what is shown of programs in which an infinity stands: that no output reads it."""
+        """Return a conclusion about programs with infinities together with the claim that no output reads one."""
         programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
         where, _, conditions, by = self._defined(*programs.get(kind, ("fwd", "forward")))
         both = f"  ({conclusion.strip()}){_AND}({where.strip()})"
@@ -413,8 +421,7 @@ class Case:
 
 
 def _unfolded(used: Sequence[Function], ways: tuple[str, ...]) -> Iterator[str]:
-    """Ways to prove what these programs compute, when they are unfolded; last, where a law leaves several goals, a way
-    for each of them."""
+    """Yield proofs with the programs unfolded; last, where a law leaves several goals, one with a way for each goal."""
     names = ", ".join(f.name for f in used)
     laws = []
     if any("least_lt" in f.text for f in used):

@@ -57,5 +57,5 @@ class Theorem:
 
 
 def first(ways: Sequence[str]) -> str:
-    """The tactic that goes the first of these ways that proves all."""
+    """Return the tactic that takes the first of these ways that proves all goals."""
     return f"first [{' | '.join(f'solve [{way}]' for way in ways)}]" if len(ways) > 1 else ways[0]

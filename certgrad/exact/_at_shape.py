@@ -1,4 +1,4 @@
-"""The points of one shape: of the reals, each with points of the field until what is said of it is certain."""
+"""The points at one shape: real points, each with points of the field until the error bound is small enough."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ if TYPE_CHECKING:
     from certgrad._subject import Structure
 
 POINTS, SPECIAL = 8, 3
-"""How many points are looked at for each shape at most, and how many special ones."""
+"""Points of each shape, and special points; then the shape counts as compared."""
 AT_SEAMS = 5_000
-"""Where the function compares, special points are looked at until so many entries were evaluated there, of a case."""
+"""Entries that are evaluated at special points of a case where the function compares numbers; then its seams
+are left."""
 SHORT = 2.0
+"""Seconds, at most, for a case of which all sizes up to 2 were compared; then it ends."""
 TRIES = 40
-"""For each of them, so many are drawn at most until one fits."""
+"""Draws of a point, at most, until one fits; then the points that were found have to do."""
 ENOUGH = -80
 """The binary logarithm of the probability that is aimed at."""
 ROOTS = 400
-"""How often the field's part of a point is drawn anew at most, for numbers without a root there."""
+"""Draws of the field's part of a point, at most, for numbers without a root there; then the point is undecided."""
 MAX_WIDTH = 32
 WITH_WEIGHTS = 50_000
 """Entries and terms of a program with weights, at a point."""
@@ -53,8 +55,8 @@ class FoundError(Exception):
 
 @dataclass
 class Limits:
-    """How much is looked at: seconds of processor time; entries and terms of programs that are evaluated, in all and of
-    each program at a point; points of each shape.
+    """Limits of an evaluation: seconds of processor time; entries and terms of programs, in all and at a point; points
+    of each shape.
 
     A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
     """
@@ -74,14 +76,14 @@ class Limits:
         return Limits(self.seconds, inf, WITH_WEIGHTS, POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
-        """Nothing more is looked at, where all sizes up to this number were."""
+        """Return whether to stop, where all sizes up to `up_to` were compared."""
         seconds = min(SHORT, self.seconds) if up_to >= 2 and self.seconds < inf else self.seconds
         return self.entries < 0 or time.process_time() - self._began > seconds
 
 
 @dataclass
 class Seen:
-    """What came of the points of a shape."""
+    """The results of the points at a shape."""
 
     shape: Shape
     points: int = 0
@@ -110,7 +112,7 @@ class Seen:
 
     @property
     def compared(self) -> int:
-        """How many regions were met; 0 where nothing is compared, and there are no integers."""
+        """The number of regions that were met; 0 where nothing is compared and there are no integers."""
         return 0 if self.regions <= {((), ())} else len(self.regions)
 
     @property
@@ -121,7 +123,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class PointQuestions:
-    """What is asked of the points of a rule: its name and arguments, where they may be, and how many."""
+    """What is evaluated at the points of a rule: its name and arguments, their domain, and the limits."""
 
     name: str
     arguments: Sequence[str]
@@ -154,7 +156,7 @@ class AtShape:
         self.slots += [Slot(name, "held", (), ("parameter", k)) for k, name in enumerate(asked.parameters)]
 
     def run(self) -> Seen:
-        """Points until a few in a row bring nothing new, then special ones."""
+        """Evaluate at points until a few in a row decide nothing new, then at special ones; return what was seen."""
         seen, limits, nothing_new = self.seen, self.asked.limits, 0
         patience = 2 + 2 * min(len(self.numbers), 3)
         for k in range(TRIES):
@@ -177,7 +179,7 @@ class AtShape:
         return seen
 
     def _at_point(self, k: int, special: bool) -> None:
-        """One point of the reals, with points of the field until what is said of it is certain."""
+        """Evaluate at one real point, with as many points of the field as make the error bound small enough."""
         name, agreed, limits = f"{self.asked.name} {self.shape} {k} {special}", 0, self.asked.limits
         for attempt in range(ROOTS):
             model = self.model
@@ -218,7 +220,7 @@ class AtShape:
                 return
 
     def _point(self, name: str, k: int, special: bool) -> Point:
-        """The same real numbers for each attempt."""
+        """Return the k-th point, with the same real numbers for each attempt."""
         rng = Random(name)
         point = drawn(self.model, self.slots, rng, k, special, self.numbers)
         outputs = enumerate(self.programs.outputs)
@@ -227,7 +229,7 @@ class AtShape:
         return point
 
     def _weights(self, rng: Random) -> dict[Any, Number]:
-        """Of the indices of each symbolic size, and their sums."""
+        """Return weights for the indices of each symbolic size, and their sums."""
         out: dict[Any, Number] = {}
         for length, count in self.programs.lengths.items():
             keys = [(weight(length), (k,)) for k in range(count)]
@@ -237,7 +239,7 @@ class AtShape:
         return out
 
     def _roots_are_free(self) -> bool:
-        """Of each root a number without one was met, where all before it fell out as here."""
+        """Return whether, for each root, a number without a root was met after the same earlier comparisons."""
         return all(k in self.rootless.get(before, ()) for k, before in enumerate(self.model.before_roots))
 
     def _count(self, by_luck: float | None, attempts: int, special: bool, point: Point) -> None:

@@ -1,4 +1,4 @@
-"""With which probability what differs is taken for equal: a bound, by the degrees that numbers have (docs/exact.md)."""
+"""A bound on the probability that different sides are taken for equal, by their degrees (docs/exact.md)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from ._model import Model
 from ._primes import OF_EXP, Q, inverse_exponent
 
 MAX_DENOMINATOR = 64
+"""The largest common denominator that is tried for relations between exponents; beyond, there is no bound."""
 LARGEST = 2**24
-"""Coefficients of relations between exponents are at most so large, or no bound is known."""
+"""The largest coefficient of a relation between exponents; beyond, there is no bound."""
 
 
 @dataclass(frozen=True)
 class Exponents:
-    """How many of the exponents are independent, and of which integers the others are combinations of them.
+    """The number of independent exponents, and the largest integers in the combinations that give the others.
 
-    Each is given by its values modulo Q at so many points; where fewer are independent, so many are.
+    Each exponent is given by its values modulo Q at several points.
     """
 
     rank: int
@@ -28,7 +29,7 @@ class Exponents:
 
 
 def rank(exponents: Collection[tuple[int, ...]]) -> int:
-    """How many are independent at these points."""
+    """Return how many exponents are independent at these points."""
     return len(_reduced(exponents)[0]) if len(exponents) > 1 else len(exponents)
 
 
@@ -44,7 +45,7 @@ def related(exponents: Collection[tuple[int, ...]]) -> Exponents:
 
 
 def _reduced(exponents: Collection[tuple[int, ...]]) -> tuple[list[Any], list[list[int]]]:
-    """Independent ones, and each in terms of those that were kept as such."""
+    """Return independent exponents, and each exponent in terms of those that were kept as independent."""
     basis: list[tuple[int, list[int], list[int]]] = []
     """The place of a pivot, the row reduced to 1 there, and the row in terms of the exponents that were kept."""
     found: list[list[int]] = []
@@ -77,11 +78,12 @@ def _fraction(c: int) -> tuple[int, int] | None:
 
 
 def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None:
-    """The binary logarithm of a bound at one point where sides of this degree were compared so often; None without one.
+    """Return the binary logarithm of a bound on the probability of a wrong result at one point; None where there is no
+    bound.
 
-    So many points of the field were tried until one had all roots.
-
-    Each comparison, and each pair of arguments of oracles, is one identity that may hold by chance.
+    `degree` is that of the sides, `compared` how many comparisons were made, `attempts` how many points of the field
+    were tried until one had all roots. Each comparison, and each pair of arguments of oracles, is one identity that may
+    hold by chance.
     """
     exponents = related(model.exponents)
     if exponents.rank >= model.width or exponents.height is None:

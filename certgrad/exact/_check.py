@@ -37,7 +37,7 @@ from ._result import Result, Verdict, together, up_to
 from ._weights import enough, placed, with_weights
 
 SECONDS = 6.0
-"""Of processor time."""
+"""Seconds of processor time for a check; sizes that were not compared by then are not in its result."""
 
 
 def check(
@@ -115,6 +115,11 @@ class Check:
         largest: int = 4,
         symbols: Traced | None = None,
     ) -> None:
+        """Read the statements about the arguments, and choose the shapes at which both sides are evaluated.
+
+        `among` are the shapes that are wanted (else drawn), `largest` the size up to which all shapes are tried,
+        `symbols` the programs at symbolic sizes if they are known.
+        """
         self.subject, self.case = subject, case
         self.symbols = symbols
         self.limited = "its programs at symbolic sizes are not known"
@@ -138,7 +143,7 @@ class Check:
         """By shape."""
 
     def run(self, limits: Limits) -> Result:
-        """What comes of it. A wrong rule is a result, never an exception."""
+        """Return the result of the check. A wrong rule is a result, never an exception."""
         began = time.process_time()
         subject = self.subject
         boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
@@ -171,7 +176,9 @@ class Check:
         return bool(self.case.names or self.case.signature.stars) or self.subject.broadcast
 
     def _look_everywhere(self, asked: PointQuestions, symbols: Traced, free: bool) -> None:
-        """Whether the claims hold at all sizes: at those that the theorem asks for, with weights."""
+        """Evaluate with weights at the sizes that the theorem asks for; set `everywhere`, or `limited` to the reason
+        against it.
+        """
         limited, self.limited = self.limited, ""
         seen: Seen | None = None
         try:
@@ -201,17 +208,19 @@ class Check:
             self.limited = limited
 
     def exact_at(self, shape: Shape) -> bool:
-        """Whether the claims were compared at the shape, with a bound that is small enough."""
+        """Return whether the claims were compared at the shape, with a bound that is small enough."""
         seen = self.seen.get(_key(shape))
         return seen is not None and seen.exact
 
     @property
     def sizes(self) -> list[dict[str, int]]:
-        """Those at which the claims were compared."""
+        """The sizes at which the claims were compared."""
         return [one.shape.named for one in self.seen.values() if one.exact]
 
     def _difference(self, asked: PointQuestions) -> Difference | str | None:
-        """What differs, or why nothing can be said."""
+        """Evaluate at each shape in turn; return the first difference, the reason why nothing is decided, or None for
+        agreement.
+        """
         failed = ""
         with deep():
             for shape in self.shapes if self.everywhere is None else self.among:
@@ -236,6 +245,9 @@ class Check:
         return failed or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
     def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
+        """Return the verdict: "differs" with its point, "outside" or "undecided" with the reason, or "agrees" with its
+        bound.
+        """
         all_seen = [*self.seen.values(), *([self.everywhere] if self.everywhere is not None else [])]
         opened = [text for one in all_seen for text in one.open]
         rounded = [text for one in all_seen for text in one.rounded]

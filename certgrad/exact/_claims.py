@@ -40,7 +40,7 @@ PLACES = (("beside", 1), ("beside", -1), ("further", 1))
 
 
 class SpecialError(Exception):
-    """Of the point nothing is claimed: the function is not defined there, or has perhaps no derivative."""
+    """No claim is made at the point: the function is undefined there, or may have no derivative."""
 
 
 class RoundedError(Exception):
@@ -53,7 +53,7 @@ class UnequalError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a claim fails: which, at which entry, and the two sides; `point` are the arguments, in floats."""
+    """A failure of a claim: at which entry, and both sides; `point` has the arguments as floats."""
 
     claim: str
     where: str
@@ -96,7 +96,7 @@ def _slope(u: Any) -> Side:
 
 
 def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
-    """An entry near to it, if it moves at all: on one side or the other of it, at a place that is drawn."""
+    """Return an entry at a point nearby, if the argument is active: to one `side`, at a distance that is drawn."""
     if not isinstance(u, Number):
         return u
     if u.d is None:
@@ -107,7 +107,9 @@ def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
 
 
 def _has_tiny_numbers(program: Program) -> bool:
-    """A number is so small that the function may bend nearer to a seam than it is looked at."""
+    """Return whether the program has a number so small that the function may bend closer to a seam than points are
+    tried.
+    """
     entries = (d.entry for d in program.definitions if isinstance(d, Defined))
     numbers = (n.rational for entry in entries for n in t.walk(entry) if isinstance(n, t.Number))
     return any(0 < abs(c) < TINY for c in numbers)
@@ -149,10 +151,11 @@ class Claims:
         return self._nearby + sum(one.count for one in self._evaluations.values())
 
     def run(self, special: bool, at_seams: bool = False) -> None:
-        """Raises SpecialError, DiffersError, RoundedError or UnequalError; and what the arithmetic does.
+        """Compare both sides of each claim at this point.
 
-        Of a special point nothing is claimed where equal numbers are compared and the function is not smooth; with
-        `at_seams`, of others nothing is asked.
+        Raises SpecialError where nothing is claimed, DiffersError, RoundedError or UnequalError where the sides differ,
+        and what the arithmetic raises. At a `special` point the function may not be smooth where equal numbers are
+        compared; with `at_seams`, only points at which equal numbers are compared count.
         """
         programs, model = self.programs, self.model
         values = self._forward()
@@ -185,24 +188,26 @@ class Claims:
             raise SpecialError(str(error)) from None
 
     def _smooth(self, values: list[dict[Any, Any]]) -> dict[Any, Side]:
-        """How the outputs move where the forward compares equal numbers, over the reals alone.
+        """Return the derivative of each output entry where the forward compares equal numbers, if it is smooth there.
 
-        In all regions around the point, at several places near to it, the outputs are near to those here, and move
-        alike. Raises SpecialError where that is not seen.
+        `values` are the output entries at that point. Beside it, at each of `PLACES` and however the equal numbers
+        compare, the outputs must be close to these, with one derivative. A derivative seen so is a real number alone:
+        modulo P nothing is known, so that 0 stands there. Raises SpecialError where the function is not seen to be
+        smooth.
         """
         if _has_tiny_numbers(self.programs.forward):
             raise SpecialError("its numbers are smaller than what is seen near to a seam")
         model = Beside()
         near = Claims(self.programs, model, self.most)
-        here = {(o, at): self.model.lifted(u).x for o, found in enumerate(values) for at, u in found.items()}
+        here = {(o, at): self.model.lifted(u).x for o, outputs in enumerate(values) for at, u in outputs.items()}
         slopes: dict[Any, arb] = {}
-        for (place, side), _ in ((near_by, region) for near_by in PLACES for region in model.regions()):
+        for (distance, side), _ in ((near_by, region) for near_by in PLACES for region in model.regions()):
             model.begin(self.model.seed, self.model.width)
-            near.at({key: _moved(u, model, key, place, side) for key, u in self.entries.items()}, {})
-            found = near._forward()
+            near.at({key: _moved(u, model, key, distance, side) for key, u in self.entries.items()}, {})
+            outputs = near._forward()
             self._nearby += near.entries_known
             for key, before in here.items():
-                u = found[key[0]][key[1]]
+                u = outputs[key[0]][key[1]]
                 slope = _slope(u)[1]
                 if not (_close(before, model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
                     raise SpecialError("equal numbers are compared, and it is not smooth there")
@@ -222,7 +227,7 @@ class Claims:
         self._compare(VJP, "⟨cotangents, tangents⟩", right.side, left.side)
 
     def _weighted(self, u: Any, tensor: Tensor, at: tuple[int, ...]) -> Any:
-        """Times the weights of the indices of an entry, of programs that have weights."""
+        """Return a number times the weights of the indices of an entry, of programs that have weights."""
         for place, length in zip(at, tensor.shape, strict=True):
             if length in self.programs.lengths:
                 u = self.model.mul(self.entries[weight(length), (place,)], u)
@@ -246,7 +251,7 @@ class Claims:
             raise DiffersError(claim, "", None, None, f"not defined: {error}") from None
 
     def _evaluation(self, name: str, program: Program, extra: list[Any], dual: bool = False) -> Evaluation:
-        """The program at this point; `extra` are the roles of what it takes beside arguments and parameters."""
+        """The evaluation of a program at this point; `extra` names its inputs beside arguments and parameters."""
         if name not in self._evaluations:
             parameters = (("parameter", k) for k in range(self.programs.parameters))
             weights = (*map(weight, self.programs.lengths), *map(total, self.programs.sizes))
@@ -283,7 +288,9 @@ class Claims:
         return {index: at.output(k, index) for index in _places(at.shape(tensor))}
 
     def _equal_logarithms(self, u: Any, v: Any) -> bool:
-        """Two sums of logarithms are equal where the exponential of their difference, or of a multiple of it, is 1."""
+        """Return whether two sums of logarithms are equal: the exponential of their difference, or of a multiple of it,
+        is 1.
+        """
         model = self.model
         gap = model.add(model.still(u), model.mul(-1, model.still(v)))
         if not isinstance(gap, Number) or not gap.logs or 0 not in gap.x:

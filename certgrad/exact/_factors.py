@@ -30,7 +30,7 @@ Left = Callable[[list[Any]], list[Any]]
 """The left sides of equations minus their right ones, at unknowns."""
 Apart = Callable[[], AbstractContextManager[None]]
 STARTS = (0.1, 1.0, -1.0, 3.0)
-"""Where the search for a solution begins."""
+"""Starts of the search for a solution; where none leads to one, the point is undecided."""
 
 
 def chosen(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...]) -> list[Any]:
@@ -83,7 +83,7 @@ def _sign(model: Model, key: Any, k: int) -> int:
 
 
 def _frame(model: Model, key: Any, real: Matrix) -> Matrix:
-    """Orthonormal columns, beside those of real numbers: on the same side where there are two."""
+    """Return orthonormal columns, beside those of real numbers with which they agree in orientation."""
     n, count = real.shape
     drawn = {(i, j): (model.residue(key, i, j), model.draws((key, i, j))) for i in range(n) for j in range(i)}
     a = _cayley(n, P, lambda i, j: drawn[i, j][0])
@@ -201,9 +201,9 @@ def _solution(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...
 
 
 def _affine(model: Model, left: Left, count: int, apart: Apart) -> bool:
-    """Whether the equations are affine in the unknowns, as far as drawn ones say: r(y) + r(z) = r(y + z) + r(0).
+    """Return whether the equations are affine in the unknowns, tested at drawn ones: r(y) + r(z) = r(y + z) + r(0).
 
-    Not where they compare anything: the unknowns may be elsewhere.
+    False where they compare anything, as the unknowns may be elsewhere.
     """
     y, z = ([model.drawn(("unknown", name, k), arb(1)) for k in range(count)] for name in "yz")
     with apart(), suppress(OpenError, NoRootError, UndefinedError):
@@ -216,7 +216,7 @@ def _affine(model: Model, left: Left, count: int, apart: Apart) -> bool:
 
 @contextmanager
 def _apart(model: Model, at: Evaluation) -> Iterator[None]:
-    """What the model learns inside is forgotten."""
+    """Restore the model's state after the block."""
     before = {name: copy(value) for name, value in vars(model).items()}
     try:
         with at.aside():
@@ -226,7 +226,7 @@ def _apart(model: Model, at: Evaluation) -> Iterator[None]:
 
 
 def _slopes(model: Model, left: Left, values: Matrix, k: int) -> list[Any]:
-    """How the equations move with the k-th unknown alone, at arguments that do not."""
+    """Return the derivative of the equations in the k-th unknown alone."""
     moved = [copy(u) for u in values]
     moved[k].d, moved[k].dx = 1, arb(1)
     still = [copy(u) for u in values]
@@ -236,7 +236,9 @@ def _slopes(model: Model, left: Left, values: Matrix, k: int) -> list[Any]:
 
 
 def _root(model: Model, left: Left, count: int, apart: Apart) -> Vector:
-    """A root over the reals, and near it no other. Raises OpenError where none is found."""
+    """Return the only real root near one of `STARTS`, by Newton's method and an enclosure. Raises OpenError if there is
+    none.
+    """
 
     def lifted(x: Vector, k: int | None = None) -> list[Any]:
         one = [Number(model, model.residue("unknown", i), model.draws(("unknown", i)), v) for i, v in enumerate(x)]

@@ -16,7 +16,7 @@ from ._primes import OF_CIRCLE, OF_EXP, SQUARES, P, Q, exponential, inverse, inv
 
 Raw = int | Fraction
 BYTES = 64
-"""Of a hash, from which a number modulo P or Q is made."""
+"""Bytes of the hash that a number modulo P or Q is made of."""
 
 
 @lru_cache(maxsize=4096)
@@ -42,7 +42,7 @@ class Field:
         self.begin("", 1)
 
     def begin(self, seed: str, width: int) -> None:
-        """Another point: nothing is known."""
+        """Start another point, which `seed` determines. A number has `width` values modulo Q."""
         self.seed, self.width = seed, width
         self.tie = False
         """Two numbers that are not equal by the laws were met as equal, or a floor at a jump: the point is special."""
@@ -80,8 +80,10 @@ class Field:
     # --- what an expression is made of
 
     def variable(self, key: tuple[Any, ...], x: arb, d: int | None = None, dx: arb | None = None) -> Number:
-        """A free number with this real one beside it. Its absolute value is a value of exp, so that it has a logarithm
-        whose multiples have exponentials, and a root."""
+        """Return a free number with this real value beside it.
+
+        Its absolute value is a value of exp, so that it has a logarithm whose multiples have exponentials, and a root.
+        """
         logarithm = self._drawn((key, "log"), Q)
         a = self._exponential(logarithm)
         self.free.add(a)
@@ -91,11 +93,11 @@ class Field:
         return Number(self, a if x > 0 else P - a, b, x, d, dx)
 
     def drawn(self, key: tuple[Any, ...], x: arb) -> Number:
-        """A free number such as a cotangent, of which neither a logarithm nor a root is taken as a rule."""
+        """Return a free number such as a cotangent, of which logarithms and roots are rarely taken."""
         return Number(self, self.residue(key), self._drawn(key, Q), x)
 
     def draws(self, key: Any) -> tuple[int, ...]:
-        """Numbers modulo Q that are drawn."""
+        """Return random numbers modulo Q."""
         return self._drawn(key, Q)
 
     def _exponential(self, b: tuple[int, ...]) -> int:
@@ -137,6 +139,7 @@ class Field:
     # --- the field
 
     def add(self, u: Any, v: Any) -> Any:
+        """U + v. A number is held in both fields and as a ball; plain rationals and infinities may stand beside it."""
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u + v
@@ -163,6 +166,7 @@ class Field:
         )
 
     def mul(self, u: Any, v: Any) -> Any:
+        """Return u · v, with the product rule for tangents. Plain rationals and infinities may stand beside numbers."""
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u * v
@@ -224,7 +228,7 @@ class Field:
         return Number(self, a, b, x, d, dx, u.low, u.top, None, ("power", u, Fraction(-1)))
 
     def is_zero(self, u: Any) -> bool:
-        """0 by the laws. Raises OpenError where the real number is another one."""
+        """Return whether u is 0 modulo P. Raises OpenError where its real number is not 0."""
         if not isinstance(u, Number):
             return bool(u == 0)
         if u.a == 0 and 0 not in u.x:
@@ -234,7 +238,11 @@ class Field:
     # --- comparisons
 
     def order(self, u: Any, v: Any) -> int:
-        """−1, 0 or 1: equal by the laws, or else as the real numbers are. Raises OpenError."""
+        """Return −1, 0 or 1 as u is below, equal to or above v: equal where equal modulo P, else as the real numbers
+        are.
+
+        Raises OpenError where the real numbers do not decide it.
+        """
         if u is v:
             return 0
         if type(u) is int and type(v) is int:
@@ -298,12 +306,12 @@ class Field:
 
 
 def is_multiple(made: tuple[Any, ...]) -> bool:
-    """A number is a constant times another."""
+    """Return whether a number is a constant times another."""
     return made[0] == "mul" and not isinstance(made[1], Number)
 
 
 def sum_of(left: dict[int, Fraction], right: dict[int, Fraction]) -> dict[int, Fraction] | None:
-    """Two combinations, added; None for one without terms."""
+    """Return the sum of two combinations; None if it has no terms."""
     out = dict(left)
     for key, n in right.items():
         out[key] = out.get(key, Fraction(0)) + n

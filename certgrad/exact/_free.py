@@ -22,7 +22,7 @@ class Free:
         self.made, self.changed = made, changed
 
     def compares(self, x: t.Node) -> bool:
-        """Whether a statement says how real numbers compare."""
+        """Return whether a statement depends on how real numbers compare."""
         return any(
             (isinstance(n, t.Compare) and sort(n.left) == "real" and not _endless(n))
             or (isinstance(n, t.SortedEntry) and n.sort == "boolean" and n.name in self.made
@@ -52,7 +52,7 @@ class Free:
         raise NoTheoremError(f"a {type(x).__name__.lower()} of comparisons")
 
     def number(self, x: t.Node) -> t.Node:
-        """A number, once its parts were read, with the truth of comparisons in place of what is chosen by them."""
+        """A number, its parts already changed, with truth values of comparisons in the place of choices by them."""
         match x:
             case t.Truth(statement=statement) if self.compares(statement):
                 return self.truth(statement)

@@ -1,4 +1,4 @@
-"""What functions are worth in the model: by exp, log and roots where they are made of them, else oracles."""
+"""Functions in the model: by exp, log and roots where they are made of these, else oracles."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ Slope = Callable[..., Any]
 
 HALF = Fraction(1, 2)
 MOST_SHIFTS = 60
+"""The furthest an argument of Γ is shifted by its recurrence; beyond, the point is undecided."""
 SLOPES: dict[str, Slope] = {
     "atan": lambda x, y: 1 / (1 + x * x),
     "erf": lambda x, y: 2 * (-(x * x)).of("exp") / x.m.constant("pi") ** HALF,
@@ -119,7 +120,7 @@ _OF_ONE = _of_one("atan")
 
 
 def _atan(m: Model, u: Any) -> Any:
-    """Of 1/u where u is beyond 1."""
+    """Return atan u, as that of 1/u where |u| > 1."""
     if not isinstance(u, Number) and abs(u) == 1:
         return Fraction(u, 4) * m.constant("pi")
     if m.order(_absolute(m, u), 1) <= 0:

@@ -13,11 +13,12 @@ from certgrad.language.tree import Apply, Constant, Mul, Node, Number, Power
 from certgrad.specification._jax import literal, sort_of
 
 ULPS = 2
-"""In so many units of its last place a float may be off."""
+"""Units in the last place that a float may be off from what it stands for."""
 DENOMINATOR = 256
-"""Of the fraction; chance finds one for less than one float in a million."""
+"""The largest denominator of what a float stands for: chance finds one for less than one float in a million."""
 _PI: tuple[str, ...] = ("0", "1/2", "-1/2", "1", "-1", "3/2", "-3/2", "2", "-2")
 _ROOTS = (1, 2, 3, 5, 6, 7, 10)
+"""Numbers whose roots may be factors of what a float stands for."""
 
 
 def _bases() -> list[tuple[float, tuple[Node, ...]]]:

@@ -30,13 +30,14 @@ _SQUARED_COSINES = {
 _SQUARED_COSINES[HALF] = Fraction(0)
 """By parts of π."""
 LARGEST_POWER = 64
+"""The largest integer power that is multiplied out; a program with a larger one is outside of exact evaluation."""
 MOST_ROOTS = 5
-"""The products of so many are looked at."""
+"""Numbers with roots whose products are tried for another root; beyond, the root is a new one."""
 
 
 @lru_cache(maxsize=4096)
 def _factors(n: int) -> tuple[tuple[int, int], ...]:
-    """An integer above 0 by small primes and what is left."""
+    """Return an integer above 0 as small primes and the remaining factor."""
     out, k = [], 2
     while n > 1 and k < 1000:
         times = 0
@@ -53,10 +54,10 @@ Expansion = tuple[dict[int, Fraction], Any]
 
 
 class Model(Field):
-    """The field with the functions that have laws, and with oracles for the others.
+    """The field with functions that have laws, and oracles for the others.
 
-    Where it is `free`, the greater of two numbers is an oracle as well, and so is how it moves; and where `signs` are
-    free, the sign of a number.
+    Where it is `free`, the greater of two numbers is an oracle as well, with its tangent; where `signs` are free, the
+    sign of a number.
     """
 
     real_alone = False
@@ -104,7 +105,7 @@ class Model(Field):
         return self.exp(self.mul(e, self.log(u))) if sign else self.of_zero(u)
 
     def of_zero(self, u: Any) -> int:
-        """0, where it is a power or a root of 0, whose derivative is not looked at."""
+        """Return 0 for a power or a root of 0, which has no derivative here."""
         if isinstance(u, Number) and u.d is not None:
             raise NoSlopeError("a power of 0")
         return 0
@@ -153,7 +154,7 @@ class Model(Field):
         return key
 
     def log(self, u: Any) -> Any:
-        """Of a number above 0. Raises UndefinedError."""
+        """Return log u for u > 0. Raises UndefinedError."""
         if self.order(u, 0) <= 0:
             raise UndefinedError("a logarithm of what is not positive")
         powers, total = self._expanded(u)
@@ -182,6 +183,9 @@ class Model(Field):
         return out
 
     def exp(self, u: Any) -> Any:
+        """Return exp u: a homomorphism from the exponents' field, with logarithms in u taken out as powers of their
+        arguments.
+        """
         if isinstance(u, Infinite):
             return 0
         if not isinstance(u, Number):
@@ -234,7 +238,7 @@ class Model(Field):
         return self.moving(cosine, u, lambda: -sine), self.moving(sine, u, lambda: cosine)
 
     def _of_part(self, times: Fraction) -> Any:
-        """The cosine of so many times π, where it is a root; None elsewhere."""
+        """Return cos(times·π), where it is made of roots; else None."""
         turned = times % 2
         turned = min(turned, 2 - turned)
         sign = -1 if turned > HALF else 1
@@ -242,7 +246,7 @@ class Model(Field):
         return None if square is None else self.mul(sign, self.power(square, HALF)) if square else 0
 
     def root(self, u: Any) -> Any:
-        """√u. Raises UndefinedError of what is negative, and NoRootError where the field has none."""
+        """Return √u. Raises UndefinedError if u is negative, and NoRootError where the field has no root."""
         if (sign := self.order(u, 0)) < 0:
             raise UndefinedError("a root of a negative number")
         if not sign:
@@ -280,7 +284,9 @@ class Model(Field):
         return self.roots[key]
 
     def _of_roots(self, key: int) -> bool:
-        """A number is a product of others of which roots were taken, and of their inverses: so is its root."""
+        """Return whether a number is a product of numbers of which roots were taken, or of their inverses, so that it
+        has a root.
+        """
         products = [1]
         for one in list(self.roots)[-MOST_ROOTS:]:
             below = inverse(one)
@@ -302,7 +308,7 @@ class Model(Field):
     # --- other functions
 
     def oracle(self, name: str, arguments: Sequence[Any], real: Callable[..., Any], parity: str = "") -> Number:
-        """A function of which nothing is known but that it is one, and its parity; without a tangent."""
+        """The value of an uninterpreted function: equal at equal arguments, with its parity, and without a tangent."""
         found = [self.lifted(u) for u in arguments]
         residues = [u.a for u in found]
         turned = parity in ("odd", "even") and 2 * residues[0] > P

@@ -1,4 +1,6 @@
-"""What is 0 at no size, by its form: a program that divides by it is defined at every size (docs/exact.md)."""
+"""Terms that are 0 at no size, by their form: a program that divides by one is defined at every size
+(docs/exact.md).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ POWERS = frozenset({"whole power", "integer power"})
 
 
 class Nonzero:
-    """Reads expressions: `meant` gives an entry by its definition, `is_plain` says that a number speaks of no index but
-    its own and of no size, and that nothing in it is free, `sums` that there are sums, maxima or sizes in it, and
-    `is_count` that it is a product or sum of sizes."""
+    """Reads expressions.
+
+    `meant` gives an entry by its definition. `is_plain` says that a number depends on no index but its own, on no size
+    and on nothing free; `sums` that there are sums, maxima or sizes in it; `is_count` that it is a product or sum of
+    sizes.
+    """
 
     def __init__(
         self,
@@ -60,7 +65,7 @@ class Nonzero:
         return above if holds else None
 
     def holds(self, x: t.Node) -> bool:
-        """It is not identically 0 at any size if it is not at the one at which it is evaluated."""
+        """Return whether the node is identically 0 at no size if it is not at the one at which it is evaluated."""
         x = self.meant(x)
         if self.is_plain(x) or self.sure(x):
             return True
@@ -72,8 +77,9 @@ class Nonzero:
         return False  # of a choice only one part is evaluated
 
     def no_square(self, x: t.Node) -> None:
-        """Raises NoTheoremError where a root or a logarithm of it may be one of a square of a sum, whose sign may be
-        another one at another size: √(a²) = |a|, log(a²) = 2·log|a|.
+        """Raise NoTheoremError if the argument of a root or a logarithm may be the square of a sum.
+
+        √(a²) = |a| and log(a²) = 2·log|a| depend on the sign of a, which may be another one at another size.
         """
         x = self.meant(x)
         match x:
@@ -103,7 +109,7 @@ class Nonzero:
             self.no_square(part)
 
     def sure(self, x: t.Node) -> bool:
-        """It is not identically 0 at any size."""
+        """Return whether the node is known to be identically 0 at no size."""
         x = self.meant(x)
         if self.positive(x):
             return True
@@ -121,7 +127,7 @@ class Nonzero:
         return self._is_linear(x)
 
     def positive(self, x: t.Node) -> bool:
-        """Nowhere less than 0, and not identically 0."""
+        """Return whether the node is known to be nowhere less than 0 and not identically 0."""
         x = self.meant(x)
         match x:
             case t.Number():
@@ -155,7 +161,7 @@ class Nonzero:
         return self.is_count(x)
 
     def nonnegative(self, x: t.Node) -> bool:
-        """Nowhere less than 0."""
+        """Return whether the node is known to be nowhere less than 0."""
         x = self.meant(x)
         if self.positive(x) or self.is_0(x) or self._square(x) is not None:
             return True
@@ -175,7 +181,7 @@ class Nonzero:
         return False
 
     def _square(self, x: t.Node) -> t.Node | None:
-        """Of what it is an even power."""
+        """Return the base of an even power; None for any other node."""
         match x:
             case t.Power(base=base, exponent=e) if Fraction(e).denominator == 1 and Fraction(e) % 2 == 0:
                 return base
@@ -186,7 +192,7 @@ class Nonzero:
         return None
 
     def _squares(self, x: t.Node) -> tuple[list[t.Node], list[t.Node]]:
-        """The factors of a product or quotient, and those of which there are two."""
+        """Return the factors of a product or quotient that occur once, and those that occur twice."""
         rest: list[t.Node] = []
         twice: list[t.Node] = []
         for part in t.children(x):
@@ -198,12 +204,12 @@ class Nonzero:
         return rest, twice
 
     def is_0(self, x: t.Node) -> bool:
-        """It is the number 0."""
+        """Return whether the node is the number 0."""
         x = self.meant(x)
         return x in (t.Number("0"), t.Integer(0)) or (isinstance(x, t.ToReal) and self.is_0(x.operand))
 
     def _is_endless(self, x: t.Node) -> bool:
-        """It may be ±∞, of which the exponential may be 0."""
+        """Return whether the node may be ±∞, whose exponential may be 0."""
         if x not in self._endless:
             inside = self.meant(x)
             if isinstance(inside, t.If) and (side := self._beside_infinity(self.meant(inside.condition))) is not None:
@@ -230,8 +236,9 @@ class Nonzero:
         return None
 
     def _is_linear(self, x: t.Node) -> bool:
-        """A summand is a power of an input's entry, or a sum of such, each times what is not 0; the rest is without
-        it."""
+        """Return whether a summand is an input's entry, or a sum of its entries, each times a nonzero factor, and the
+        rest does not read that input.
+        """
         parts = [*self._summands(x)]
         for k, part in enumerate(parts):
             name, others = self._of_input(part)
@@ -241,7 +248,7 @@ class Nonzero:
         return False
 
     def _summands(self, x: t.Node) -> Iterator[t.Node]:
-        """Those of sums and differences, through definitions, but for 0."""
+        """Yield the nonzero summands of sums and differences, through definitions."""
         inside = self.meant(x)
         if isinstance(inside, t.Add | t.Subtract):
             for part in t.children(inside):
@@ -250,7 +257,9 @@ class Nonzero:
             yield x
 
     def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
-        """An input of which it is a power of an entry times other numbers, or a sum of such."""
+        """Return the name of an input and factors, where the node is an entry of that input times these, or a sum of
+        such products over different entries; else "" and none.
+        """
         x = self.meant(x)
         match x:
             case t.SortedEntry(name=name, sort="real") if name in self.inputs:
@@ -296,5 +305,5 @@ def _is_1(x: t.Node) -> bool:
 
 
 def _is_empty(over: t.Range) -> bool:
-    """A sum along the axis has no summands."""
+    """Return whether a sum along the axis has no summands."""
     return over.size == t.Integer(0)

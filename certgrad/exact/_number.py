@@ -13,7 +13,7 @@ class OpenError(Exception):
 
 
 class NoRootError(Exception):
-    """The field has no root of a number at this point: another one is drawn."""
+    """The field has no root of a number at this point; another point is drawn."""
 
 
 class NoConstantRootError(Exception):
@@ -57,7 +57,7 @@ class Number:
         """By which multiplicative operation it was made, of what: ("mul", u, v), ("power", u, e), ("exp", u)."""
 
     def still(self) -> Number:
-        """The same without a tangent."""
+        """Return the number without a tangent."""
         return Number(self.m, self.a, self.b, self.x, None, None, self.top, self.low, self.logs, self.made)
 
     def __add__(self, other: Any) -> Any:

@@ -29,7 +29,7 @@ _BETWEEN = {
     "above one": (1, 5),
 }
 KINDS = 7
-"""Of integers."""
+"""Kinds of integers that are drawn, in turn."""
 GRAIN = 2**40
 """Real numbers are drawn as multiples of its inverse: ties are rare."""
 
@@ -76,10 +76,11 @@ def _whole(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) 
 
 
 def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, numbers: Sequence[Fraction]) -> Point:
-    """The k-th try at a point. At a special one some real numbers are 0, 1, −1, a number with which the programs
-    compare, or another entry, up to its sign: of the same argument, or at every other point of any.
+    """Draw the k-th point.
 
-    With `numbers` the programs compare, and every other point is near to some of them, on both sides.
+    At a `special` point some numbers coincide: they are 0, 1, −1, one of `numbers`, or another entry up to its sign,
+    which is of the same argument at even k and of any at odd k. `numbers` are those that the programs compare with; at
+    odd k numbers are drawn near to these, on both sides.
     """
     lengths = [n for slot in slots for n in slot.shape] or [2]
     entries: dict[tuple[Any, tuple[int, ...]], Any] = {}
@@ -138,7 +139,7 @@ def _rational(u: Any) -> Any:
 
 
 def _coincidence(model: Model, before: Sequence[Number], numbers: Sequence[Fraction], rng: Random) -> Number:
-    """What is equal to another number, or up to its sign."""
+    """Return a number that is equal to another one, or to it up to its sign."""
     if before and rng.random() < 0.4:
         return model.lifted(model.mul(rng.choice((1, 1, -1)), rng.choice(before)))
     return model.lifted(rng.choice(numbers if numbers and rng.random() < 0.3 else (0, 0, 0, 1, -1)))

@@ -21,7 +21,7 @@ ODD_ROOTS = (3, 5, 7, 9, 11)
 
 
 def _generator() -> int:
-    """Of the subgroup in which exp has its values."""
+    """Return a generator of the subgroup in which exp has its values."""
     return next(g for k in range(2, 99) if (g := pow(k, (P - 1) // OF_EXP, P)) != 1)
 
 
@@ -57,7 +57,7 @@ _ROOT_OF_UNITY = _MODULO_P(G)
 
 
 def is_square(x: int) -> bool:
-    """Whether a number modulo P other than 0 is a square."""
+    """Return whether a number modulo P other than 0 is a square."""
     return bool(fmpz(x).jacobi(P) == 1)
 
 
@@ -82,7 +82,7 @@ def exponential(n: int) -> int:
 
 
 def root_of_exponent(x: int) -> int | None:
-    """A root modulo Q that is a square itself, if there is one."""
+    """Return the root modulo Q that is a square itself, if there is one."""
     found = [pow(x, (q + 1) // 4, q) for q in (OF_EXP, OF_CIRCLE)]
     if any(r * r % q != x % q for r, q in zip(found, (OF_EXP, OF_CIRCLE), strict=True)):
         return None

@@ -1,4 +1,4 @@
-"""What is compared, at given sizes: the programs of a rule, as the specification reads them."""
+"""The programs of a rule at given sizes, as the specification reads them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Programs:
 
     @property
     def long(self) -> bool:
-        """They hold floats with as many digits as floats have: such a one may stand for another number."""
+        """Whether they hold floats with all of their digits, which may stand for other numbers."""
         return self._literals[0]
 
     @property
@@ -102,7 +102,11 @@ def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:
 
 
 def read(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
-    """What programs at a shape, or at symbols, mean, each literal read as `literals` says. Raises OutsideError."""
+    """Return the meaning of a subject's programs, traced at a shape or at symbolic sizes; `literals` reads each
+    literal.
+
+    Raises OutsideError where a program has no meaning here.
+    """
     kinds = tuple(s.dtype for s in case.signature.inputs)
     if unknown := [kind for kind in kinds if kind not in at_shapes.DTYPES]:
         raise OutsideError(f"an argument of {unknown[0]}")
@@ -126,7 +130,8 @@ def read(subject: Subject, case: Case, found: at_shapes.Programs, literals: Lite
 
 
 def _reverse_only(jaxpr: Any) -> bool:
-    """JAX has no forward mode of the function: in place of a tangent stands a linear function whose transpose alone it
-    knows."""
+    """Return whether JAX has no forward mode of the function: in place of its tangent stands a linear function of which
+    it knows the transpose alone.
+    """
     inner = (one for eqn in jaxpr.eqns for one in jaxprs_in_params(eqn.params))
     return any(eqn.primitive.name == "custom_lin" for eqn in jaxpr.eqns) or any(map(_reverse_only, inner))

@@ -1,4 +1,4 @@
-"""What came of a check, and what it says."""
+"""The result of an exact check, and its wording."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ._claims import Difference
 
 Verdict = Literal["agrees", "differs", "undecided", "outside"]
 LARGEST = 4
+"""The largest "all sizes up to N" that is looked for among the compared sizes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "outside", "undecided", "differs")
 
 
 def together(results: Sequence[Result]) -> Result:
-    """The results of several cases as one: its verdict is the worst, and it is exact if each of them is."""
+    """Return the results of several cases as one: the worst verdict, exact if each of them is."""
     exact = all(one.sizes or one.everywhere for one in results)
     bounds = [one.bound for one in results if one.bound is not None]
     return replace(
@@ -85,7 +86,7 @@ def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
 
 
 def level(result: Result) -> str:
-    """What an agreement is worth, in words; empty where there is none."""
+    """Return the level of an agreement in words; "" where there is none."""
     if result.verdict != "agrees":
         return ""
     if not result.sizes and not result.everywhere:

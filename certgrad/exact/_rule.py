@@ -1,4 +1,4 @@
-"""The short way from a function with a derivative rule to what is compared: what JAX makes of the function itself."""
+"""From a function with a derivative rule to what is compared: the derivatives that JAX makes of the function."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ class Rule(Subject):
         domain: str | Sequence[str],
         name: str,
     ) -> None:
+        """Read a function's signature, domain and static arguments. Raises UsageError or SignatureError where they do
+        not fit.
+        """
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function, self.name = function, name or getattr(function, "__name__", "") or "a function"
@@ -61,7 +64,7 @@ class Rule(Subject):
 
     @property
     def alone(self) -> list[str]:
-        """Of a rule that sees which arguments move, those of which each is moved alone as well."""
+        """The arguments that are each perturbed alone as well, for a rule that sees symbolic zeros."""
         if not getattr(unwrapped(self.function), "symbolic_zeros", False):
             return []
         found = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
@@ -128,7 +131,7 @@ class Rule(Subject):
         return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The forward, and what `jax.vjp` and `jax.jvp` of the function compute."""
+        """Return the rule's forward, with the VJP and the JVP that JAX makes of the function."""
         moving = [k for k, s in enumerate(self.cases[0].signature.inputs) if s.dtype == "float"]
 
         def of_moving(args: list, params: list) -> Callable[..., list[Any]]:

@@ -13,13 +13,14 @@ from ._number import Infinite, Number, OpenError
 NEAR = arb(2) ** -20
 """Numbers that differ by less, relative to 1 and to them, are taken as equal at a point that is 2⁻⁶⁰ away."""
 REGIONS = 32
-"""More are not looked at."""
+"""Regions beside a point, at most; where there are more, no claim is made at the point."""
 
 
 class Beside(Model):
-    """The real numbers beside a point, where what is equal at it compares in one way after the other.
+    """The real numbers beside a point, at which numbers that are equal at the point compare in each possible way in
+    turn.
 
-    Two comparisons fall out together where the one difference is a multiple of the other: it has the same logarithmic
+    Two comparisons fall out together where one difference is a multiple of the other: it has the same logarithmic
     derivative, along a tangent that is drawn.
     """
 
@@ -60,7 +61,9 @@ class Beside(Model):
         return super().floor(u)
 
     def regions(self) -> Iterator[None]:
-        """Once for each region, after which the outcomes are the next ones. Raises OpenError of too many."""
+        """Yield once for each region around a point; before each, the outcomes of comparisons are set to the
+        next combination. Raises OpenError of too many.
+        """
         self.outcomes = []
         for _ in range(REGIONS):
             yield

@@ -42,8 +42,10 @@ class FirstError(Exception):
 
 @dataclass(frozen=True)
 class Width:
-    """Of a number: the degree of its numerator in the weights, and the factors of its denominator, with how often each
-    is one and the degree of one."""
+    """The size of a number as a rational function of the weights.
+
+    It has the degree of the numerator, and the factors of the denominator, each with its multiplicity and degree.
+    """
 
     top: Fraction = Fraction(0)
     low: Mapping[Key, tuple[Fraction, Fraction]] = field(default_factory=dict)
@@ -72,7 +74,7 @@ class Width:
 
     @property
     def plain(self) -> bool:
-        """It speaks of no indices but its own."""
+        """Whether the number depends on no indices but its own."""
         return not (self.top or self.low or self.logs or self.made)
 
     def inside(self, nested: Fraction, exponents: int) -> Width:
@@ -103,7 +105,7 @@ class Width:
         return self._with([other], top=self.top + other.top, low=low, logs=logs)
 
     def power(self, e: Fraction, key: Key) -> Width:
-        """`key` is what it is called where it is divided by."""
+        """Return the width of a power; `key` names the number as a factor of denominators."""
         n = abs(e)
         if e >= 0:
             low = {k: (n * count, degree) for k, (count, degree) in self.low.items()}
@@ -111,11 +113,11 @@ class Width:
         return self._with([], top=n * self.below, low={key: (n, self.top)} if self.top else {})
 
     def scaled(self, c: Fraction) -> Width:
-        """Times a number."""
+        """Return the width times a number."""
         return replace(self, logs={key: (n and c * n, one) for key, (n, one) in self.logs.items()} if c else {})
 
     def at(self, values: Mapping[str, t.Node]) -> Width:
-        """With other indices in place of its own."""
+        """Return the width with other indices in the place of its own."""
 
         def moved(key: Key) -> Key:
             return key[0], tuple(substitute(x, values) for x in key[1])
@@ -131,8 +133,7 @@ Dual = tuple[Width, Width | None]
 
 @dataclass
 class SizeQuestions:
-    """What is asked of one size, or of several along whose axes places are compared with one another, by all programs
-    of a rule."""
+    """What the theorem needs to know of one size, collected from all programs of a rule."""
 
     line: frozenset[str]
     sizes: frozenset[str]
@@ -167,7 +168,9 @@ class SizeQuestions:
     """Of sums, each with its program."""
 
     def argument(self, value: Width, times: int = 1, labels: int = 0) -> Width:
-        """Two such arguments are compared, or products of so many: what is made of one."""
+        """Note an argument of a function, which has to be told apart from others; return the width of the function's
+        value.
+        """
         if value.picked and (value.top or value.low):
             raise NoTheoremError("an argument of a function is a sum of what is chosen by comparison")
         found = value.inside(times * (value.top + value.below) + labels + value.nested, value.exponents)
@@ -175,7 +178,7 @@ class SizeQuestions:
         return found
 
     def exponent(self, value: Width) -> Width:
-        """What is made of an exponent, which is told from sums of others."""
+        """Note an exponent, which has to be told apart from sums of others; return the width of its exponential."""
         self.exponents += value
         found = value.inside(value.nested, value.exponents + (not value.plain))
         self.nested, self.depth = max(self.nested, found.nested), max(self.depth, found.exponents)

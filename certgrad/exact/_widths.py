@@ -100,7 +100,7 @@ class Widths:
         return any(self._speaks_of_indices(part, scope) for part in parts)
 
     def counted(self, x: t.Node) -> t.Node | None:
-        """The polynomial in sizes that it is; None for what is none."""
+        """Return the polynomial in sizes that a node is; None for any other node."""
         match x:
             case t.Size() | t.Integer():
                 return x
@@ -115,7 +115,7 @@ class Widths:
     # --- statements
 
     def holds(self, x: t.Node, scope: Scope) -> bool:
-        """Whether it rests on how numbers compare that are no indices."""
+        """Return whether the truth of a statement rests on how real numbers compare."""
         if self._decided(x, scope) is not None:
             return False
         match x:
@@ -170,7 +170,7 @@ class Widths:
         return True
 
     def _decided(self, x: t.Node, scope: Scope) -> bool | None:
-        """Its truth, where that is so of all numbers and sizes; None where it is not known."""
+        """Return a statement's truth if it is the same for all numbers and sizes; else None."""
         match x:
             case t.SortedEntry(sort="boolean") if isinstance(made := self.made.get(x.name), Defined):
                 return self._decided(made.entry, dict(zip(made.variables, made.tensor.shape, strict=True)))
@@ -227,7 +227,7 @@ class Widths:
         return self.made_of[name]
 
     def term(self, x: t.Node, scope: Scope) -> Dual:
-        """The width of a number."""
+        """Return the width of an expression of numbers, with that of its tangent."""
         match x:
             case t.Number() | t.Integer() | t.Constant():
                 return NOTHING, None
@@ -291,7 +291,7 @@ class Widths:
         return replace(value, logs=parts[0][0].logs if same and not self.asked.free else logs), slope
 
     def _is_signed(self, x: t.Node) -> bool:
-        """Whether a statement speaks of more than indices and arrays of booleans."""
+        """Return whether a statement depends on more than indices and boolean arrays."""
         return Free(self.made, lambda part: part).compares(x)
 
     def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
@@ -360,7 +360,7 @@ class Widths:
         return self.places.meant(x)
 
     def _sums(self, x: t.Node) -> bool:
-        """Whether there are sums, maxima or sizes in it, or in what it is made of."""
+        """Return whether an expression, or what it is computed from, has sums, maxima or sizes in it."""
         if isinstance(x, t.SortedEntry) and isinstance(made := self.made.get(x.name), Defined):
             if x.name not in self.summing:
                 self.summing[x.name] = self._sums(made.entry)
@@ -368,6 +368,9 @@ class Widths:
         return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
+        """Return the width of a function of entries and that of its derivative. Raises NoTheoremError where there is no
+        bound.
+        """
         found = [self.term(u, scope) for u in x.arguments]
         if x.function == "stop":
             return found[0]
@@ -482,7 +485,7 @@ class Widths:
         return self.entry(t.SortedEntry(tensor.name, tuple(map(t.Index, scope)), tensor.sort), scope), scope
 
     def whole(self, w: Width, scope: Scope) -> Width:
-        """Summed over all of its entries."""
+        """Return the width of an array: that of its entries, summed over all of them."""
         for variable, size in scope.items():
             w = self.summed(w, variable, size)
         return w

@@ -22,7 +22,7 @@ SECONDS = 6.0
 
 
 def steps(low: Fraction, high: Fraction) -> list[Fraction]:
-    """Places between two ends, both of them included."""
+    """Return places between two ends, the ends included."""
     return [low + (high - low) * Fraction(k, COUNT) for k in range(COUNT + 1)]
 
 
@@ -36,7 +36,7 @@ def number(x: Any) -> float | None:
 
 
 def difference(left: Any, right: Any) -> float | None:
-    """That of two scalars as `number` gives it, subtracted before it is rounded."""
+    """Return the difference of two scalars as a float, rounded after the subtraction; None if it is no number."""
     if number(left) is None or number(right) is None:
         return None
     with precision(BITS):
@@ -44,7 +44,7 @@ def difference(left: Any, right: Any) -> float | None:
 
 
 def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tuple[float, float] | None]:
-    """The points at which there is a value, and None between those where there is none; nothing after some seconds."""
+    """Return the points with a value, and None between those without one; it stops after some seconds."""
     points: list[tuple[float, float] | None] = []
     until = time.thread_time() + SECONDS
     for x in xs:

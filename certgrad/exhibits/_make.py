@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def exhibit(subject: Subject, doc: str = "", mend: Mend | None = None) -> Exhibit:
-    """What can be shown of a rule, but for plots. A composed op has a drawing of its graph in place of both sides."""
+    """The exhibit of a rule without plots. A composed op has a drawing of its graph in the place of both sides."""
     if isinstance(subject, Composed):
         return Exhibit(doc, drawings=_or_none(lambda: _drawings(subject)))
     sides, programs = _traced(subject)
@@ -30,7 +30,7 @@ def exhibit(subject: Subject, doc: str = "", mend: Mend | None = None) -> Exhibi
 
 
 def with_plots(shown: Exhibit, subject: Subject, certificate: Certificate) -> Exhibit:
-    """The same with plots. Values are computed one by one, and one of a rule that iterates may take very long."""
+    """Return the exhibit with plots. Values are computed one by one, which may take long for a rule that iterates."""
     if isinstance(subject, Composed):
         return shown
     seams = _or_none(lambda: seam_plots(subject, certificate))

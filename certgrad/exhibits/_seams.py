@@ -27,7 +27,7 @@ _SEAMS = ("!=", ">", ">=", "<", "<=")
 
 
 def seam_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """One for each argument along which there are seams; none where the function is none of single numbers."""
+    """One plot for each argument with seams; none where sizes of 1 do not make it a function of single numbers."""
     seams = list(_of_conventions(subject)) or list(_of_hypotheses(subject, certificate))
     if not seams:
         return []
@@ -54,7 +54,7 @@ def _of_conventions(subject: Subject) -> Iterator[Seam]:
 
 
 def _of_hypotheses(subject: Subject, certificate: Certificate) -> Iterator[Seam]:
-    """Where a hypothesis says that an entry is not, or is above, a number."""
+    """Yield the seams at which a hypothesis says that an entry is not, or is above, a number."""
     seen = set()
     at = dict.fromkeys(subject.arg_names, Fraction(1))
     for claim in certificate.claims:
@@ -90,7 +90,9 @@ class _Entry:
 
     @classmethod
     def of(cls, subject: Subject) -> _Entry | None:
-        """None where the function is none of numbers."""
+        """Return the subject with all sizes 1; None where it does not trace there, or then has arrays of more than one
+        entry.
+        """
         instance = min(family(subject, subject.cases[0]).prove, key=lambda i: sum(len(s) for s in i.inputs))
         if any(d not in ("float", "held") for d in instance.dtypes):
             return None
@@ -105,6 +107,9 @@ class _Entry:
             return None
 
     def plot(self, argument: str, seams: Sequence[tuple[Fraction, dict[str, Fraction]]]) -> Plot | None:
+        """Return the plot of the function and of the rule's derivative in one argument around its seams; None if
+        nothing is known.
+        """
         names = [one.name for one in self.programs.inputs]
         moving = [names[i] for i in self.programs.moving]
         if argument not in moving:
@@ -157,7 +162,7 @@ class _Entry:
 def _broken(
     points: Sequence[tuple[float, float] | None], marks: Sequence[Fraction]
 ) -> list[tuple[float, float] | None]:
-    """The curve in pieces, none of which crosses a mark: it may jump there."""
+    """Return the curve in pieces that do not cross a mark, where it may jump."""
     out: list[tuple[float, float] | None] = []
     for p in points:
         before = out[-1] if out else None

@@ -1,4 +1,4 @@
-"""Both sides of each obligation as they were traced, and the normal form that they have in common."""
+"""Both sides of each obligation as traced, and their common normal form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Names = Mapping[Var, str]
 
 
 def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
-    """One for each obligation of the subject; without those whose terms cannot be written."""
+    """Return both sides of each obligation of the subject whose terms can be written."""
     found = []
     for kind in subject.kinds:
         try:
@@ -77,9 +77,9 @@ def _common(left: Poly, right: Poly, names: Names, facts: Facts) -> list[Form]:
 
 
 def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, found: list[Form]) -> bool:
-    """The form that both sides have, in each region where that differs; False where they have none in common.
+    """Add to `found` the form that both sides have in each open region; return False where they have none in common.
 
-    Only open regions are shown: on a boundary the law holds from each side, which the proof looks at.
+    Boundaries are not shown: there the law holds from each side, which the proof examines.
     """
     if len(found) > REGIONS:
         return False

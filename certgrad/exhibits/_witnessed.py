@@ -30,7 +30,7 @@ _NAMES = {
 
 
 def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """One for each refuted claim with a witness that can be evaluated."""
+    """Return one plot for each refuted claim whose witness can be evaluated."""
     plots = []
     for claim in certificate.claims:
         k, case = next(((k, c) for k, c in enumerate(claim.cases) if c.witness is not None), (0, None))
@@ -46,6 +46,11 @@ def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
 
 
 def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Plot | None:
+    """Return the plot of the difference of both sides along a line through the witness; None if no point has a value.
+
+    The line goes along the witness's tangents, or along ones where it has none. Points nearest to the witness come
+    first, as the time may end; those outside of the domain are left out.
+    """
     witness = case.witness
     assert witness is not None
     instance = _instance(subject, declared, {n: _rank(witness.inputs[n]) for n in subject.arg_names})
@@ -107,7 +112,7 @@ def _difference(kind: str, programs: Programs, point: Point, where: str) -> floa
 
 
 def _in_pieces(points: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
-    """In order, with a gap wherever a step is left out."""
+    """Return the points in order, with a gap wherever a step is left out."""
     found = sorted(points)
     width = float(2 * REACH) / 80 * 1.5
     out: list[tuple[float, float] | None] = []

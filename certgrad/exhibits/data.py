@@ -14,7 +14,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Form(Struct, frozen=True):
-    """What both sides are in one region; `where` is empty where it is the same everywhere."""
+    """The common form of both sides in one region; `where` is "" where it is the same everywhere."""
 
     where: str
     term: Term
@@ -51,7 +51,7 @@ class Program(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """A line of a plot: None where there is no value."""
+    """A line of a plot, with None where there is no value."""
 
     name: str
     points: list[tuple[float, float] | None]
@@ -130,5 +130,5 @@ def encode(exhibit: Exhibit) -> bytes:
 
 
 def decode(data: bytes) -> Exhibit:
-    """Strict. Raises msgspec.MsgspecError."""
+    """Return the decoded exhibits; unknown fields and wrong types raise msgspec.MsgspecError."""
     return msgspec.json.decode(data, type=Exhibit)

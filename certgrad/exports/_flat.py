@@ -153,7 +153,7 @@ class _Builder:
     def once(
         self, name: str, params: dict[str, Any], operands: tuple[Atom, ...], outvars: Any, nodes: tuple[int, ...]
     ) -> tuple[Value, ...]:
-        """What was computed before of the same operands, or a step."""
+        """Return the outputs of an equal earlier step, or of a new one."""
         try:
             key: Any = name, tuple(sorted(params.items(), key=lambda item: item[0])), tuple(map(id, operands))
             if (found := self.seen.get(key)) is not None:
@@ -180,13 +180,13 @@ class _Builder:
 
 
 def flatten_inside(program: Program, count: list[int], holder: tuple[int, ...]) -> Flat:
-    """A program inside a step; the numbers of its values are none of those around it."""
+    """Return a program inside a step, whose values are numbered apart from those around it."""
     builder = _Builder(count, holder)
     return builder.finished(program, [builder.value(v.aval) for v in program.jaxpr.invars])
 
 
 def _replaces(eqn: Any) -> bool:
-    """A scatter writes what it is given, and applies no function."""
+    """Return whether a scatter replaces entries, and applies no function to them."""
     program = eqn.params.get("update_jaxpr")
     if program is None:
         return True
@@ -217,7 +217,7 @@ def _with_counts(eqn: Any, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def live(flat: Flat) -> Flat:
-    """Without the steps that no output depends on."""
+    """Return the program without the steps that no output depends on."""
     needed = {id(a) for a in flat.outputs}
     kept: list[Step] = []
     for step in reversed(flat.steps):
@@ -228,9 +228,10 @@ def live(flat: Flat) -> Flat:
 
 
 def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
-    """A program in two: its first `first` outputs from its first `given` inputs, and the others from the other inputs
-    and from what the first part leaves behind, which comes before them. The second part computes nothing that the first
-    one could have.
+    """Split a program in two. The first part computes the first `first` outputs from the first `given` inputs.
+
+    The second part computes the other outputs from the other inputs and from values of the first part, which come first
+    among its inputs; it computes nothing that the first part could.
     """
     early = {id(v) for v in flat.inputs[:given]}
     free: set[int] = set()  # what depends on no input is computed in both parts, not handed on
@@ -253,7 +254,7 @@ def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
 
 
 def serves(flat: Flat) -> dict[int, frozenset[int]]:
-    """Which outputs each step is computed for: the step by identity, the outputs by place."""
+    """Return, by step, the outputs (by place) that it is computed for."""
     wanted: dict[int, set[int]] = {}
     for k, atom in enumerate(flat.outputs):
         wanted.setdefault(id(atom), set()).add(k)

@@ -29,7 +29,7 @@ Name = Literal["forward", "value_and_grad", "vjp"]
 
 @dataclass(frozen=True)
 class Exported:
-    """A program of a graph, flat, with the names of what it takes and returns."""
+    """A program of a graph, flattened, with the names of its inputs and outputs."""
 
     flat: Flat
     inputs: list[str]
@@ -46,10 +46,10 @@ class Exported:
 
 
 def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | None = None, real: Any = None) -> Exported:
-    """A program of the graph, at the sizes that are given and for all others.
+    """Return a program of the graph at the given sizes, with the other sizes symbolic.
 
-    Raises UsageError: the graph has no such program, a size is none of its dimensions, a dtype in which it is another
-    program, or a program that depends on more of its sizes than their names.
+    Raises UsageError where the graph has no such program or size, is another program in that dtype, or depends on more
+    of its sizes than their names.
     """
     certified = compiled.certified
     specs = certified.traced.specs
@@ -167,7 +167,7 @@ class _Placed(Sweep):
     """A sweep that says of each equation which node it is of."""
 
     def running(self, wanted: Collection[Key] = frozenset()) -> Run:
-        """Nothing is kept of the steps of loops: they are written once."""
+        """Return a run that keeps no residuals of loops' steps: they are written once."""
         return _PlacedRun(self.sizes, self.numbers, wanted)
 
     def node_vjp(self, node: Node, values: Any, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:

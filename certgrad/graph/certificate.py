@@ -142,7 +142,7 @@ class Conclusion(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """Where the command line found the function, and at which shapes: so that it can be traced again."""
+    """The target and shapes by which the command line found the function, so that it can be traced again."""
 
     target: str
     specs: list[str]
@@ -197,7 +197,7 @@ def with_source(certificate: GraphCertificate, source: Source) -> GraphCertifica
 
 
 def checksum(certificate: GraphCertificate) -> str:
-    """What the certificate's checksum has to be."""
+    """Return the checksum of the certificate's content."""
     found = hashlib.blake2b(digest_size=32)
     for piece in pieces(msgspec.structs.replace(certificate, checksum="")):
         found.update(piece)
@@ -205,7 +205,7 @@ def checksum(certificate: GraphCertificate) -> str:
 
 
 PIECE = 10_000
-"""So many entries of a list are encoded at once."""
+"""Entries of a list that are encoded at once."""
 
 
 def pieces(value: Struct | list[Any]) -> Iterator[bytes]:

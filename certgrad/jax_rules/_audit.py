@@ -67,7 +67,7 @@ def audit(name: str, cache: Cache | None = None) -> Certificate:
 def audit_configurations(
     subject: Subject, configurations: Sequence[Configuration], cache: Cache | None = None
 ) -> Certificate:
-    """The same, of configurations that are given."""
+    """Return the certificate of a subject with the configurations that are given."""
     if not configurations:
         return _merged(subject, [(None, _unproved(subject.name, REFUSED.get(subject.name, NO_CONFIGURATION)))])
     if subject.kind == CUSTOM and not any(_runs(subject, c) for c in configurations):
@@ -107,7 +107,9 @@ def _certificate_at(subject: Subject, configuration: Configuration, cache: Cache
 
 
 def _runs(subject: Subject, configuration: Configuration) -> bool:
-    """A program of the configuration runs the primitive, or a custom rule. What does not trace is left to the audit."""
+    """Return whether a program of the configuration runs the primitive, or a custom rule. What does not trace is left
+    to the audit.
+    """
     wanted = {subject.name} if subject.kind == PRIMITIVE else {"custom_jvp_call", "custom_vjp_call"}
     rule = _rule(subject, configuration)
     instance = family(rule, rule.cases[0]).prove[0]
@@ -147,7 +149,7 @@ def _unproved(name: str, reason: str) -> Certificate:
 
 
 def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
-    """One certificate: the claims of all configurations, each a case."""
+    """Return the certificate of a rule of JAX's, in which the claims at each configuration are a case."""
     claims = []
     for kind in OF_RULES:
         parts = [(c, claim) for c, one in results for claim in one.claims if claim.kind == kind]
@@ -219,6 +221,7 @@ def _certificate(
     conventions: list[Convention],
     digest: str,
 ) -> Certificate:
+    """Return the sealed certificate of a rule of JAX's from its claims."""
     verdicts: list[VerdictName] = [c.verdict for c in claims]
     return sealed(
         Certificate(

@@ -27,7 +27,7 @@ class Configuration:
 
     @property
     def described(self) -> dict[str, str]:
-        """What sets this configuration apart, as the certificate names it."""
+        """The parameters by which the certificate names this configuration."""
         words = {"form": self.form} if self.form else {}
         return {**words, **{name: _parameter_text(value) for name, value in self.parameters.items()}}
 

@@ -76,7 +76,7 @@ def _modules() -> Iterator[Any]:
 
 
 def _name(value: Any) -> str:
-    """What a custom rule is listed as; empty for anything else."""
+    """Return the name under which a custom rule is listed; "" for anything else."""
     for _ in range(4):
         if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
             return _public(value.fun)

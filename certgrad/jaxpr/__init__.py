@@ -1,1 +1,1 @@
-"""What touches JAX's internals, apart from any calculus: programs, what equations run, keys, solvers."""
+"""Access to JAX's internals, apart from any calculus: programs, what equations run, keys, solvers."""

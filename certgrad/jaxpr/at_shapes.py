@@ -1,4 +1,4 @@
-"""The callables of a subject, traced at concrete shapes: what is evaluated, exactly and by balls."""
+"""The callables of a subject traced at concrete shapes, for exact evaluation and for balls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Programs:
 
 
 def _dtype(kind: str) -> Any:
-    """Of a kind of argument, or an integer type by its name."""
+    """Return the dtype of a kind of argument, or an integer type by its name."""
     return jax.eval_shape(jax.random.key, 0).dtype if kind == "key" else np.dtype(DTYPES.get(kind, kind))
 
 

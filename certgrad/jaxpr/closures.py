@@ -31,7 +31,7 @@ def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
 
 
 def kind_of_rule(value: Any) -> str:
-    """Which kind of custom function an object is, as users write it; empty for anything else."""
+    """Return the kind of custom function that an object is, as users write it; "" for anything else."""
     import jax  # which reading a configuration does not need
 
     if isinstance(value, jax.custom_vjp):

@@ -1,4 +1,4 @@
-"""What is drawn from a random key: which equations of a traced program draw, and what they draw when JAX runs them."""
+"""Random keys: which equations of a traced program draw from them, and what they draw when JAX runs them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
 
 @lru_cache(maxsize=64)
 def is_key(dtype: Any) -> bool:
-    """Whether a dtype is one of random keys."""
+    """Return whether a dtype is one of random keys."""
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 
@@ -60,12 +60,12 @@ def sampler(eqn: Any) -> str:
 
 
 def computed_draw(eqn: Any) -> bool:
-    """What an equation draws is computed of uniform bits by the arithmetic of the reals, which floats round."""
+    """Return whether a draw is computed from uniform bits by real arithmetic, which floats round."""
     return sampler(eqn) in _COMPUTED
 
 
 def at_least(eqn: Any) -> int | None:
-    """The operand that what is drawn is never below: the program ends with a maximum that takes it."""
+    """Return the operand that is a lower bound of a draw: the program ends with a maximum that takes it."""
     jaxpr = jaxpr_of(eqn.params["jaxpr"])
     made = {v: e for e in jaxpr.eqns for v in e.outvars}
     last = made.get(jaxpr.outvars[0])

@@ -1,7 +1,7 @@
-"""Which primitives are of one kind, for what treats all of a kind alike: a table that says nothing of one alone.
+"""Kinds of primitives that are treated alike, as sets of names; nothing here is about one primitive alone.
 
-What a primitive computes is said by its rule in `certgrad/specification/primitives/`. A kind is a set of names; who
-asks for a kind asks for all of it, and what holds of some of it only is a kind of its own.
+What a primitive computes is its rule in `certgrad/specification/primitives/`. Whoever asks for a kind means all of it,
+and what holds of some of it only is a kind of its own.
 """
 
 from __future__ import annotations

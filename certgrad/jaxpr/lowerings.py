@@ -1,4 +1,4 @@
-"""Primitives that JAX itself runs as programs of others: what one of them means is that program.
+"""Primitives that JAX itself runs as programs of others, and that mean these programs.
 
 These are some of JAX's own by name, and every primitive from outside JAX's core (sparse arrays, those of other
 packages) for which a Python function is registered that JAX traces in its place (`mlir.lower_fun`). Others hold the
@@ -47,7 +47,7 @@ def _polynomial(x: Any, *coefficients: Any) -> list[Any]:
 
 
 def _declared(params: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """What JAX runs in place of a primitive that is declared by a class (from JAX 0.12 on): its own `expand`.
+    """Return the function that JAX runs for a primitive declared by a class (from JAX 0.12 on): its own `expand`.
 
     None where an operand or a result is no array of JAX's, or where running it does more than to compute.
     """
@@ -80,17 +80,19 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
 
 
 def _function_of(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None] | None:
-    """What the parameters of a primitive make of it; None where JAX compiles it otherwise."""
+    """Return the map from a primitive's parameters to the function that JAX runs for it; None where JAX compiles it
+    otherwise.
+    """
     return _registered_for(primitive) or _PROGRAMS.get(primitive.name)
 
 
 def is_python(primitive: Any) -> bool:
-    """JAX runs a Python function in place of the primitive, which its core does not define."""
+    """Return whether JAX runs a Python function in place of the primitive, which its core does not define."""
     return _registered_for(primitive) is not None
 
 
 def _registered_for(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None] | None:
-    """As `_registered`; what only has the name of a primitive has no function."""
+    """Return the same for a genuine primitive of the registry; None for one that only has its name."""
     return _registered(primitive) if isinstance(primitive, Primitive) else None
 
 
@@ -121,7 +123,7 @@ _WIDE = ("float64", "int64", "uint64", "complex128")
 
 
 def _variables(jaxpr: Any) -> list[Any]:
-    """What a program computes, with what the programs in it compute."""
+    """Return the variables that a program and its inner programs compute."""
     inner = [v for eqn in jaxpr.eqns for one in jaxprs_in_params(eqn.params) for v in _variables(one)]
     return [*(v for eqn in jaxpr.eqns for v in eqn.outvars), *inner]
 
@@ -132,13 +134,13 @@ def lowered(eqn: Any) -> Any:
 
 
 def why_not(eqn: Any) -> str:
-    """Why an equation that JAX runs as another program is not read as that one; nothing where there is no such one."""
+    """Return why an equation is not read as the program that JAX runs for it; "" where there is no such program."""
     return _read(eqn)[1] if _function_of(eqn.primitive) else ""
 
 
 @lru_cache(maxsize=512)
 def idealised(eqn: Any) -> tuple[str, ...]:
-    """What is taken for granted where an equation is read as another program."""
+    """Return the idealisations in reading an equation as another program."""
     if eqn.primitive.name == "shard_map":
         along = ", ".join(f"{n} along {name}" for name, n in _devices.devices(eqn.params).items())
         return (f"devices: {along}; another number of them is another program",)
@@ -151,7 +153,9 @@ def idealised(eqn: Any) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _read(eqn: Any) -> tuple[Any, str]:
-    """The program, and why there is none. Equations are told apart as objects: the same one is read once."""
+    """Return the program that an equation runs, and why there is none. Equations are told apart as objects: each is
+    read once.
+    """
     made = _function_of(eqn.primitive)
     function = made and made(eqn.params)
     if function is None:

@@ -17,7 +17,7 @@ from certgrad.jaxpr.programs import jaxpr_of, same_program
 
 @dataclass(frozen=True)
 class LuSolver:
-    """What JAX's LU solver does: with the matrix or its transpose, along `axis` of its right-hand side.
+    """A solve by JAX's LU solver: with the matrix or its transpose, along `axis` of its right-hand side.
 
     `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
     """
@@ -28,8 +28,11 @@ class LuSolver:
 
 
 def lu_solver(closed: Any) -> LuSolver | None:
-    """How a program of factors, a permutation and a right-hand side solves, if it is JAX's LU solver under any number
-    of `vmap`s."""
+    """Return how a program solves with factors, a permutation and a right-hand side; None where it is not JAX's LU
+    solver.
+
+    It may stand under any number of `vmap`s.
+    """
     avals = [v.aval for v in jaxpr_of(closed).invars]
     if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
         return None

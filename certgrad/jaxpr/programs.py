@@ -1,5 +1,6 @@
-"""What equations that hold programs say of them, in each version of JAX; whether two programs are one, by their
-equations, never by their texts; values that are no numbers, and integers that wrap."""
+"""Inner programs of equations in each version of JAX; equality of programs by their equations, never by their texts;
+values that are no numbers, and integers that wrap.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +31,12 @@ def consts_of(program: Any) -> tuple[Any, ...]:
 
 
 def is_literal(atom: Any) -> bool:
-    """A constant written into the equation."""
+    """Return whether it is a constant written into the equation."""
     return isinstance(atom, jex.Literal)
 
 
 def is_dropped(var: Any) -> bool:
-    """An output that nothing reads."""
+    """Return whether it is an output that nothing reads."""
     return type(var).__name__ == "DropVar"
 
 
@@ -56,7 +57,7 @@ def equations_of(program: Any) -> Iterator[Any]:
 
 
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a `scan` are constants, and how many are carried; the others are gone through."""
+    """Return how many operands of a `scan` are constants, and how many are carried; the others are scanned over."""
     if "num_consts" in params:
         return params["num_consts"], params["num_carry"]
     consts, carries, *_ = params["ft_in"].unpack()  # from JAX 0.11 on, they are counted by trees
@@ -76,7 +77,9 @@ def called_program(eqn: Any) -> Any:
 
 
 def same_program(a: Any, b: Any) -> bool:
-    """The same primitives with the same parameters, on the same operands, constants and types, one by one."""
+    """Return whether two programs have equal primitives, parameters, operands, constants and types, equation by
+    equation.
+    """
     x, y = jaxpr_of(a), jaxpr_of(b)
     consts = [consts_of(c) for c in (a, b)]
     ends = [(p.constvars, p.invars, p.eqns, p.outvars) for p in (x, y)]
@@ -151,7 +154,7 @@ def rounded_constant(eqn: Any, held: Mapping[Any, Any], is_float: Callable[[Any]
 
 
 def bound(eqn: Any, operands: Sequence[Any], params: Mapping[str, Any] | None = None) -> list[Any]:
-    """What an equation's primitive gives of these operands, with its parameters or others."""
+    """Return the results of an equation's primitive at these operands, with its own parameters or others."""
     params = eqn.params if params is None else params
     found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
     return list(found) if eqn.primitive.multiple_results else [found]
@@ -191,8 +194,10 @@ def repeated(
 
 
 def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
-    """For each output of a program, whether some of the `inputs` reach it by floats alone: if not, they are only
-    compared on the way, or made integers, and every derivative in them is 0 where there is one.
+    """Return, for each output of a program, whether one of the `inputs` reaches it through floats alone.
+
+    Where none does, they are only compared or rounded to integers on the way, and every derivative in them is 0 where
+    it exists.
     """
     moved = {v for v, is_one in zip(jaxpr.invars, inputs, strict=True) if is_one}
     for eqn in jaxpr.eqns:
@@ -207,7 +212,7 @@ def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
 
 
 def _is_number(aval: Any) -> bool:
-    """It may have a tangent: no array of integers or booleans."""
+    """Return whether a value may have a tangent: it is no array of integers or booleans."""
     dtype = getattr(aval, "dtype", None)
     return dtype is None or not (jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.bool_))
 
@@ -217,7 +222,7 @@ def _constant(v: Any, w: Any) -> bool:
 
 
 def _alike(p: Any, q: Any) -> bool:
-    """Two parameters are the same; what cannot be compared is not."""
+    """Return whether two parameters are equal; False for those that cannot be compared."""
     if p is q:
         return True
     if hasattr(jaxpr_of(p), "eqns") and hasattr(jaxpr_of(q), "eqns"):
@@ -243,9 +248,9 @@ EXACT = kinds.ENTRIES | kinds.LOGIC - {"not"} | {"convert_element_type", "shift_
 
 
 def wraps(dtype: np.dtype, primitive: str) -> bool:
-    """Whether a result of this integer dtype may be another number than that of exact arithmetic.
+    """Return whether a result of this integer dtype may differ from that of exact arithmetic.
 
-    Those of unsigned types, and of types so narrow that ordinary sizes overflow; wider signed ones are read as exact,
+    So it is for unsigned types, and types so narrow that ordinary sizes overflow; wider signed ones are read as exact,
     which certificates say.
     """
     narrow = dtype.itemsize < 4

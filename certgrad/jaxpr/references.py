@@ -27,7 +27,7 @@ def without_references(program: Any) -> Any:
 
 
 def shares_references(program: Any) -> bool:
-    """The program takes, holds or returns a reference."""
+    """Return whether the program takes, holds or returns a reference."""
     jaxpr = jaxpr_of(program)
     return any(hasattr(v.aval, "inner_aval") for v in (*jaxpr.invars, *jaxpr.constvars, *jaxpr.outvars))
 

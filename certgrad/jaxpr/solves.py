@@ -59,6 +59,11 @@ def solves(residual: Callable) -> Callable[[F], F]:
 
 
 def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return what the solver returns, as one primitive that holds its residual; while nothing is traced, by a plain
+    call.
+
+    Raises UsageError where solver and residual do not return one array of the same shape.
+    """
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
     moving = [k for k, x in enumerate(leaves) if isinstance(x, (jax.Array, np.ndarray, np.generic))]
     if trace_state_clean() and not any(isinstance(leaves[k], jax.core.Tracer) for k in moving):
@@ -101,9 +106,10 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
 
 
 def _traced(function: Callable, args: Sequence[Any], keep: int = 0) -> tuple[Any, list[Any]]:
-    """The program over what it captured of the traces around it, then the arguments; and what it captured.
+    """Return the program of a function over the traced values that it captures and its arguments, and these captured
+    values.
 
-    The first `keep` arguments stay in front.
+    The first `keep` arguments stay in front of the captured ones.
     """
     closed = jax.make_jaxpr(function)(*args)
     captured = [c for c in closed.consts if isinstance(c, jax.core.Tracer)]
@@ -160,7 +166,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tupl
 def _batch(
     args: Sequence[Any], axes: Sequence[Any], *, solver: Any, residual: Any, counts: tuple[int, int], called: str
 ) -> tuple[list[Any], list[int]]:
-    """Both programs over a batch: one solver for all, whose equations are those of each."""
+    """Return both programs over a batch: one solver for all, whose equations are those of each."""
     first, second = counts
     size = next(x.shape[a] for x, a in zip(args, axes, strict=True) if a is not None)
     of_solver, of_residual, rest = args[:first], args[first : first + second], args[first + second :]

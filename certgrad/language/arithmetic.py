@@ -1,4 +1,4 @@
-"""The arithmetic that statements are evaluated by: balls, floats, whatever has these operations."""
+"""The interface of an arithmetic by which statements are evaluated: balls, floats, and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class UnfitError(Exception):
-    """A statement that cannot be asked of these arrays. The message says why."""
+    """A statement that cannot be evaluated at these arrays. The message says why."""
 
 
 class UndefinedError(Exception):
@@ -53,7 +53,7 @@ class Arithmetic(Protocol):
         """A function of one or two numbers. Raises UnfitError for one that is not known."""
 
     def order(self, a: Any, b: Any) -> int | None:
-        """−1, 0 or 1; None where one of them does not exist."""
+        """Return −1, 0 or 1 as a is below, equal to or above b; None where one of them is undefined."""
 
     def is_whole(self, a: Any) -> bool: ...
 

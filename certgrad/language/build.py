@@ -31,14 +31,14 @@ sum_over, product_over, maximum_over = _fold("sum"), _fold("product"), _fold("ma
 
 
 def minimum_over(variable: str, count: Term, body: Term, where: Statement = TRUE) -> Minimum:
-    """The same."""
+    """Return the minimum of the body over 0 ≤ variable < count for which `where` holds."""
     return Minimum((Range(variable, count),), body, () if where == TRUE else (where,))
 
 
 def argmax_over(variable: str, count: Term, body: Term, where: Statement = TRUE) -> Chosen:
-    """The first of those 0 ≤ variable < count for which `where` holds at which the body is greatest, if there are any.
+    """Return the first 0 ≤ variable < count at which the body is greatest, among those for which `where` holds.
 
-    At a variable for which `where` does not hold the body need not be defined.
+    The body need not be defined where `where` does not hold.
     """
     return Chosen("argmax", (Range(variable, count),), (body,), () if where == TRUE else (where,), 0)
 

@@ -150,7 +150,7 @@ class _Renaming:
         self.loops: dict[str, str] = {}
 
     def node(self, node: Any, names: Mapping[str, str]) -> Any:
-        """`names` are the variables of the binders around, each with what it is called now."""
+        """Return a node renamed; `names` has the new name of each variable bound around it."""
         if isinstance(node, t.Index):
             return t.Index(names.get(node.name, node.name))
         if isinstance(node, t.Carried):

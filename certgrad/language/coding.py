@@ -16,7 +16,7 @@ def encode(statement: Statement) -> str:
 
 
 def decode(data: str | bytes) -> Statement:
-    """Strict. Raises msgspec.ValidationError."""
+    """Return the decoded value; unknown fields and wrong types raise msgspec.ValidationError."""
     return _DECODER.decode(data)
 
 

@@ -43,8 +43,8 @@ def decimal(c: Fraction, latex: bool = False) -> str:
 
 
 def short(numbers: Sequence[Fraction]) -> Fraction:
-    """The positive factor with which coefficients are decimals, and the first of them ±1; 1 where they are short, or
-    no such decimals.
+    """Return the positive factor that makes the coefficients decimals, and the first of them ±1; 1 where there is none
+    or they are short.
     """
     if not numbers or all(max(abs(c.numerator), c.denominator) < LONG for c in numbers):
         return Fraction(1)

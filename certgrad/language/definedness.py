@@ -27,7 +27,7 @@ from .tree import TRUE, ZERO, Both, Compare, Exists, ForAll, If, IsDefined, Not,
 
 
 def all_of(*formulas: Statement) -> Statement:
-    """All of them, without those that are `TRUE`; one of them alone."""
+    """Return the conjunction of the statements without those that are `TRUE`; one of them alone as it is."""
     kept = tuple(f for f in formulas if f != TRUE)
     return kept[0] if len(kept) == 1 else Both(kept)
 

@@ -1,4 +1,4 @@
-"""Statements that ask for what never holds: what they say is that their guards do not hold together."""
+"""Statements whose conclusion never holds: they say that their guards do not hold together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .relations import HOLDS, OPPOSITE
 
 
 def denied(where: t.Where) -> t.Statement | None:
-    """`r ≥ −200` of `0 > 1 wherever r < −200`; None where what is asked for may hold, or a guard has no opposite."""
+    """`r ≥ −200` for `0 > 1 wherever r < −200`; None where the conclusion may hold, or a guard has no opposite."""
     asked = where.then
     if not isinstance(asked, t.Compare) or not all(isinstance(side, t.Number) for side in (asked.left, asked.right)):
         return None
@@ -25,7 +25,7 @@ def denied(where: t.Where) -> t.Statement | None:
 
 
 def opposite(guard: t.Statement) -> t.Statement | None:
-    """What holds where the guard does not; None where it is no comparison."""
+    """Return the negation of a guard; None where it is no comparison."""
     if not isinstance(guard, t.Compare):
         return None
     inner = in_whole_numbers(guard.left.statement) if isinstance(guard.left, t.Truth) else None

@@ -61,17 +61,16 @@ class Question:
             yield scope.entry, False
 
     def holds(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
-        """Whether it holds at every index. An undefined comparison does not hold."""
+        """Return whether it holds at every index. An undefined comparison does not hold."""
         return next(self.failing(arrays, sizes), None) is None
 
 
 def evaluate(
     statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int], arithmetic: Arithmetic
 ) -> bool | None:
-    """Whether the statement holds at a point; None where it is undefined there.
+    """Return whether the statement holds at a point; None where it is undefined there.
 
-    Raises:
-        UnfitError: it does not fit the arrays, or says what no arithmetic can tell.
+    Raises UnfitError where it does not fit the arrays, or no arithmetic can decide it.
     """
     found: bool | None = True
     for _, defined in question(statement, arithmetic).entries(arrays, sizes):

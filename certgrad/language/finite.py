@@ -25,7 +25,7 @@ def decided(x: Any) -> Any:
 
 
 def _beyond(relation: Relation, greater: bool) -> Statement:
-    """The relation of what is greater than all numbers, or less, to a number."""
+    """Return the relation of +∞ (or −∞) to a number as a statement."""
     return TRUE if relation == "!=" or relation in ((">", ">=") if greater else ("<", "<=")) else FALSE
 
 

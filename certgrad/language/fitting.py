@@ -1,4 +1,4 @@
-"""Whether a statement fits some arrays, however it is evaluated at them."""
+"""Checks that a statement fits some arrays, however it is evaluated at them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from .substitute import unbound
 
 
 def about_whole_arrays(statement: t.Statement) -> bool:
-    """Whether it is asked at every entry of whole arrays, and not of entries by their indices.
+    """Return whether the statement is about every entry of whole arrays, not about entries by index.
 
-    Raises:
-        UnfitError: it is about both, or one of its indices runs over nothing.
+    Raises UnfitError where it is about both, or one of its indices runs over nothing.
     """
     nodes = list(t.walk(statement))
     whole = any(isinstance(n, t.Array) for n in nodes)
@@ -42,7 +41,7 @@ def spread(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def size(name: str, sizes: Mapping[str, int]) -> int:
-    """A dimension. Raises UnfitError where there is none of this name."""
+    """Return the number of a dimension. Raises UnfitError for an unknown name."""
     try:
         return size_at(name, sizes)
     except (KeyError, NoSizeError, ZeroDivisionError):

@@ -40,7 +40,9 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
 
 @dataclass(frozen=True)
 class Floats:
-    """Python's numbers. What raises an error does not exist; what is larger than all floats is infinite."""
+    """Arithmetic on Python's floats. A number whose computation raises is undefined; one beyond all floats is
+    infinite.
+    """
 
     undecided: ClassVar[tuple[type[Exception], ...]] = ()
 
@@ -94,7 +96,7 @@ class Floats:
 
 @dataclass(frozen=True)
 class RoundedFloats(Floats):
-    """The numbers of a dtype: what is computed is rounded to it each time."""
+    """Arithmetic in a dtype: each result is rounded to it."""
 
     dtype: Any
 

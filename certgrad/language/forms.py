@@ -30,7 +30,7 @@ def sum_of(terms: Iterable[tuple[Fraction, tuple[t.Term, ...]]]) -> t.Term:
 
 
 def roots_together(factors: Sequence[t.Term]) -> list[t.Term]:
-    """Equal roots of positive whole numbers as one, where the first of them stands: √2·√5 is √10."""
+    """Return the factors with roots of positive whole numbers as one, at the place of the first: √2·√5 is √10."""
     found: dict[str, int] = {}
     for f in factors:
         if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
@@ -66,5 +66,5 @@ def once_or_zero(statement: t.Statement) -> t.Unique | None:
 
 
 def extreme(unique: t.Unique) -> Literal["minimum", "maximum"]:
-    """A minimum is written as the maximum of what is negative."""
+    """Return "minimum" where a maximum is of a negated term, else "maximum"."""
     return "minimum" if all(c < 0 for c, _ in t.linear(unique.body)) else "maximum"

@@ -62,7 +62,7 @@ class Function:
 
 
 def ball(name: str) -> Callable[..., Any]:
-    """What encloses a function's values. Raises KeyError for one that is not known by balls."""
+    """Return the enclosure of a function. Raises KeyError for one that balls do not know."""
     found = FUNCTIONS[name].ball
     if found is None:
         raise KeyError(name)
@@ -205,7 +205,7 @@ def _igamma_slope(a: arb, x: arb) -> arb:
 
 
 def _owens_t(h: arb, a: arb) -> arb:
-    """Its integral over t from 0 to a."""
+    """Return Owen's T as the integral of its integrand from 0 to a."""
     inside = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
     return inside.real / (2 * arb.pi())
 

@@ -17,7 +17,7 @@ def plainly(guard: t.Statement) -> t.Statement:
 
 
 def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
-    """That a number which is 0 or 1 is 1, or that it is 0."""
+    """The statement that a 0/1-valued term is 1 if `holds`, else that it is 0; None where it is not of such a form."""
     if isinstance(number, t.Truth):
         condition = in_whole_numbers(number.statement)
         if holds:
@@ -42,6 +42,6 @@ def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
 
 
 def _opposed(one: t.Compare, other: t.Compare) -> bool:
-    """One says that a term is above 0, and the other that it is below."""
+    """Return whether one comparison says that a term is above 0, and the other that it is below."""
     same = one.relation == other.relation
     return sum_of(t.linear(one.left)) == sum_of((-c if same else c, f) for c, f in t.linear(other.left))

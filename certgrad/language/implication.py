@@ -30,13 +30,13 @@ _WEAK: dict[str, Any] = {">": ">=", "<": "<="}
 
 
 def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
-    """Whether the statement holds wherever all known ones do. False where that is not seen."""
+    """Return whether the statement follows from the known ones. False where that is not seen."""
     given = _given(unbound(asked).union(*map(unbound, known)), DEPTH + 1)
     return _implies([substitute(one, given) for one in known], substitute(asked, given), DEPTH)
 
 
 def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """Of statements in which no index variable is free."""
+    """Return the same for statements without free index variables."""
     facts = [canonical(_monic(part)) for one in known for part in _parts(one)]
     if (totals := _totals(facts)) and isinstance(asked, t.Compare):
         asked = _with_totals(asked, totals)
@@ -49,8 +49,9 @@ def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bo
 
 
 def _given(names: Iterable[str], depth: int) -> dict[str, t.Term]:
-    """Free index variables as numbers that are given, which are others at each depth: canonical form renames what is
-    bound, and may take any name of an index for it.
+    """Return constants for free index variables, with other names at each depth.
+
+    Canonical form renames bound variables, and may take any index name for them.
     """
     return {name: t.Size(f"index {name} at {depth}") for name in names}
 
@@ -76,8 +77,9 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
 
 
 def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Term]) -> Iterator[t.Statement]:
-    """What the fact says of the given values of variables, each in the place of one with the same range. Those of which
-    nothing says how far they run stand for themselves alone.
+    """Yield the fact at given values of its variables, each put for a variable with the same range.
+
+    Variables of unknown range stand for themselves alone.
     """
     if fact.over == tuple(over):
         yield substitute(fact.holds, given)
@@ -87,7 +89,7 @@ def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Te
 
 
 def _at(fact: t.Statement, entry: t.Entry) -> t.Statement:
-    """What is said of a whole array, of one entry."""
+    """Return a fact about a whole array as one about an entry."""
     return entry if fact == t.Array(entry.name) else t.mapped(fact, lambda node: _at(node, entry))
 
 
@@ -135,9 +137,7 @@ def _with_totals(asked: t.Compare, totals: Mapping[t.Node, t.Term]) -> t.Compare
 
 
 def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
-    """How often conditions hold along a whole axis, which is known to be once at least: at the index at which something
-    known says that they do.
-    """
+    """Return whether a count of conditions along a whole axis is at least 1: at some index they are known to hold."""
     if total.kind != "sum" or len(total.over) != 1 or total.where:
         return False
     (over,) = total.over
@@ -151,7 +151,9 @@ def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
 
 
 def _places(pattern: Any, node: Any, over: t.Range) -> Iterator[t.Term]:
-    """The indices for the variable with which the pattern could be the node: of an axis of which the range is all."""
+    """Yield the indices for the variable at which the pattern is the node, for a variable that runs over a
+    whole axis.
+    """
     if isinstance(pattern, t.Entry) and isinstance(node, t.Entry) and pattern.name == node.name:
         for k, (index, place) in enumerate(zip(pattern.index, node.index, strict=False)):
             if index == t.Index(over.variable) and over.size == t.Axis(pattern.name, k):
@@ -180,7 +182,7 @@ def _not_zero(facts: Sequence[t.Statement], factor: t.Term, depth: int) -> bool:
 
 
 def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """One known `or`, each of its parts with all else."""
+    """Return whether each part of one known `or`, with all else, implies the statement."""
     for k, fact in enumerate(facts):
         if isinstance(fact, t.Either):
             rest = [*facts[:k], *facts[k + 1 :]]
@@ -190,7 +192,7 @@ def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
 
 
 def _parts(statement: t.Statement) -> Iterator[t.Statement]:
-    """What the statement says, part by part: of a product that is not 0, each factor."""
+    """Yield the parts of a statement; of a product that is not 0, each factor."""
     if isinstance(statement, t.Both):
         for part in statement.parts:
             yield from _parts(part)
@@ -213,7 +215,7 @@ def _monic(statement: t.Statement) -> t.Statement:
 
 
 def _factors(term: t.Term) -> list[t.Term]:
-    """Of a product or a positive whole power: what must not be 0 for it not to be."""
+    """Return the factors of a product or a positive whole power that must not be 0 for it not to be."""
     if isinstance(term, t.Mul):
         return [inner for factor in term.factors for inner in _factors(factor)]
     if isinstance(term, t.Power) and term.exponent.isdecimal() and term.exponent != "0":
@@ -222,7 +224,7 @@ def _factors(term: t.Term) -> list[t.Term]:
 
 
 def _opened(facts: Sequence[t.Statement], guards: Sequence[t.Statement]) -> list[t.Statement]:
-    """The facts, and what holds of those that are guarded by no more than these guards."""
+    """Return the facts, and the conclusions of those guarded by no more than these guards."""
     here = {canonical(guard) for guard in guards}
     opened = [f.then for f in facts if isinstance(f, t.Where) and {canonical(g) for g in f.guards} <= here]
     return [*facts, *opened]

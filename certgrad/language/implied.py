@@ -20,7 +20,7 @@ _ASKS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False)}
 
 
 def unsaid(statements: Sequence[t.Statement]) -> set[int]:
-    """The places of the statements that another one implies; of two that say the same, the first is kept."""
+    """Return the places of statements that another one implies; of two equal ones the first is kept."""
     read = [(_read(s), _combination(s)) for s in statements]
     out: set[int] = set()
     for k, (one, several) in reversed([*enumerate(read)]):
@@ -38,8 +38,9 @@ Read = tuple[Scope, t.Term, Polynomial, str]
 
 
 def _comparison(statement: t.Statement) -> tuple[Scope, t.Compare] | None:
-    """The comparison that is asked, and where. None for something else, and where it is not said how far a variable
-    runs: in two statements it may run over other places.
+    """Return the comparison in a statement and its scope; None for other statements.
+
+    None also where a variable's range is not stated: in two statements it may run over other places.
     """
     over = statement.over if isinstance(statement, t.ForAll) else ()
     holds = statement.holds if isinstance(statement, t.ForAll) else statement
@@ -51,7 +52,7 @@ def _comparison(statement: t.Statement) -> tuple[Scope, t.Compare] | None:
 
 
 def _read(statement: t.Statement) -> Read | None:
-    """Which polynomial of which term is compared with 0, and how."""
+    """Return the polynomial, the term that it is of, and the relation to 0 of a comparison."""
     if (found := _comparison(statement)) is None:
         return None
     over, holds = found
@@ -66,7 +67,7 @@ Combination = tuple[Scope, dict[tuple[t.Term, ...], Fraction], str]
 
 
 def _combination(statement: t.Statement) -> Combination | None:
-    """Which combination of products is compared with 0, and how."""
+    """Return the combination of products and the relation to 0 of a comparison."""
     if (found := _comparison(statement)) is None:
         return None
     over, holds = found
@@ -74,7 +75,7 @@ def _combination(statement: t.Statement) -> Combination | None:
 
 
 def _combinations_imply(known: Combination, asked: Combination) -> bool:
-    """The same for combinations that are multiples of each other, but for a number that is added."""
+    """Return whether one combination's comparison implies that of a multiple of it, up to a number that is added."""
     (over, parts, relation), (there, others, wanted) = known, asked
     first = next((factors for factors in parts if factors), None)
     if first is None or over != there or parts.keys() - {()} != others.keys() - {()}:
@@ -88,7 +89,7 @@ def _combinations_imply(known: Combination, asked: Combination) -> bool:
 
 
 def _implies(known: Read, asked: Read) -> bool:
-    """Whether the first, which compares a term itself with a number, implies the second."""
+    """Return whether a comparison of a term with a number implies the other comparison."""
     over, atom, line, relation = known
     if (over, atom) != asked[:2] or set(line) - {0, 1} or 1 not in line or relation not in _ASKS:
         return False
@@ -130,7 +131,7 @@ def _product(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def _polynomial(term: t.Term, atoms: list[t.Term]) -> Polynomial | None:
-    """The term as a polynomial of the one atom, which is noted; None where it is none, or of two."""
+    """The term as a polynomial in one atom, which is added to `atoms`; None where it is none, or has two atoms."""
     if isinstance(term, t.Number):
         value = Fraction(term.value)
         return {0: value} if value else {}

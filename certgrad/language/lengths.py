@@ -40,7 +40,7 @@ def _written(text: str, lengths: Mapping[str, str]) -> str:
 
 
 def _lengths(axes: Axes) -> dict[str, str]:
-    """By size how it is read off an array: a bare name before an expression."""
+    """Return, by size, the expression that reads it off an array, a bare name first."""
     found: dict[str, tuple[bool, str]] = {}
     for array, sizes in axes.items():
         stars = [k for k, size in enumerate(sizes) if isinstance(size, Star)]

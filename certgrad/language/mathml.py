@@ -47,7 +47,7 @@ def row(*parts: str) -> str:
 
 
 def listed(parts: Iterable[str], between: str) -> str:
-    """Elements with another one between each two, as one."""
+    """Return elements joined by another one as a single element."""
     out: list[str] = []
     for part in parts:
         out += [between, part] if out else [part]
@@ -95,6 +95,7 @@ class _Printer:
     # --- statements
 
     def statement(self, s: t.Statement) -> str:
+        """Return a statement as MathML; forms without a formula as words."""
         if isinstance(s, t.Compare) and not isinstance(s.left, t.Matrix) and not platform_named(s):
             left, relation, right = self.plain.balanced(s)
             return row(self.term(left), operator(SIGNS[relation]), self.term(right))

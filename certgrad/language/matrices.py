@@ -1,4 +1,4 @@
-"""What a matrix of numbers determines, by the arithmetic of a reader, and the place of its rows after elimination."""
+"""Functions of a matrix of numbers in a reader's arithmetic, and the order of its rows after elimination."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = list[list[Any]]
 
 
 def determinant(reader: Reader, rows: Rows) -> Any:
-    """By expansion along the first row."""
+    """Return the determinant, by expansion along the first row."""
     a = reader.a
     if not rows:
         return a.number(1)
@@ -28,7 +28,7 @@ def determinant(reader: Reader, rows: Rows) -> Any:
 
 
 def smallest_minor(reader: Reader, rows: Rows) -> Any:
-    """Of those at the top left."""
+    """Return the smallest leading minor."""
     return _least(reader, [determinant(reader, [row[:k] for row in rows[:k]]) for k in range(1, len(rows) + 1)])
 
 
@@ -46,7 +46,10 @@ def inverse(reader: Reader, rows: Rows, i: int, j: int) -> Any:
 
 
 def discriminant(reader: Reader, rows: Rows) -> Any:
-    """Π_{k<l} (λ_k − λ_l)² is the determinant of the sums of powers Σ_k λ_k^(i+j), which are the traces of Aⁱ⁺ʲ."""
+    """Return Π_{k<l} (λ_k − λ_l)² for the eigenvalues λ.
+
+    It is the determinant of the sums of powers Σ_k λ_k^(i+j), which are the traces of Aⁱ⁺ʲ.
+    """
     a, n = reader.a, len(rows)
     power = [[a.number(int(i == j)) for j in range(n)] for i in range(n)]
     traces = []
@@ -80,7 +83,7 @@ def eliminated(reader: Reader, rows: Rows) -> tuple[list[int], Any]:
 
 
 def pivot_gap(reader: Reader, rows: Rows) -> Any:
-    """The least gap of `eliminated`."""
+    """Return the least gap between the modulus of a pivot and that of another candidate; 1 if there is none."""
     return eliminated(reader, rows)[1]
 
 

@@ -1,6 +1,6 @@
-"""Statements that a reader need see once: one for all ranks, none that always holds, none that others imply.
+"""Statements for a reader: one for all ranks, none that always holds, none that the others imply.
 
-A rule that is proved rank by rank has a hypothesis of each: Σ_j x[i,j]² > 0, Σ_k x[i,j,k]² > 0, … They are one
+A rule that is proved rank by rank has a hypothesis at each: Σ_j x[i,j]² > 0, Σ_k x[i,j,k]² > 0, … They are one
 statement about x[…,j], where … stands for the axes of a group, however many there are.
 """
 
@@ -23,9 +23,7 @@ MOST = 16
 
 
 def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
-    """What is to be said of each statement, by its place: of those that say the same at several ranks, one for all, in
-    the place of the one with the fewest axes; of the others what they say.
-    """
+    """The statement to show for each, by its place: one for all ranks in the place of the one with the fewest axes."""
     groups = _groups(statements)
     repeated = {k for members, _ in groups for k in members[1:]}
     said = {members[0]: at_any_rank for members, at_any_rank in groups}
@@ -33,8 +31,9 @@ def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
 
 
 def needless(statements: Sequence[t.Statement]) -> set[int]:
-    """The places of the statements that always hold, or that the others imply; of some that imply each other, and of
-    none but such that always hold, the first is kept.
+    """Return the places of statements that always hold, or that the others imply.
+
+    Of some that imply each other, or if all always hold, the first is kept.
     """
     out = unsaid(statements)
     if len(statements) > MOST:
@@ -70,8 +69,10 @@ def _over(statement: t.Statement) -> tuple[t.Range, ...]:
 
 
 def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | None:
-    """The statement where each array with an axis that the variable numbers has another one behind it. None where the
-    variable is more than an index, or the axis more than its range.
+    """Return the statement with one axis more: each array that the variable `doubled` indexes has another axis behind
+    that one.
+
+    None where the variable stands elsewhere than in indices, or the axis elsewhere than as its range.
     """
     place = doubled.size
     if not isinstance(statement, t.ForAll) or not isinstance(place, t.Axis):
@@ -96,8 +97,9 @@ def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | No
 
 
 def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
-    """At which axis of each array the variable is the index. None where it is not at the same one throughout, where it
-    stands elsewhere, or where the size of that axis is part of what is said.
+    """Return, by array, the position of the axis that the variable indexes.
+
+    None where it is at different positions, stands elsewhere, or the statement uses the size of that axis.
     """
     found: dict[str, int] = {}
     without: set[str] = set()

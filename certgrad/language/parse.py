@@ -1,4 +1,5 @@
-"""What users write: `x > 0`, `x != y or t == 1`, `x - 1/2 not in integers`, `label < x.shape[1]`, read as a statement.
+"""The syntax of users: `x > 0`, `x != y or t == 1`, `x - 1/2 not in integers`, `label < x.shape[1]`, read as a
+statement.
 
 Text is never run. A comparison of arrays holds at every entry after broadcasting.
 """
@@ -97,6 +98,7 @@ class _Reader:
         return out
 
     def term(self, node: ast.expr) -> Term:
+        """Return the term that a Python expression writes. Raises where it is no arithmetic."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return Number(str(Fraction(repr(node.value))))
         if isinstance(node, ast.Name):

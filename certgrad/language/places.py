@@ -47,7 +47,7 @@ class Tested(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean, and the variables around a part: what each is called, and how far it runs."""
+    """The meaning of names, and the bound variables around a part with their names and ranges."""
 
     arrays: Mapping[str, Any]
     sizes: Mapping[str, int]
@@ -58,7 +58,7 @@ class Scope:
     """The values of a variable that does not take all below its range, along its axis and the axes before."""
 
     def within(self, over: Sequence[t.Range], where: Sequence[t.Statement] = ()) -> Scope:
-        """With more variables, of whose values some are left out at which a condition is false."""
+        """Return the scope inside further variables, without the values at which `where` is false."""
         inner = self
         for r in over:
             inner = inner._with(r.variable, _whole(_term(r.size, self)), where)
@@ -67,7 +67,7 @@ class Scope:
         return inner
 
     def _with(self, variable: str, count: int, where: Sequence[t.Statement]) -> Scope:
-        """With one more variable. Of a window in a long axis, its places are all that is looked at."""
+        """The scope with one more variable; of a window in a long axis it runs over the window's places alone."""
         values = {name: places for name, places in self.values.items() if name != variable}
         wide = replace(self, axes=(*self.axes, (variable, count)), values=values)
         named = {name for name, _ in wide.axes}
@@ -91,7 +91,7 @@ class Scope:
 
 
 class Counted(NamedTuple):
-    """How a statement fares at the choices of the variables that it is about. All are scalars, or numpy's."""
+    """How often a statement fails at the choices of its variables, and where first. All are scalars, or numpy's."""
 
     failing: Any
     """At how many it does not hold, or is undefined."""
@@ -113,7 +113,7 @@ class Question:
     body: t.Statement
 
     def holds(self) -> Any:
-        """Whether it holds, at each choice of the variables. What is undefined does not hold."""
+        """Whether the statement holds, at each choice of the variables. Where it is undefined it does not hold."""
         found = _test(self.body, self.scope)
         return _spread(found.holds & found.defined, self.scope)
 
@@ -128,10 +128,10 @@ class Question:
 
 
 def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Question:
-    """The statement, about these arrays (JAX's or numpy's, traced or not).
+    """Return the statement about these arrays (JAX's or numpy's, traced or not).
 
-    Raises:
-        UnfitError: it does not fit the arrays, or is about too much; `Question`'s methods: it is said in words alone.
+    Raises UnfitError where it does not fit the arrays, or is about too much; the methods raise it for a statement in
+    words.
     """
     scope = Scope(arrays, sizes)
     if about_whole_arrays(statement):
@@ -147,6 +147,10 @@ def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[s
 
 
 def _test(s: t.Statement, scope: Scope) -> Tested:
+    """Return whether a statement holds, and whether it is defined, at all places of the scope at once.
+
+    Raises UnfitError for statements in words and about loops.
+    """
     if isinstance(s, t.Compare):
         return _compared(s.relation, _term(s.left, scope), _term(s.right, scope))
     if isinstance(s, t.NotIn):
@@ -188,7 +192,7 @@ _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)
 
 
 def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> bool:
-    """Only sizes, the variable and others that are known decide the condition."""
+    """Return whether a condition depends only on sizes, the variable and known ones."""
     nodes = list(t.walk(condition))
     read = {n.name for n in nodes if isinstance(n, t.Index)}
     return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
@@ -213,7 +217,7 @@ def _last(count: int) -> tuple[int, ...]:
 
 
 def _spread(x: Any, scope: Scope) -> Any:
-    """With all axes at their full lengths."""
+    """Return an array broadcast to all axes of the scope."""
     return jnp.broadcast_to(jnp.asarray(x), scope.shape)
 
 
@@ -243,8 +247,11 @@ def _greatest(values: Any, kept: Any) -> Any:
 
 
 def _term(p: t.Term, scope: Scope) -> Any:
-    """Its numbers, with an axis for each variable around it, of length 1 where it does not depend on that; or one
-    number. What stands for indices alone is numpy's, so that it is known while JAX traces."""
+    """Return a term's values with one axis for each variable in scope, of length 1 where it does not depend on that; or
+    a number.
+
+    Values made of indices alone are arrays of numpy, so that they are known while JAX traces.
+    """
     if isinstance(p, t.Number):
         value = Fraction(p.value)
         return _float_if_too_large(int(value)) if value.denominator == 1 else as_float(value)
@@ -285,7 +292,7 @@ def _term(p: t.Term, scope: Scope) -> Any:
 
 
 def _real(x: Any) -> Any:
-    """As floats, so that it can be undefined."""
+    """Return an array as floats, so that NaN can mark what is undefined."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
 
@@ -304,7 +311,7 @@ def _float_if_too_large(x: Any) -> Any:
 
 
 def _entries(x: Any) -> Any:
-    """An array's numbers; of integers in a type that holds those of a statement, and differences below 0."""
+    """Return an array of numbers; integers and booleans in a signed type that holds a statement's integers as well."""
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != bool:
         return x
@@ -415,6 +422,7 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
 
 
 def _matrix(p: t.Matrix, scope: Scope) -> Any:
+    """A function of a matrix (its determinant, inverse, smallest minor, …) at all places of the scope at once."""
     inner = scope.within(p.over)
     rows = _spread(_real(_term(p.body, inner)), inner)
     if rows.shape[-1] != rows.shape[-2]:
@@ -438,8 +446,8 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
 
 
 def _eliminated(rows: Any) -> tuple[Any, Any]:
-    """Elimination with pivots, of matrices side by side: which row comes to each place, and the least gap between the
-    modulus of a pivot and that of another entry which could be taken (1 if there is none).
+    """Return, for matrices side by side, which row comes to each place by elimination with pivots, and the smallest gap
+    between the modulus of a pivot and of another candidate (1 if there is none).
     """
     n = rows.shape[-1]
     order, gap = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1]), jnp.ones(rows.shape[:-2])
@@ -461,7 +469,7 @@ def _eliminated(rows: Any) -> tuple[Any, Any]:
 
 
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
-    """The first place of the greatest values; or which comes to a place in their order; or to which place one comes."""
+    """The first index of the maximum, or the index at a place of the sorted order, or the place of an index in it."""
     values, kept = _flat(p.over, p.bodies, p.where, scope, whole=True)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]

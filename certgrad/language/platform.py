@@ -1,4 +1,4 @@
-"""The machine's platform in statements: an integer of which nothing is known, compared with the numbers of names."""
+"""The platform in statements: an unknown integer that is compared with numbers for the names of platforms."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _attained_once(unique: Unique, shown: str) -> str:
 
 
 def _in_words(shown: str) -> str:
-    """With the relation in words that stands in no bracket."""
+    """Return a text with its relation in words, if it stands in no bracket."""
     depth = 0
     for k, character in enumerate(shown):
         depth += (character in "([{⟨") - (character in ")]}⟩")

@@ -27,7 +27,7 @@ MAX_PLACES = 1 << 20
 
 @dataclass
 class Scope:
-    """What names mean: at one entry of all arrays, or at one choice of indices."""
+    """The meaning of names at one entry of all arrays, or at one choice of indices."""
 
     arrays: Mapping[str, Any]
     sizes: Mapping[str, int]
@@ -96,7 +96,7 @@ class Reader:
         return lambda scope: all(part(scope) for part in parts)
 
     def either(self, s: t.Either) -> Read:
-        """True where one is, whatever the others are."""
+        """Return the reader of `or`: true if one part is, even where others are undefined."""
         parts = [self.read(p) for p in s.parts]
 
         def test(scope: Scope) -> bool:
@@ -209,7 +209,7 @@ class Reader:
         return lambda scope: map(value, scopes(scope))
 
     def once(self, p: t.Node, value: Read) -> Read:
-        """A term, computed once for all choices of the variables around it of which it does not speak."""
+        """Return the reader of a term that computes it once for all values of variables it does not depend on."""
         spoken = sorted(unbound(p))
 
         def memoized(scope: Scope) -> Any:
@@ -348,7 +348,7 @@ class Reader:
         return value
 
     def chosen(self, p: t.Chosen) -> Read:
-        """The first place of the greatest values; which comes to a place in order; or to which place one comes."""
+        """The reader of an arg-max, of the index at a place of the sorted order, or of the place of an index in it."""
         scopes, bodies = self.ranges(p.over, p.where), [self.read(b) for b in p.bodies]
         variable, places = p.over[p.component].variable, [self.read(ix) for ix in p.place]
 
@@ -356,6 +356,9 @@ class Reader:
             return next((order for a, b in zip(one[0], other[0], strict=True) if (order := self.order(a, b))), 0)
 
         def value(scope: Scope) -> Any:
+            """Return the index that an arg-max, a sort or a pivot search chooses. Raises UndefinedError where there is
+            none.
+            """
             found: list[tuple[list[Any], int]] = []
             for inner in scopes(scope):
                 found.append(([body(inner) for body in bodies], inner.indices[variable]))
@@ -466,7 +469,7 @@ class _Loop:
 
 @dataclass
 class _Steps:
-    """What a loop carries, computed as it is asked for."""
+    """The carries of a loop, computed on demand."""
 
     loop: _Loop
     scope: Scope

@@ -40,5 +40,5 @@ def sort(x: t.Node) -> t.Sort:
 
 
 def _joined(parts: Iterable[t.Node]) -> t.Sort:
-    """Of integers alone, integer."""
+    """Return the common sort: integer if all parts are."""
     return "integer" if all(sort(part) == "integer" for part in parts) else "real"

@@ -28,10 +28,7 @@ _GREEK = ("alpha", "beta", "gamma", "delta", "eps", "epsilon", "lambda")
 
 
 def text(statement: t.Statement, style: Style = "text", inputs: Sequence[str] = (), sizes: Sizes | None = None) -> str:
-    """The statement. `inputs` are the arguments in order; what else is named counts as a parameter.
-
-    LaTeX writes `sizes` of axes for ranges, where they are given.
-    """
+    """The statement over `inputs`, in order; other names are parameters. LaTeX writes `sizes` of axes for ranges."""
     printer = Printer(style, inputs, sizes or {})
     return printer.with_definitions(printer.statement(statement))
 
@@ -65,7 +62,7 @@ _OF_MATRIX = {
 
 @dataclass
 class Printer:
-    """Prints the parts of one statement or term; `mathml` asks it for order, and for what it has no form of its own."""
+    """Prints the parts of one statement or term; `mathml` takes its order, and its text for forms without MathML."""
 
     style: Style = "text"
     inputs: Sequence[str] = ()
@@ -84,6 +81,7 @@ class Printer:
     # --- statements
 
     def statement(self, s: t.Statement) -> str:
+        """Return a statement as text."""
         if isinstance(s, t.ForAll):
             return self.statement(s.holds) + self.bounded(s)
         if isinstance(s, t.Compare):
@@ -146,7 +144,7 @@ class Printer:
         return ", ".join(r.variable if _whole(r, *bodies) else self.bound(r) for r in ranges)
 
     def whole(self, ranges: Sequence[t.Range], *bodies: t.Node) -> bool:
-        """No range is to be shown."""
+        """Return whether no range is to be shown."""
         return not self.ranges or all(_whole(r, *bodies) for r in ranges)
 
     def guard(self, g: t.Statement) -> str:
@@ -225,7 +223,7 @@ class Printer:
         return f"{self.term(left)} {self.sign(relation)} {self.term(right)}"
 
     def balanced(self, s: t.Compare) -> tuple[t.Term, t.Relation, t.Term]:
-        """Its sides: of one with 0, entries on the left, negative terms and what does not vary on the right."""
+        """Return both sides of a comparison with 0: entries on the left, negative and constant terms on the right."""
         relation = s.relation
         if s.right != t.ZERO:
             return s.left, relation, s.right
@@ -243,7 +241,7 @@ class Printer:
         return sum_of((c * factor, f) for c, f in left), relation, sum_of((c * factor, f) for c, f in right)
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
-        """An entry of an input is mentioned."""
+        """Return whether an entry of an input is mentioned."""
         named = [n for f in factors for n in t.walk(f) if isinstance(n, t.Array | t.Entry)]
         if self.inputs:
             return any(n.name in self.inputs for n in named)
@@ -272,6 +270,7 @@ class Printer:
         return sorted(shown, key=lambda x: (x[1] < 0, len(x[0]), x[0]))
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
+        """Return a rational times factors, with negative powers as a denominator."""
         up: list[str] = []
         down: list[str] = []
         for f in roots_together(factors):
@@ -304,6 +303,7 @@ class Printer:
         return f"{inner}^{{{e}}}" if self.latex else f"{inner}^{e}" if e.denominator == 1 else f"{inner}^({e})"
 
     def atom(self, a: t.Term) -> str:
+        """Return a term as it stands in a product: in parentheses where it is a sum, a product or negative."""
         if isinstance(a, t.Add | t.Mul | t.Power | t.Number):
             alone = isinstance(a, t.Number) and Fraction(a.value) >= 0
             return self.term(a) if alone else f"({self.term(a)})"
@@ -377,7 +377,7 @@ class Printer:
         return f"({'Σ' if a.kind == 'sum' else 'Π'}{variables} {f'({body})' if several else body}{condition})"
 
     def condition(self, s: t.Statement) -> str:
-        """Of indices with negative terms on the other side: `j ≥ i` is j − i ≥ 0, and `j > i` is j − i − 1 ≥ 0."""
+        """Return a condition on indices without negative terms: `j ≥ i` is j − i ≥ 0, `j > i` is j − i − 1 ≥ 0."""
         if not (isinstance(s, t.Compare) and s.right == t.ZERO and of_indices(s)):
             return self.statement(s)
         relation, summands = s.relation, t.linear(s.left)
@@ -491,7 +491,7 @@ def _constant(summands: Summands) -> bool:
 
 
 def of_indices(s: t.Compare) -> bool:
-    """Of index variables, and integers that are used as such."""
+    """Return whether a statement is about index variables and integers used as indices."""
     factors = [f for _, fs in t.linear(s.left) for f in fs]
     return any(isinstance(n, t.Index) for f in factors for n in t.walk(f)) and all(
         isinstance(f, t.Index | t.Size | t.Axis | t.Entry | t.Apply | t.Chosen | t.Add) for f in factors

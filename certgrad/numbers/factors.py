@@ -62,13 +62,13 @@ def orthogonal(a: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def moved_eigen(values: Matrix, v: Matrix, da: Matrix) -> tuple[Matrix, Matrix]:
-    """How eigenvalues and vectors move with the matrix."""
+    """Return the differentials of eigenvalues and eigenvectors."""
     p = v.T @ da @ v
     return diagonal(p), v @ (_gaps(values) * p)
 
 
 def moved_singular(values: Matrix, u: Matrix, v: Matrix, da: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """How σ, U and V move with a matrix that has at least as many rows as columns."""
+    """Return the differentials of σ, U and V of a matrix with at least as many rows as columns."""
     p, f = u.T @ da @ v, _gaps(values * values)
     du = u @ (f * (p * values + values[:, None] * p.T)) + (da @ v - u @ p) / values
     dv = v @ (f * (values[:, None] * p + p.T * values))
@@ -76,7 +76,7 @@ def moved_singular(values: Matrix, u: Matrix, v: Matrix, da: Matrix) -> tuple[Ma
 
 
 def moved_orthogonal(q: Matrix, r: Matrix, da: Matrix) -> tuple[Matrix, Matrix]:
-    """How Q and R move with the matrix."""
+    """Return the differentials of Q and R."""
     n = len(r)
     solved = da.copy()
     for j in range(n):

@@ -78,7 +78,7 @@ def hypothesis(
     inputs: Sequence[str] = (),
     axes: "Mapping[str, Sequence[Size]] | None" = None,
 ) -> Hypothesis:
-    """What a statement asks, printed; in other words where some are given."""
+    """Return a statement as a hypothesis with its texts; `prose` replaces the generated words."""
     return Hypothesis(
         text=language.text.text(tree, inputs=inputs),
         latex=language.text.text(tree, "latex", inputs, axes),
@@ -164,15 +164,17 @@ DIFFERS_IN_FLOATS = "a numeric check in floats differs"
 
 
 def fails(claim: Claim, verdicts: Collection[str]) -> bool:
-    """Whether a claim is one that an audit fails on, by the verdicts that it fails on. What floats contradict is no
-    refutation, but fails where one does: of what is not proved it is the case to look at.
+    """Return whether an audit fails on a claim, by the verdicts that it fails on.
+
+    A claim contradicted in floats is no refutation, but fails where one does: among unproved claims it is the one to
+    examine.
     """
     contradicted = claim.verdict == "unproved" and bool(claim.contradicted)
     return claim.verdict in verdicts or (contradicted and "refuted" in verdicts)
 
 
 def compared_with(claim: Claim) -> list[str]:
-    """With what it was compared, and what contradicts it."""
+    """Return what the claim was compared with, and what contradicts it."""
     return [*claim.measured, *([claim.contradicted] if claim.contradicted else [])]
 
 
@@ -310,7 +312,7 @@ def sized(sizes: Sequence[Mapping[str, int]], limit: int | None = None) -> str:
 
 
 def not_for_all(certificate: Certificate) -> str:
-    """Why what is proved at sizes is not proved for all; empty for other verdicts."""
+    """Return why a claim proved at sizes is not proved for all; "" for other verdicts."""
     cases = [case for claim in certificate.claims for case in claim.cases if case.verdict == AT_SIZES]
     reason = next((case.reason for case in cases if case.reason), "")
     return f"not proved for sizes left open: {reason}" if certificate.verdict == AT_SIZES else ""

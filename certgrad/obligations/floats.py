@@ -38,6 +38,7 @@ from .tracing.jax_internals import (
 )
 
 MAX_STEPS = 1000
+"""Steps of a loop in floats, at most; a longer one has no value."""
 Array = np.ndarray
 
 
@@ -46,7 +47,7 @@ class NoValueError(Exception):
 
 
 class Noise:
-    """What rounding may do: values off by a unit each, up or down, the same in every run."""
+    """Simulated rounding: values off by a unit each, up or down, the same in every run."""
 
     def __init__(self, unit: float) -> None:
         self.unit = unit
@@ -61,7 +62,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a program is evaluated: the sizes of its dimensions, and the float that stands for 64-bit ones."""
+    """The sizes at which a program is evaluated, and the float dtype in the place of 64-bit ones."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     real: Any = np.float64
@@ -110,7 +111,7 @@ def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Arra
 
 
 def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
-    """What one equation gives. Raises NoValueError, or what the operation raises."""
+    """Return an equation's results. Raises NoValueError, or what the operation raises."""
     params = {k: setting.size(v) for k, v in eqn.params.items()} if setting.sizes else eqn.params
     dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
     found = _applied(eqn, params, operands, dtypes, setting)
@@ -121,7 +122,7 @@ def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
 def _applied(
     eqn: Any, params: dict[str, Any], operands: list[Array], dtypes: Sequence[Any], setting: Setting
 ) -> list[Array]:
-    """What one equation gives; casts are left to the caller, who knows the dtypes of its outputs."""
+    """Return the results of one equation in numpy; the caller casts them to the dtypes of its outputs."""
     name = eqn.primitive.name
     if hasattr(eqn, "invars") and sampler(eqn) and (drawn := inner_program(eqn)):  # it makes bits its own numbers
         own = [
@@ -159,7 +160,7 @@ def _applied(
 
 
 def _of_keys(name: str, params: dict[str, Any], operands: list[Array]) -> list[Array] | None:
-    """What an operation on random keys gives; None where JAX computes it."""
+    """Return the results of an operation on random keys; None where JAX computes it."""
     from .tracing import random_bits
 
     with suppress(random_bits.OtherKeysError):
@@ -218,7 +219,7 @@ def _linear_solve(eqn: Any, params: dict[str, Any], operands: list[Array], setti
 
 
 def _marked_solution(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
-    """What a marked solver returns, whatever it solves."""
+    """Return the results of a marked solver's own program."""
     solver = program_of(params["solver"])
     first, second = params["counts"]
     return _run(solver, [*operands[:first], *operands[first + second :]], setting)
@@ -272,7 +273,7 @@ def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
 
 
 def _inside(params: dict[str, Any]) -> dict[str, Any]:
-    """With a promise to stay in bounds kept by moving what is outside in, as in any program here."""
+    """Return the parameters with a promise to stay in bounds kept by clamping, as in any program here."""
     promised = "promise" in str(params["mode"]).lower()
     return {**params, "mode": None} if promised else params
 
@@ -305,7 +306,7 @@ def _reduced(function: Callable[..., Any], empty: Callable[[Any], Any]) -> Calla
 
 
 def _sum(x: Array, axis: tuple[int, ...]) -> Array:
-    """As machines accumulate: halves in 32 bits."""
+    """Return a sum accumulated as machines do: half precision in 32 bits."""
     return np.sum(x.astype(np.float32), axis=axis) if x.dtype.itemsize == 2 else np.sum(x, axis=axis, dtype=x.dtype)
 
 
@@ -348,7 +349,7 @@ def _shifted(shift: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _bitcast(params: dict[str, Any], x: Array) -> Array:
-    """Of narrower numbers several are one along a last axis, which comes or goes."""
+    """Return the bits of numbers as another dtype; a last axis holds the parts of one number, where widths differ."""
     new = np.dtype(params["new_dtype"])
     x = x[..., None] if new.itemsize < x.dtype.itemsize else x
     found = np.ascontiguousarray(x).reshape(x.shape).view(new)
@@ -403,7 +404,7 @@ def _complex(re: Array, im: Array) -> Array:
 
 
 def _power(x: Array, y: Array) -> Array:
-    """With an exponent for each entry: of one alone that is ½ numpy takes the root, which is another at −∞ and −0."""
+    """Xʸ with one exponent an entry: for a single exponent ½ numpy takes the root, which differs at −∞ and −0."""
     return np.power(x, np.ascontiguousarray(np.broadcast_to(y, x.shape))).reshape(x.shape)
 
 
@@ -430,7 +431,7 @@ _OF_COMPLEX: dict[str, Callable[..., Any]] = {
 
 
 def _digamma(params: dict[str, Any], x: Array) -> Array:
-    """At its poles, zero among them, JAX says nan."""
+    """Return digamma, with NaN at its poles, zero among them, as JAX does."""
     from scipy.special import psi  # which takes a third of a second, and few programs have one
 
     return np.where(x == 0, np.nan, psi(x))

@@ -22,9 +22,9 @@ from .prove.problem import Shapes
 from .tracing.jax_internals import keys_from
 
 TRIES = 60
+"""Draws of a point, at most, until one is inside the domain; then there is none."""
 EXACT = 1000
-"""With more entries than this, points are drawn in floats and not looked at for the domain: outside of it nothing is
-said where both sides are no numbers."""
+"""Entries beyond which points are drawn in floats and not compared with the domain."""
 _STYLES = (GENERIC, "unit", "positive", "signed unit", "above one", "eighths")
 
 
@@ -67,7 +67,7 @@ def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Rando
 def drawn(
     inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]], domain: Domain | None, rng: random.Random
 ) -> list[np.ndarray] | None:
-    """Values of the inputs inside the domain, on no boundary; None where none was found."""
+    """Return values of the inputs inside the domain and off all boundaries; None where none is found."""
     tops = tops_of(shapes)
     if sum(map(prod, shapes)) > EXACT:
         return [

@@ -63,6 +63,9 @@ class Op(Subject):
         aliases: Iterable[str] = (),
         magnitudes: Magnitudes = ANY,
     ) -> None:
+        """Read a declaration. Raises DeclarationError where its parts do not fit each other; see `op` for their
+        meaning.
+        """
         if not isinstance(forward, FunctionType):
             shown = getattr(forward, "__name__", type(forward).__name__)
             raise DeclarationError(
@@ -223,6 +226,7 @@ class Op(Subject):
         return f"<op {self.name}: {'; '.join(map(str, self.cases))}>"
 
     def _read_arguments(self) -> None:
+        """Check signatures, cases and parameters against the forward's arguments. Raises DeclarationError."""
         parameters = list(self.__signature__.parameters.values())
         positional = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}

@@ -1,1 +1,1 @@
-"""What a process and its threads have: what loads when, how many processors, who takes turns at what."""
+"""Processes and threads: imports on demand, the number of processors, turns at shared state."""

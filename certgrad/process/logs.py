@@ -1,4 +1,4 @@
-"""What loggers of other packages say, and nobody is to hear."""
+"""Silencing loggers of other packages."""
 
 import logging
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet(name: str, below: int = logging.CRITICAL + 1) -> Iterator[None]:
-    """Of that logger, what is less grave than that level is not heard; everything, where none is given."""
+    """Silence messages of a logger below a level; all of them without a level."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(below)

@@ -1,4 +1,4 @@
-"""Packages and tables of which the parts load when they are first asked for."""
+"""Packages and tables whose parts load on first use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Table(Mapping[str, T]):
         return added
 
     def also(self, entry: T, names: Mapping[str, Any], but: Set[str]) -> None:
-        """The entry of all names of another table, but for these, that no module has added before this one."""
+        """Add an entry for all names of another table but `but`, unless a module has added one before."""
         self._elsewhere.append((names, but, entry))
 
     def _find(self, name: str) -> bool:

@@ -1,9 +1,9 @@
-"""How many processors there are to work on."""
+"""The number of processors that may be used."""
 
 import os
 
 
 def available() -> int:
-    """The processors that this process may use, which is not told on every system; else all there are."""
+    """Return the number of processors that this process may use; all there are where the system does not say."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -28,7 +28,7 @@ class Kept(threading.local):
 
 
 def one_at_a_time(block: Callable[P, Iterator[T]]) -> Callable[P, AbstractContextManager[T]]:
-    """A context manager of what the process has once: what another thread changed there is back before it begins."""
+    """Return a context manager for state of the process that one thread at a time changes and restores."""
 
     @contextmanager
     @wraps(block)
@@ -66,7 +66,7 @@ _collector = _Collector()
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Without cyclic collection: terms have no cycles, and scanning them all takes a fifth of an audit."""
+    """Run a block without cyclic collection: terms have no cycles, and scanning them all takes a fifth of an audit."""
     with _collector.lock:
         if not _collector.held:
             _collector.enabled = gc.isenabled()

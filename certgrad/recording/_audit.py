@@ -1,4 +1,4 @@
-"""Auditing what was noted of a run, by the door that every rule takes, with the calls in place of declarations."""
+"""The audit of recorded rules, with their calls in the place of declarations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MADE_INSIDE = "it is made inside a function, where no name leads to it"
 
 @dataclass(frozen=True)
 class Recorded:
-    """What came of a rule that was called, or that is there and was not."""
+    """The result of a rule that was called, or that exists and was not."""
 
     result: RuleResult
     called: int = 0
@@ -59,7 +59,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rule is: its name as `certgrad audit` says it, and the object under that name, if there is one."""
+    """The place of a rule: its name as `certgrad audit` says it, and the object under that name, if there is one."""
 
     name: str
     found: Any
@@ -72,7 +72,7 @@ Examined = tuple[RuleResult, Report | None]
 
 @dataclass
 class _ClaimAudits:
-    """What the audits of a rule's claims said."""
+    """The results of the audits of a rule's claims."""
 
     examined: list[tuple[Examined, Declaration | None]] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -95,6 +95,7 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
 
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
+    """Return the worst result over the variants of a recorded rule, with what was not looked at in time."""
     started = time.perf_counter()
     looked = _ClaimAudits()
     try:
@@ -170,7 +171,7 @@ def _claimed(found: FoundRule, claim: Claim, conformance: bool, looked: _ClaimAu
 
 
 def _also_joined(report: Report | None, claim: Claim) -> bool:
-    """Sizes that agreed in every call agree at the witness: with these joined, it is one as well."""
+    """Return whether the witness also has equal sizes where all calls have: joined, it is one as well."""
     witness = report.witness if report is not None else None
     if witness is None:
         return False
@@ -184,7 +185,7 @@ def _also_joined(report: Report | None, claim: Claim) -> bool:
 
 
 def _at_these(examined: Examined, kept: Mapping[str, int]) -> Examined:
-    """What is proved with sizes that are numbers, though the rule runs at others, is proved at these sizes."""
+    """Return a claim proved at numeric sizes as one for these sizes, though the rule runs at others."""
     result, report = examined
     if not kept or report is None or not _proved(report):
         return examined
@@ -198,7 +199,7 @@ def _proved(report: Report | None) -> bool:
 
 
 def _worst(looked: _ClaimAudits) -> tuple[Examined, Declaration | None] | None:
-    """The worst verdict, if there is one; what could not be audited beside it is left out of the claim."""
+    """Return the worst result, if there is one; what could not be audited is left out of the claim."""
     with_report = [(report, one) for one in looked.examined if (report := one[0][1]) is not None]
     for (result, report), declared in looked.examined:
         if report is None and with_report:
@@ -214,14 +215,14 @@ def _worst(looked: _ClaimAudits) -> tuple[Examined, Declaration | None] | None:
 
 
 def _claim_text(report: Report, declared: Declaration | None) -> str:
-    """What was found of one claim."""
+    """Return the result of one claim in words."""
     under = f" ({', '.join(report.hypotheses)})" if report.hypotheses else ""
     at = f"{declaration_text(declared)}: " if declared is not None else ""
     return f"{at}{report.verdict}{under}"
 
 
 def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
-    """What was called, in a note."""
+    """Return notes on the calls."""
     if declared is None:
         return []
     times = "once" if rule.count == 1 else f"{rule.count} times"
@@ -286,7 +287,7 @@ def located(custom: Any) -> Place:
 
 
 def _holder(module: str, custom: Any) -> str:
-    """The module of the same package that made a rule by another one's function and keeps it; or an empty text."""
+    """Return the module of the same package that made a rule by another module's function and keeps it, or ""."""
     top = module.partition(".")[0]
     for name, one in sorted(sys.modules.items()):
         if name.partition(".")[0] == top and isinstance(one, ModuleType):
@@ -297,7 +298,7 @@ def _holder(module: str, custom: Any) -> str:
 
 
 def _under(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:
-    """The name in its module that leads to a rule, and what is there."""
+    """Return the name in its module that leads to a rule, and the object there."""
     if module is None:
         return None
     own = name_in(module.__name__, custom)
@@ -335,7 +336,7 @@ def _not_called(called: set[int]) -> Iterator[FoundRule]:
 
 
 def _undisturbed() -> ExitStack:
-    """Without what the program prints while it is traced again, and without JAX's checks of values."""
+    """Silence the program's output while it is traced again, and turn off JAX's checks of values."""
     stack = ExitStack()
     stack.enter_context(redirect_stdout(io.StringIO()))
     for setting in (config.debug_nans, config.debug_infs, config.check_tracer_leaks, config.disable_jit):

@@ -1,4 +1,4 @@
-"""What is claimed of a rule that was called: a declaration for each kind of its calls, in names for the sizes."""
+"""Declarations for called rules: one for each kind of its calls, with names for the sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIMPLE = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class Claim:
-    """What is to be proved for some calls: with sizes apart, and where that fails, with those joined that agreed."""
+    """A claim about some calls: with sizes apart, and where that fails, with those joined that agreed."""
 
     apart: Declaration
     joined: Declaration
@@ -47,7 +47,7 @@ class Claims:
 
 
 class _NotSaidError(Exception):
-    """There is no declaration for a call; the message says why."""
+    """A call has no declaration; the message says why."""
 
 
 def claims_of(variant: Variant) -> Claims:
@@ -71,7 +71,7 @@ def claims_of(variant: Variant) -> Claims:
 
 
 def _kind(call: Call) -> Hashable:
-    """Calls are of one kind if they differ in lengths alone, and not in which of them are 1."""
+    """Return the kind of a call: calls of one kind differ in lengths alone, and not in which of them are 1."""
 
     def of(argument: Given | Static) -> Hashable:
         if isinstance(argument, Static):
@@ -137,7 +137,12 @@ def _shapes(call: Call, fixed: dict[str, Any]) -> Shapes:
 
 
 def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes], bool]:
-    """Whether the rule, its value and its derivative, traces at shapes, in the dtypes of a call."""
+    """Return the test whether the rule's value and derivative trace at given shapes of the arrays in a call.
+
+    Dtypes, and arguments that are no arrays, are those of the call; `fixed` has others by name, and what was traced is
+    0.5. The derivative is forward for a rule of `custom_jvp`, else reverse; of a function without a moving argument, or
+    a float, only the value is traced.
+    """
     arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
     leaves = [x for a in arguments if isinstance(a, Given) for x in a.leaves]
 
@@ -209,7 +214,7 @@ def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any,
 
 
 def _same(text: str, structure: tuple[Any, ...]) -> bool:
-    """The text is read as the structure."""
+    """Return whether the text is read as the structure."""
     try:
         return read(text).inputs == structure
     except CertgradError:

@@ -1,5 +1,6 @@
-"""What a run differentiated, and its certificates: the functions given to `jax.grad`, `value_and_grad`, `vjp` and
-`linearize`, with the shapes of their calls.
+"""Functions that a run differentiated, and their certificates.
+
+They are the functions given to `jax.grad`, `value_and_grad`, `vjp` and `linearize`, with the shapes of their calls.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Point:
         return (*args, kwargs)
 
     def filled(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """With arrays for their shapes, those nested as in `specs`."""
+        """Return the arguments with arrays in the place of shapes, nested as in `specs`."""
         arrays = iter(jax.tree.leaves(list(values)))
         leaves = [_as(x, next(arrays)) if _is_shape(x) else x for x in self.leaves]
         args, kwargs = jax.tree.unflatten(self.tree, leaves)
@@ -76,7 +77,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Differentiated:
-    """What came of a function: the verdict of its certificate, or why there is none."""
+    """The result of a function: the verdict of its certificate, or why there is none."""
 
     name: str
     where: str
@@ -91,7 +92,7 @@ class Differentiated:
 
 
 class Functions:
-    """What was differentiated in this process."""
+    """The functions that were differentiated in this process."""
 
     def __init__(self) -> None:
         self.found: dict[Hashable, Function] = {}
@@ -145,7 +146,7 @@ def _as(shape: Any, value: Any) -> Any:
 
 
 def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What the program holds may be changed, or given away, before the audit."""
+    """Return copies of arrays that the program may change, or donate, before the audit."""
     arrays = [x for x, shape in zip(leaves, shapes, strict=True) if _is_shape(shape)]
     if (
         any(isinstance(x, jax.core.Tracer) for x in arrays)

@@ -45,8 +45,10 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 def _changing(frame: FrameType | None) -> bool:
-    """A context is being entered or left: what it changes must not stay changed by half. Or an object is taken away,
-    where Python ignores what is raised."""
+    """Return whether a frame enters or leaves a context, whose change must not stay half done, or deletes an object.
+
+    Python ignores errors in the latter.
+    """
     while frame is not None:
         if frame.f_code.co_name in ("__enter__", "__exit__", "__del__", "_xla_gc_callback"):
             return True

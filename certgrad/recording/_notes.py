@@ -1,4 +1,4 @@
-"""What is kept of a run: each rule that was called, and the shapes, dtypes and static values of its distinct calls.
+"""Notes of a run: each rule that was called, and the shapes, dtypes and static values of its distinct calls.
 
 No array is kept but static and closed-over ones, and of everything only so many: a run may be long.
 """
@@ -57,7 +57,7 @@ class Given:
 
     @property
     def numbers(self) -> bool:
-        """It is one Python number, which a rule may take for what it is."""
+        """Whether it is one Python number, which a rule may use as such."""
         return len(self.leaves) == 1 and self.leaves[0].number is not None
 
 
@@ -89,7 +89,7 @@ class Call:
 
 @dataclass
 class Variant:
-    """One object of a rule, for all that close over the same."""
+    """The objects of a rule that close over the same values, kept as one."""
 
     custom: Any
     calls: dict[Hashable, Call] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Variant:
     """What its code reads, as it was when it was called first."""
 
     def compare(self, custom: Any, again: bool) -> None:
-        """Whether what is called is what was called first; `again`: also this object was called before."""
+        """Note whether a called object is as it was at the first call; `again`: this object was called before."""
         if self.state is None or not self.state.called():
             return
         if again and custom is not self.custom and Likeness(custom).key != self.key:
@@ -118,7 +118,7 @@ class Variant:
 
     @property
     def changed(self) -> str:
-        """What changed since the first call, in words: an audit is not of all that was called."""
+        """Return what changed since the first call, in words: the audit is not about all calls then."""
         return self.state.difference if self.state is not None else ""
 
 
@@ -137,7 +137,7 @@ class Rule:
 
 
 class Notes:
-    """What was called in this process; `told` is what `noticed` tells."""
+    """The calls in this process."""
 
     def __init__(self) -> None:
         self.rules: dict[Hashable, Rule] = {}
@@ -177,7 +177,7 @@ class Notes:
                     self.lost[reason] = self.lost.get(reason, 0) + 1
 
     def remarks(self) -> list[str]:
-        """What was called and is not audited here."""
+        """Return remarks on what was called and is not audited here."""
         shown = []
         for package, command in (("jax", "certgrad audit --jax"), ("certgrad", "certgrad audit")):
             count = len(self.others.get(package, ()))
@@ -191,7 +191,9 @@ class Notes:
         return shown
 
     def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
-        """The rule and variant that an object is; None for one that is not kept, and a mark for one inside another."""
+        """Return the rule and variant that an object belongs to; None for one that is not kept, a mark for one inside
+        another.
+        """
         plain = own_function(custom)
         name = _named(plain)
         module = name.partition(":")[0]
@@ -223,7 +225,7 @@ class Notes:
 
 @dataclass(frozen=True)
 class Bare:
-    """In place of a rule that must not be kept: where its function is."""
+    """The place of a rule's function, instead of a rule that must not be kept."""
 
     module: str
     name: str
@@ -364,7 +366,7 @@ def _key(argument: Given | Static) -> Hashable:
 
 
 def _of_tree(tree: Any) -> Hashable:
-    """A tree's nodes, with what they hold beside their children: for JAX True and 1 are equal there."""
+    """Return a key of a tree's nodes with their data, as for JAX True and 1 are equal there."""
     data = tree.node_data()
     if data is None:
         return tree.num_leaves
@@ -372,6 +374,8 @@ def _of_tree(tree: Any) -> Hashable:
 
 
 def _bare(leaf: Leaf) -> Hashable:
-    """Without the value of a float, which may differ in every call; integers mostly stand for axes and sizes."""
+    """Return a key of a leaf without the value of a float, which may differ in every call; integers mostly are axes and
+    sizes.
+    """
     number = leaf.number if isinstance(leaf.number, int) else type(leaf.number).__name__
     return (leaf.shape, leaf.dtype, leaf.weak, number)

@@ -72,7 +72,7 @@ def noticed(told: CallListener, differentiated: Differentiated | None = None) ->
 
 
 def _telling(original: Any, told: CallListener) -> Any:
-    """The call, and what is told of it: nothing that goes wrong in the telling reaches the program."""
+    """Make a call and report it; an error in the report never reaches the program."""
     from jax._src.traceback_util import api_boundary
 
     @wraps(original)
@@ -119,7 +119,7 @@ def _telling_of_points(original: Any, told: Differentiated) -> Any:
 
 
 def _hide_frames() -> None:
-    """JAX leaves these files out of tracebacks, and out of what it takes for the user's line."""
+    """Have JAX leave these files out of tracebacks and of users' lines."""
     from jax._src import source_info_util, traceback_util
 
     for module in (traceback_util, source_info_util):
@@ -128,13 +128,13 @@ def _hide_frames() -> None:
 
 
 class _OnImport(MetaPathFinder):
-    """Tells when a module has been imported; the import itself is what it would be."""
+    """An import hook that reports when a module has been imported."""
 
     def __init__(self, home: str, then: Callable[[ModuleType], None]) -> None:
         self.home, self.then = home, then
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """What the other finders find."""
+        """Return the spec that the other finders find."""
         if name != self.home:
             return None
         others = [f for f in sys.meta_path if f is not self and hasattr(f, "find_spec")]

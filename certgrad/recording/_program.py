@@ -76,7 +76,7 @@ def _begin(program: Program, main: ModuleType) -> None:
 
 
 def _is_source(path: str) -> bool:
-    """Anything but an archive is read as source, as Python does."""
+    """Return whether a program is read as source: anything but an archive is, as Python does."""
     import zipfile
 
     return not zipfile.is_zipfile(path)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """What is noted inside of `noticing()`."""
+    """The notes made inside of `noticing()`."""
 
     def __init__(self, graphs: bool = False) -> None:
         self.notes: Notes | None = None
@@ -27,7 +27,7 @@ class Record:
         return noticed(self._note, self._differentiated if self._graphs else None)
 
     def begin(self) -> None:
-        """Note calls from now on, where there is no block to speak of."""
+        """Note calls from now on, without a block."""
         self._block = self.noticing()
         self._block.__enter__()
 

@@ -69,7 +69,7 @@ class Lengths:
         return self._named([(g, "1" if {*self.values[g[0]]} == {1} else "{}") for g in self.together])
 
     def sizes(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """What the names in shapes were in the calls, each once; those of a few calls alone."""
+        """Return the distinct values of the names in shapes; of a few calls alone."""
         dims = [text.split() for text in texts]
         out: list[dict[str, int]] = []
         for call in range(len(next(iter(self.values.values()), ()))):
@@ -106,7 +106,7 @@ class Lengths:
         return out
 
     def _related(self, one: list[Axis], other: list[Axis]) -> tuple[list[Axis], list[Axis], str] | None:
-        """Two sets whose lengths change together: by the same amount, or in proportion."""
+        """Return two sets of axes whose lengths change by the same amount, or in proportion."""
         pairs = list(zip(self.values[one[0]], self.values[other[0]], strict=True))
         small, large = (one, other) if pairs[0][0] <= pairs[0][1] else (other, one)
         offsets = {abs(a - b) for a, b in pairs}

@@ -1,4 +1,4 @@
-"""What an audit hands to the reports, and the few facts about it that every format states."""
+"""What an audit hands to the reports, and the facts about it that every format states."""
 
 import ast
 import re
@@ -47,7 +47,7 @@ SHORT_NAMES = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rule is. `shown` is that for the reader: the file from the working directory, and the line."""
+    """The place of a rule. `shown` is for the reader: the file from the working directory, and the line."""
 
     file: str = ""
     line: int = 0
@@ -58,7 +58,7 @@ NOWHERE = Place()
 
 
 def place_of(where: str, file: str) -> Place:
-    """Where a rule is, from `file.py:12` and its file in full."""
+    """Return a rule's place from `file.py:12` and its full file name."""
     line = where.rpartition(":")[2]
     if file in ("", "?") or not line.isdigit():
         return NOWHERE
@@ -72,9 +72,9 @@ def from_here(file: str) -> str:
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What came of one rule or op: its certificate, or why it was not audited, or that all of it is ignored.
+    """The result of one rule or op: its certificate, or why it was not audited, or that all of it is ignored.
 
-    Processes hand it on, the cache keeps it, and reports are made of it.
+    Processes pass it on, the cache stores it, and reports are made of it.
     """
 
     name: str
@@ -115,7 +115,7 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     @property
     def stated(self) -> str:
-        """The verdict, with what it leaves out, and the level: `proved · exact for all sizes`."""
+        """The verdict with its limits and its level: `proved · exact for all sizes`."""
         verdict = _stated(self.certificate) if self.certificate is not None else ""
         return f"{verdict} · {self.level}" if self.level else verdict
 
@@ -126,23 +126,23 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     @property
     def named(self) -> str:
-        """Its name, and file and line."""
+        """Its name with file and line."""
         shown = self.place.shown
         return f"{self.name} ({shown})" if shown else self.name
 
     @property
     def missing(self) -> bool:
-        """It is a rule, and no module that does not import, and could not be audited."""
+        """Whether it is a rule that could not be audited (and no module that does not import)."""
         return self.certificate is None and ":" in self.name and any(r.code in _findings.UNSEEN for r in self.remarks)
 
     @property
     def findings(self) -> list[_findings.Finding]:
-        """What is not proved, and what is remarked."""
+        """The claims that are not proved, and the remarks."""
         return _findings.findings_of(self.name, self.certificate, self.remarks)
 
     @property
     def each(self) -> "list[RuleResult]":
-        """What came of the rule, and of the rule of it."""
+        """The results of the rule and of its second-order rule."""
         if self.second is None:
             return [self]
         return [
@@ -160,7 +160,7 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 def certificates_of(results: Iterable[RuleResult]) -> list[Certificate]:
-    """The certificates of those that have one."""
+    """Return the certificates of results that have one."""
     return [one.certificate for one in results if one.certificate is not None]
 
 
@@ -239,7 +239,7 @@ def _indices(statement: Statement) -> Iterator[str]:
 
 
 def conditions(certificate: Certificate) -> list[str]:
-    """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
+    """Return the hypotheses as short text, then the constraints of the op's parameters."""
     constraints = [symbols(constraint) for constraint in certificate.params.values() if constraint]
     hypotheses = hypotheses_of(certificate)
     if certificate.domain:  # what the author did not say comes first
@@ -256,7 +256,7 @@ def listed(certificate: Certificate) -> list[str]:
 
 
 def under(certificate: Certificate) -> list[str]:
-    """The same, with which of them are assumed."""
+    """Return the same, with those marked that are assumed."""
     return sorted({as_listed(h) for h in _needed(certificate, hypotheses_of(certificate))})
 
 
@@ -278,7 +278,7 @@ def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
 
 
 def _names_in(text: str) -> tuple[str, ...]:
-    """The names in a condition; none in what is no expression."""
+    """Return the names in a condition; none if it is no expression."""
     try:
         nodes = ast.walk(ast.parse(text.strip(), mode="eval"))
     except (SyntaxError, ValueError):
@@ -287,7 +287,7 @@ def _names_in(text: str) -> tuple[str, ...]:
 
 
 def _statements(names: tuple[str, ...], condition: str) -> Sequence[Statement]:
-    """What a condition says; nothing for one that is none, as a foreign certificate may hold any text."""
+    """Return a condition as statements; none where it does not parse, as in a foreign certificate."""
     try:
         return conjuncts(parse(condition, names)) if condition else ()
     except DomainError:
@@ -297,7 +297,7 @@ def _statements(names: tuple[str, ...], condition: str) -> Sequence[Statement]:
 def _needed(
     certificate: Certificate, hypotheses: Sequence[Hypothesis], given: Sequence[Statement] = ()
 ) -> list[Hypothesis]:
-    """Those that no others imply, nor what is given. Of those that some sizes alone need, none stands for another."""
+    """Return the hypotheses that neither others nor `given` imply. One that some sizes alone need replaces no other."""
     implied = set() if certificate.sizes else needless([*given, *(h.tree for h in hypotheses)])
     return [h for k, h in enumerate(hypotheses, len(given)) if k not in implied]
 
@@ -317,8 +317,9 @@ def open_cases(certificates: Iterable[Certificate]) -> list[tuple[Claim, CaseCla
 
 
 def told_once(certificate: Certificate, covered: Collection[str] = ()) -> dict[str, list[str]]:
-    """The codes of what is to be told of each claim, each with those of claims that are open for the very same reason:
-    of these the gravest is told. What is `covered` stands for no other.
+    """Return the codes to report for each claim, each with the codes of claims that are open for the same reason.
+
+    Of these the gravest is reported. One that is `covered` stands for no other.
     """
     alike: dict[Any, list[Claim]] = {}
     for claim in certificate.claims:
@@ -336,9 +337,7 @@ def _whole(certificate: Certificate, claim: Claim) -> CaseClaim:
 
 
 def is_discharged(verdict: VerdictName) -> bool:
-    """Whether the verdict is a proof, with or without hypotheses, if only of the program with its literals moved, or
-    of some sizes.
-    """
+    """Return whether the verdict is a proof: with or without hypotheses, up to rounding, or at sizes."""
     return verdict in (*PROOFS, AT_SIZES)
 
 

@@ -1,4 +1,4 @@
-"""A finding in one line: what is wrong, as a compiler says it. Details are for `certgrad explain`."""
+"""A finding in one line, as a compiler prints it. Details are for `certgrad explain`."""
 
 import re
 from collections.abc import Sequence
@@ -20,8 +20,9 @@ _RIGHT_WHERE = re.compile(re.escape(PROVED_WHERE).replace(r"\{0\}", "(.*)", 1).r
 
 
 def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Sequence[str] = ()) -> str:
-    """What is wrong with a claim, in its first case that says it best, and where in the code; of what is not refuted,
-    the verdict first; and the codes of claims that are open for the same reason.
+    """Return what is wrong with a claim in one line: its most telling case, and where in the code.
+
+    A claim that is not refuted begins with its verdict; codes of claims that are open for the same reason follow.
     """
     if not cases:
         return claim.verdict
@@ -41,7 +42,7 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
 
 
 def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
-    """Where alone it is right, then the likely causes; without both, the two sides at the witness."""
+    """Return where alone the claim is right, then the likely causes; without both, the two sides at the witness."""
     where = [f"{RIGHT}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
     of: dict[str, list[str]] = {}
     for line in lines:
@@ -63,13 +64,13 @@ def _of_cotangents(names: Sequence[str]) -> str:
 
 
 def _open(claim: Claim, lines: Sequence[str]) -> str:
-    """The verdict, and why it is not another one: what floats contradict, or the reason."""
+    """Return the verdict and its reason: a contradiction in floats, or why there is no proof."""
     why = claim.contradicted or " ".join(lines[:1])
     return f"{claim.verdict}: {why}" if why else claim.verdict
 
 
 def _sides(claim: Claim, witness: Witness) -> str:
-    """Both sides at the witness, with so many figures as show that they differ."""
+    """Return both sides at the witness, with enough figures to show that they differ."""
     sides = [witness.lhs.midpoint, witness.rhs.midpoint]
     shown = next((s for n in _FIGURES if (s := [_rounded(x, n) for x in sides])[0] != s[1]), sides)
     at = ", ".join(f"{name} = {value}" for name, value in [*witness.dims.items(), *witness.statics.items()])
@@ -100,7 +101,7 @@ def faulty_line(one: RuleResult, cases: Sequence[CaseClaim]) -> int:
 
 
 def _line(where: str, one: RuleResult) -> str:
-    """A line of the rule's own file, or of another one."""
+    """Return a line number in the rule's own file, or a file and line."""
     file, _, line = where.rpartition(":")
     return f"line {line}" if file == one.where.rpartition(":")[0] else where
 

@@ -1,4 +1,4 @@
-"""What each code means, for `certgrad explain CODE` and the documentation. A code never changes its meaning."""
+"""The meaning of each code, for `certgrad explain CODE` and the documentation. A code never changes its meaning."""
 
 from dataclasses import dataclass
 

@@ -17,7 +17,7 @@ def render(audit: Audit, base: Path, counts: str = "") -> str:
 
 
 def listed(problem: Problem) -> bool:
-    """It has a line: the audit fails on it, or it says that something is not proved; and no baseline lists it."""
+    """Return whether a problem has a line: the audit fails on it, or it is not proved; and no baseline lists it."""
     return not problem.covered and problem.level is not Level.note
 
 

@@ -18,7 +18,7 @@ LINE_END = 2**31 - 1
 
 
 class RuleDiagnostics(msgspec.Struct, frozen=True, kw_only=True):
-    """What an editor shows of one rule: a line of what `certgrad audit --follow` prints."""
+    """The diagnostics of one rule: a line of what `certgrad audit --follow` prints."""
 
     result: RuleResult
     diagnostics: list[dict[str, Any]]
@@ -27,7 +27,7 @@ class RuleDiagnostics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rule_diagnostics(audit: Audit) -> list[RuleDiagnostics]:
-    """What is shown of each rule of an audit that is in a file; what a baseline covers is no diagnostic."""
+    """Return the diagnostics of each rule of an audit that is in a file, without what a baseline covers."""
     listed = problems(audit)
     return [
         RuleDiagnostics(

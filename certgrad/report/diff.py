@@ -64,7 +64,7 @@ class Side:
         return {c.op: c for c in self.certificates}
 
     def not_audited(self, rule: str) -> str:
-        """Why a rule has no certificate; empty where nothing is said of it."""
+        """Return why a rule has no certificate, or ""."""
         module = rule.partition(":")[0]
         said = [r for r in self.remarks if r.code in UNSEEN]
         reason = next((r.text for r in said if r.rule == rule or (":" not in r.rule and r.rule == module)), "")
@@ -91,6 +91,7 @@ def changes(old: Side, new: Side) -> list[Change]:
 
 
 def _of_rule(old: Certificate, new: Certificate, before: Side, after: Side) -> Iterator[Change]:
+    """Yield what changed between two certificates of a rule, the loss of a proof first."""
     had: dict[str, Claim] = {c.kind: c for c in old.claims}
     has: dict[str, Claim] = {c.kind: c for c in new.claims}
     lost = [
@@ -143,7 +144,7 @@ def _reach(
     has: Mapping[str, Claim],
     kept: Sequence[tuple[Claim, Claim]],
 ) -> Iterator[Change]:
-    """Of what the claims are: sizes, ranks, dtypes, cases, arguments."""
+    """Yield the changes in what the claims cover: sizes, ranks, dtypes, cases, arguments."""
     gone = [c.code for kind, c in had.items() if kind not in has and is_discharged(c.verdict)]
     if gone:
         yield Change(old.op, "narrower", f"{', '.join(gone)} {'is' if len(gone) == 1 else 'are'} not claimed any more")
@@ -199,7 +200,7 @@ def _remarked(rule: str, before: Side, after: Side) -> Iterator[Change]:
 
 
 def _conventions(old: Certificate, new: Certificate) -> Iterator[Change]:
-    """What the rule returns where nothing is claimed, at points of which both say it."""
+    """Yield changed conventions at points that both certificates name."""
     now = {c.point: c.rule for c in new.conventions}
     for one in old.conventions:
         if now.get(one.point, one.rule) != one.rule:
@@ -213,12 +214,12 @@ _NAME = re.compile(r"(?<![:\w])[A-Za-z_]\w*")
 
 
 def _scope(text: str) -> str:
-    """For which shapes, ranks and dtypes, without why."""
+    """Return the shapes, ranks and dtypes of a scope, without the reason."""
     return _INDUCTION.sub("", _REASON.sub("", text))
 
 
 def _key(case: CaseClaim) -> tuple:
-    """A case by its signature, whatever its dims are called, and its structural arguments."""
+    """Return a case's key: its signature up to the names of dims, and its structural arguments."""
     names: dict[str, str] = {}
     signature = _NAME.sub(lambda found: names.setdefault(found[0], f"d{len(names)}"), case.signature)
     return signature, tuple(sorted(case.statics.items()))

@@ -46,7 +46,7 @@ def explain_op(certificate: Certificate, declaration: Declaration, width: int | 
 
 
 def explain_code(code: Code, width: int | None = None) -> str:
-    """What the code stands for, and a rule that breaks it."""
+    """Return the meaning of a code, and a rule that breaks it."""
     parts = [
         f"{code.code} {code.kind}: {code.title}",
         fill(code.statement, width, "  "),
@@ -126,7 +126,7 @@ def _notation(certificate: Certificate, declaration: Declaration, width: int | N
 
 
 def laws_of(certificate: Certificate) -> list[Law]:
-    """The laws of the calculus that the proofs applied on the way."""
+    """Return the laws of the calculus that the proofs applied."""
     titles = {law.title: law for law in Law}
     return [titles[r] for rule in certificate.rules_used if (r := rule.removeprefix("law: ")) in titles]
 

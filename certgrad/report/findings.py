@@ -41,7 +41,7 @@ Strictness = bool | tuple[str, ...]
 
 
 def fatal(code: str, strict: Strictness) -> bool:
-    """Whether an audit fails on a remark."""
+    """Return whether an audit fails on a remark."""
     named = () if isinstance(strict, bool) else strict
     return strict is True or code in ERRORS or code in {STRICT[name] for name in named}
 
@@ -56,7 +56,7 @@ IN_A_ROW = frozenset({INFERRED, NO_GRADIENT, BOUNDED})
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """Something that a proof of this rule does not cover, or that there is none."""
+    """Something that the proof of a rule does not cover, or that there is no proof."""
 
     code: str
     text: str
@@ -88,7 +88,7 @@ def findings_of(rule: str, certificate: Certificate | None, remarks: Iterable[Re
 
 
 def _difference(case: CaseClaim) -> list[str]:
-    """What is wrong in a case, without what changes while that does not: lines, times, the witness drawn."""
+    """Return what is wrong in a case, without lines, times and the drawn witness, which change while it does not."""
     if case.verdict in HOLDS:
         return []
     statics = [f"{k}={v}" for k, v in sorted(case.statics.items())]

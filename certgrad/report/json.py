@@ -73,7 +73,7 @@ def _at(place: Place, base: Path) -> tuple[str, int]:
 
 
 def encode(certificate: Certificate) -> bytes:
-    """One certificate as the file that is committed."""
+    """Return one certificate as the bytes of its committed file."""
     return _encode(certificate)
 
 

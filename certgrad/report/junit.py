@@ -20,7 +20,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass
 class _Test:
-    """A rule, with what was found of it."""
+    """A rule with its problems."""
 
     module: str
     name: str
@@ -31,7 +31,7 @@ class _Test:
 
     @property
     def open(self) -> list[Problem]:
-        """What says that the rule is not proved: no remark beside a proof."""
+        """The problems that say that the rule is not proved."""
         return [p for p in self.problems if p.level is not Level.note or p.covered or p.verdict == "surrogate"]
 
     @property
@@ -109,7 +109,7 @@ def _append(suite: ElementTree.Element, test: _Test, base: Path) -> None:
 
 
 def _append_problems(root: ElementTree.Element, problems: Sequence[str]) -> None:
-    """That the audit is not complete: a suite of errors."""
+    """Add a suite of errors that says that the audit is not complete."""
     count = str(len(problems))
     root.set("tests", str(int(root.get("tests", "0")) + len(problems)))
     outcomes = {"tests": count, "failures": "0", "errors": count, "skipped": "0", "time": "0.000"}
@@ -121,5 +121,5 @@ def _append_problems(root: ElementTree.Element, problems: Sequence[str]) -> None
 
 
 def _clean(text: str) -> str:
-    """Without the characters that XML 1.0 cannot hold."""
+    """Return a text without the characters that XML 1.0 cannot hold."""
     return _FORBIDDEN.sub("\ufffd", text)

@@ -1,4 +1,4 @@
-"""Labelled lines: what is said of a rule, or of a witness, each value under its name."""
+"""Labelled lines about a rule or a witness, each value under its name."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -23,7 +23,7 @@ def witness_rows(witness: Witness) -> list[tuple[str, str]]:
 
 
 def _gap(witness: Witness) -> str:
-    """How far the sides are apart, and beside the larger one; where one is 0, that says nothing, and this is said."""
+    """Return the distance of the sides, and its ratio to the larger one; where one is 0, that instead."""
     if not witness.relative_gap:
         return "one side is no number"
     left, right = Decimal(witness.lhs.midpoint), Decimal(witness.rhs.midpoint)

@@ -50,7 +50,7 @@ def _findings(one: RuleResult, certificate: Certificate) -> list[str]:
 
 
 def _fitting(parts: Sequence[str], room: int) -> list[str]:
-    """The first of them that fit into so many bytes together, and how many were left out."""
+    """Return the first parts that fit into so many bytes together, and how many were left out."""
     kept, size = 0, 0
     while kept < len(parts) and (size := size + len(parts[kept].encode()) + 2) <= room:
         kept += 1
@@ -75,8 +75,9 @@ def fenced(text: str, language: str = "text") -> str:
 
 
 def table(certificates: Sequence[Certificate], link: str = "", said: Sequence[str] = ()) -> str:
-    """One row an op. `link` is a format string for the address of an op's certificate: `certificates/{op}.json`; `said`
-    are the verdicts, where more than they is to be said."""
+    """Return one row for each op. `link` is a format string for a certificate's address: `certificates/{op}.json`;
+    `said` has longer verdicts.
+    """
     rows = [
         (
             _linked(certificate.op, link),

@@ -17,7 +17,7 @@ from certgrad.report.labelled import fields, witness_rows
 
 
 class Level(StrEnum):
-    """How grave it is. An error is what the audit fails on."""
+    """The severity of a problem. The audit fails on errors."""
 
     error = "error"
     warning = "warning"
@@ -60,12 +60,12 @@ def problems(audit: Audit) -> list[Problem]:
 
 
 def remarks(audit: Audit) -> list[Problem]:
-    """What a proof of each rule does not cover, or why there is none."""
+    """Return the remarks on each rule: what its proof does not cover, or why there is none."""
     return [remark for one in audit.results for remark in remarks_of(one, strict=audit.strict)]
 
 
 def remarks_of(one: RuleResult, *, strict: _findings.Strictness) -> list[Problem]:
-    """The same of one rule; whether an audit fails on remarks."""
+    """Return the same of one rule; with `strict`, an audit fails on remarks."""
     found = [_of_remark(one, remark, strict) for remark in one.remarks]
     if one.ignored:  # no row and no finding is left of it, and nothing that fails
         remark = _findings.Remark(_findings.IGNORED, f"every obligation is ignored: {', '.join(one.ignored)}")
@@ -78,8 +78,8 @@ MOST_TOLD = 3
 
 
 def told_each(found: Sequence[Problem]) -> tuple[list[Problem], list[str]]:
-    """Those that are told one by one, and lines that count the others: notes that many rules have, and which limit none
-    of them.
+    """Return the problems to report one by one, and lines that count the others: notes that many rules have and that
+    limit none.
     """
     plain = [p for p in found if p.level is Level.note and p.code in _findings.IN_A_ROW]
     counts = {code: n for code, n in Counter(p.code for p in plain).items() if n > MOST_TOLD}
@@ -88,13 +88,13 @@ def told_each(found: Sequence[Problem]) -> tuple[list[Problem], list[str]]:
 
 
 def of_row(one: RuleResult) -> list[Problem]:
-    """The remarks that limit what a row says of its rule: warnings, and what stands in no other line of the row."""
+    """Return the remarks that limit a rule's row: warnings, and those in no other line of the row."""
     found = remarks_of(one, strict=False) if one.certificate is not None else []
     return [r for r in found if not r.covered and (r.level is not Level.note or r.code not in _findings.IN_A_ROW)]
 
 
 def ignored(audit: Audit) -> list[str]:
-    """For each rule with obligations that its author ignores, what is said of it without them."""
+    """Return, for each rule with ignored obligations, its verdict without them."""
     return [f"{certificate.op}: {stated(certificate)}" for certificate in audit.certificates if certificate.ignored]
 
 
@@ -137,7 +137,7 @@ def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Cl
 
 
 def _cases(certificate: Certificate, claim: Claim) -> list[CaseClaim]:
-    """The cases to tell: those that are not proved; or, of a proof that is none for all, those that lack most."""
+    """Return the cases to report: those that are not proved; or of a proof with limits, the most limited ones."""
     bare = [case for open_claim, case in open_cases([certificate]) if open_claim is claim]
     return bare or [c for c in claim.cases if c.verdict == claim.verdict]
 
@@ -176,8 +176,10 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
 
 
 def _unfailing(one: RuleResult, remark: _findings.Remark) -> Level:
-    """Of a remark on which the audit does not fail: more than a note where nothing is known of the rule, or where it is
-    proved, and wrong at shapes that may be those that are meant.
+    """Return the level of a remark on which the audit does not fail.
+
+    It is more than a note where nothing is known of the rule, or where it is proved, and wrong at shapes that may be
+    meant.
     """
     proved = one.certificate is not None and is_discharged(one.certificate.verdict)
     return (

@@ -46,7 +46,7 @@ def render(audit: Audit, version: str, base: Path) -> bytes:
 
 
 def _invocation(audit: Audit) -> dict[str, Any]:
-    """Whether the audit is complete, and why it is not."""
+    """Return whether the audit is complete, and why it is not."""
     notes = [{"level": "error", "message": {"text": problem}} for problem in audit.problems]
     notes += [{"level": "note", "message": {"text": said}} for said in ignored(audit)]
     return {"executionSuccessful": not audit.problems, **({"toolExecutionNotifications": notes} if notes else {})}

@@ -55,7 +55,7 @@ def _widths(header: Sequence[str], rows: Sequence[Row], columns: Sequence[int]) 
 
 
 def _lines(header: Sequence[str], rows: Sequence[Row], widths: dict[int, int], page: int) -> list[Text]:
-    """A line a row, and below it what has no column."""
+    """Return a line for each row, and below it the values without a column."""
     lines = [_line(header, widths, "bold")]
     for row in rows:
         lines.append(_line(row.cells, widths))
@@ -120,7 +120,7 @@ def _filled(line: str, page: int, rest: str) -> list[str]:
 
 
 def _parts(value: str) -> list[str]:
-    """The value after each comma that stands in no bracket."""
+    """Return a value's parts, split at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for k, character in enumerate(value):
         depth += (character in "([{⟨") - (character in ")]}⟩")

@@ -103,9 +103,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
 
 
 def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str], ...]:
-    """What is said of a rule in code is said at these shapes, if nobody declares them, and at these values of its
-    options; an op of the library declares all.
-    """
+    """Return the shapes and options of a rule in code that nobody declares; an op of the library declares all."""
     cases = [case for claim in certificate.claims for case in claim.cases if one.inferred]
     shapes = dict.fromkeys(as_written(case.signature, one.inferred) for case in cases)
     found = [("shapes", "; ".join(f"{signature} (inferred)" for signature in shapes))]
@@ -149,7 +147,7 @@ def _grounded(hypothesis: Hypothesis) -> str:
 
 
 def _beside(convention: Convention) -> str:
-    """What the rule returns at a point, and what others return there."""
+    """Return what the rule returns at a point, and what others return there."""
     others = [
         f"{name} {number(value)}" for name, value in (("JAX", convention.jax), ("PyTorch", convention.torch)) if value
     ]
@@ -158,7 +156,7 @@ def _beside(convention: Convention) -> str:
 
 
 def _first(conditions: Sequence[str]) -> str:
-    """The conditions that fit into a cell, at least one, and how many more there are."""
+    """Return the conditions that fit into a cell, at least one, and how many more there are."""
     shown = [*conditions[:1]]
     for condition in conditions[1:]:
         if len(", ".join([*shown, condition])) > _LONGEST_CELL:
@@ -174,7 +172,7 @@ def obligations(certificate: Certificate) -> str:
 
 
 def blocks(one: RuleResult, shown: Sequence[tuple[Claim, CaseClaim]], width: int | None = None) -> list[str]:
-    """A block for each of these cases of a rule, but for claims that are open for the very same reason as another."""
+    """Return a block for each of these cases of a rule; claims open for the same reason share one."""
     if one.certificate is None:
         return []
     told = told_once(one.certificate, one.covered or ())

@@ -1,4 +1,4 @@
-"""What the committed report says about trust, on its first page. `docs/trust.md` says more about each row."""
+"""The committed report's statement on trust, on its first page. `docs/trust.md` says more about each row."""
 
 TRUSTED: list[tuple[str, str]] = [
     ("both laws, for all shapes, over ℝ", "proved by certgrad's kernel, under the listed hypotheses"),

@@ -63,7 +63,7 @@ def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False
 
 
 def _of_graph(result: "GraphVerification") -> str:
-    """What was checked of a graph."""
+    """Return what was checked of a graph."""
     steps = f"{result.nodes} steps by {result.lemmas} lemmas, each of its node's own programs"
     if result.not_evaluated:
         return f"{steps}; the sweep was not evaluated: {result.not_evaluated}"

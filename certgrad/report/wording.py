@@ -1,4 +1,4 @@
-"""How certificates' short texts are put before a reader: symbols, words, numbers of a readable length."""
+"""Readable forms of certificates' short texts: symbols, words, numbers of a readable length."""
 
 import re
 import textwrap
@@ -63,7 +63,7 @@ def duration(seconds: float) -> str:
 
 
 def but_for_causes(reason: str) -> list[str]:
-    """The lines of a reason that say what was found, and not why it may be so."""
+    """Return the lines of a reason without likely causes."""
     return [line for line in reason.splitlines() if not line.startswith((CAUSE, SEE))]
 
 
@@ -85,7 +85,7 @@ def number(text: str) -> str:
 
 
 def figures(value: Decimal, count: int = 3) -> str:
-    """A number with so many figures, less the zeros at its end: two that are printed alike agree in these."""
+    """Return a number with so many figures, without zeros at its end: two that print alike agree in these."""
     mantissa, mark, exponent = f"{value:.{count}g}".partition("e")
     return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + mark + exponent
 
@@ -96,7 +96,7 @@ def in_words(hypothesis: Hypothesis) -> str:
 
 
 def grounds(hypothesis: Hypothesis) -> str:
-    """Where the hypothesis comes from, and how much it excludes."""
+    """Return where a hypothesis comes from, and how much it excludes."""
     size = "excludes a set of measure zero" if hypothesis.negligible else "excludes an open set"
     source = hypothesis.source
     if hypothesis.outside == "right":
@@ -117,7 +117,7 @@ def _holds_on_its_boundary(statement: t.Statement) -> bool:
 
 
 def notation(texts: Iterable[str]) -> str:
-    """What the symbols in the formulas mean, as far as they occur."""
+    """Return the meaning of the symbols that occur in the formulas."""
     shown = "\n".join(texts)
     parts = [
         ("dx is a tangent (a direction), seed the cotangent of the output", "seed" in shown or "jvp(" in shown),

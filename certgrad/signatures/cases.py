@@ -103,7 +103,7 @@ def size_of(text: str) -> SizeOf:
 
 
 def is_size(value: Any) -> bool:
-    """Whether the value is an integer, or a dimension of a shape that is traced at symbols."""
+    """Return whether the value is an integer, or a dimension of a shape that is traced at symbols."""
     return export.is_symbolic_dim(value) or (isinstance(value, int) and not isinstance(value, bool))
 
 
@@ -147,7 +147,7 @@ class Case:
 
 
 def case(signature: str, **statics: Any) -> Case:
-    """One form of an op: its signature when the keyword arguments have these values."""
+    """Return one form of an op: its signature when the keyword arguments have these values."""
     return Case(parse(signature, names_in(tuple(statics.values()))), statics)
 
 
@@ -170,7 +170,7 @@ class Shape:
 
     @property
     def collapsed(self) -> dict[str, int]:
-        """The sizes by which a statement counts: a star group is one axis."""
+        """Return the sizes with each star group as one axis."""
         return {**self.sizes, **{star: prod(axes) for star, axes in self.groups.items()}}
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Whether the shapes of a call fit a signature.
+"""Checks that the shapes of a call fit a signature.
 
 What is asked of dimensions here can refuse a call, and nothing else: the audit need not look at the contrary case.
 """
@@ -28,7 +28,7 @@ def fits(signature: Signature, shapes: Sequence[Shape], known: Binding | None = 
 
 
 def covers(case: Case, shapes: Sequence[Shape], statics: Mapping[str, Any]) -> bool:
-    """Whether the case is the op at these shapes and keyword arguments: some sizes and ranks give both."""
+    """Return whether the case is the op at these shapes and keyword arguments: some sizes and ranks give both."""
     asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf | RankOf) or names_in(v))}
     names = set(names_in(tuple(asked.values())))
     known = _fit_keywords(asked, statics, {})
@@ -108,7 +108,7 @@ def _fit_dim(dim: Size, length: Any, known: Binding) -> Iterator[Binding]:
 
 
 def _settled(known: Binding) -> Iterator[Binding]:
-    """The binding with what was put off, where every name is known by then."""
+    """Yield the binding with the postponed sizes, once every name is known."""
     waiting = {key: pair for key, pair in known.items() if " = " in key}
     if not waiting:
         yield known
@@ -124,7 +124,7 @@ def _settled(known: Binding) -> Iterator[Binding]:
 
 
 def _solve(dim: Size, name: str, length: Any, known: Binding) -> Any:
-    """The size of the name with which the dim, linear in it, has this length; None if there is none of at least 1."""
+    """Return the size of the name at which the dim, linear in it, has this length; None if none ≥ 1 does."""
     start = dim.evaluate({**known, name: 0})
     slope = dim.evaluate({**known, name: 1}) - start
     if slope == 0:  # a keyword gives a factor of 0, which is no size
@@ -134,7 +134,7 @@ def _solve(dim: Size, name: str, length: Any, known: Binding) -> Any:
 
 
 def _is_positive(size: Any) -> bool:
-    """Whether the size is certainly at least 1: of a symbol, for all its values."""
+    """Return whether the size is certainly at least 1, for a symbol for all its values."""
     try:
         return bool(size >= 1)
     except jax.errors.InconclusiveDimensionOperation:

@@ -31,7 +31,7 @@ class OfClass:
 
 
 def has_fields(kind: Any) -> bool:
-    """A named tuple or a dataclass."""
+    """Return whether it is a named tuple or a dataclass."""
     return isinstance(kind, type) and (is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
 
 
@@ -80,7 +80,7 @@ def _value(text: str, whole: str) -> tuple[str, Any]:
 
 
 def split(text: str, whole: str) -> list[str]:
-    """At the commas that stand outside of brackets. Raises SignatureError where these do not match."""
+    """Split a text at the commas outside of brackets. Raises SignatureError where these do not match."""
     parts, depth, start = [], 0, 0
     for k, c in enumerate(text):
         depth += (c in "{([") - (c in "})]")

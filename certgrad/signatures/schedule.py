@@ -33,12 +33,12 @@ def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
 
 
 def smallest_first(case: Case, *drawn: Iterable[Shape]) -> list[Shape]:
-    """All of these, each once, by how many entries the inputs have."""
+    """Return the shapes, each once, in the order of their number of entries."""
     return sorted(_fitting(case, chain(*drawn), set()), key=entries)
 
 
 def entries(shape: Shape) -> int:
-    """How many the inputs have."""
+    """Return the number of entries of the inputs."""
     return sum(map(prod, shape.inputs))
 
 
@@ -51,7 +51,7 @@ def grid(op: Subject, case: Case, largest: int = 4) -> Iterator[Shape]:
 
 
 def uneven(op: Subject, case: Case) -> Iterator[Shape]:
-    """Sizes of which one is larger than the others, or that differ; and for code that divides sizes, up to 8."""
+    """Yield sizes of which one is larger than the others, or that differ; for code that divides sizes, up to 8."""
     if op.broadcast:
         return
     count = len(case.names) + len(case.signature.stars)
@@ -79,7 +79,7 @@ def of_sizes(case: Case, sizes: Mapping[str, int], broadcast: bool) -> Shape:
 
 
 def _fitting(case: Case, drawn: Iterable[Shape], seen: set[object]) -> Iterator[Shape]:
-    """Each once, of those that are neither empty nor large."""
+    """Yield each shape once that is neither empty nor large."""
     for shape in drawn:
         sizes = [n for x in shape.inputs for n in x]
         key = str((shape.sizes, shape.inputs)) if case.names != case.signature.names else shape.inputs

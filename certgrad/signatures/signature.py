@@ -73,12 +73,12 @@ class ArraySpec:
         raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")
 
     def at(self, sizes: Mapping[str, int]) -> "ArraySpec":
-        """With numbers for the names; a star group is one axis."""
+        """Return the spec with numbers for the names; a star group is one axis."""
         dims = (sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes) for d in self.dims)
         return replace(self, dims=tuple(map(whole, dims)))
 
     def renamed(self, dims: Mapping[str, Size]) -> "ArraySpec":
-        """With sizes in place of names: `2*c` with 4*c for c is `2*4*c`."""
+        """Return the spec with sizes in the place of names: `2*c` with 4*c for c is `2*4*c`."""
         return replace(self, dims=tuple(d if isinstance(d, Star) else d.at(dims) for d in self.dims))
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class Signature:
-    """What an op takes and what it returns."""
+    """The shapes and dtypes of an op's inputs and outputs."""
 
     inputs: tuple[ArraySpec, ...]
     outputs: tuple[ArraySpec, ...]
@@ -107,11 +107,11 @@ class Signature:
         )
 
     def at(self, sizes: Mapping[str, int]) -> "Signature":
-        """With numbers for the names; a star group is one axis."""
+        """Return the signature with numbers for the names; a star group is one axis."""
         return Signature(tuple(s.at(sizes) for s in self.inputs), tuple(s.at(sizes) for s in self.outputs))
 
     def renamed(self, dims: Mapping[str, Size]) -> "Signature":
-        """With sizes in place of names."""
+        """Return the signature with sizes in the place of names."""
         return Signature(tuple(s.renamed(dims) for s in self.inputs), tuple(s.renamed(dims) for s in self.outputs))
 
     def __str__(self) -> str:
@@ -169,6 +169,7 @@ def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpe
 
 
 def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
+    """Return the array that a part of a signature writes. Raises SignatureError at the token that is wrong."""
     dims: list[Size | Star] = []
     dtype, exact, last = "float", "", ""
     for match in _TOKEN.finditer(text, start, stop):

@@ -105,12 +105,12 @@ class Size:
 
     @cached_property
     def spaced(self) -> str:
-        """As JAX writes it: `2*n - 1`."""
+        """The size as JAX writes it: `2*n - 1`."""
         return _sum(self, spaced=True)
 
     @property
     def code(self) -> str:
-        """As Python writes it: `2*n**2 - 1`."""
+        """The size as Python writes it: `2*n**2 - 1`."""
         return self.spaced.replace("^", "**")
 
     @property
@@ -147,7 +147,7 @@ class Size:
         return total
 
     def at(self, values: Mapping[str, Size]) -> Size:
-        """With these sizes for names: `2*c` with 4*c for c is `2*4*c`, with c+1 it is `2*(c+1)`."""
+        """Return the size with these sizes for names: `2*c` with 4*c for c is `2*4*c`, with c+1 it is `2*(c+1)`."""
         if values.keys().isdisjoint(self.names):
             return self
         terms: list[tuple[int, tuple[Factor, ...]]] = []
@@ -159,7 +159,7 @@ class Size:
         return Size(tuple(terms))
 
     def renamed(self, names: Mapping[str, str]) -> Size:
-        """With other names; those that are not in the table stay."""
+        """Return the size with other names; those that are not in the table stay."""
         return self.at({old: named(new) for old, new in names.items()})
 
     @property
@@ -214,7 +214,7 @@ def parse_size(value: Any) -> Size:
 
 
 def parse_axis(text: str) -> Size | Star:
-    """What stands for one axis, or for any number of them, in a signature. Raises NoSizeError."""
+    """Return the size of one axis, or the star group, that a token writes. Raises NoSizeError."""
     if text.startswith("*"):
         if (name := parse_size(text[1:]).name) != text[1:]:
             raise NoSizeError(f"no size: {text}")

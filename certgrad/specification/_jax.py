@@ -51,7 +51,7 @@ def _term(term: Any, count: int) -> Node:
 
 
 def factor_of_size(factor: Any) -> Node:
-    """A factor of a term of a size: a name, or what is made of sizes by rounding or by comparing them."""
+    """Return a factor of a size's term as a node: a name, or a rounded or compared expression in sizes."""
     if factor.var is not None:
         return Size(factor.var)
     left, right = map(size, factor.operands)

@@ -32,7 +32,7 @@ def blocks(old: Sequence[Node], new: Sequence[Node]) -> Blocks:
 
 
 def _first(before: list[tuple[int, Expanded]], after: list[tuple[int, Expanded]]) -> tuple[int, int] | None:
-    """How many axes of each shape the first block has."""
+    """Return how many axes of each shape the first block has."""
     left, right = (list(accumulate((n for _, n in axes), _product)) for axes in (before, after))
     equal = ((p + 1, q + 1) for p, one in enumerate(left) for q, other in enumerate(right) if one == other)
     return min(equal, key=lambda found: (sum(found), found), default=None)

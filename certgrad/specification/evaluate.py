@@ -49,7 +49,7 @@ class TooLongError(Exception):
 
 @contextmanager
 def deep() -> Iterator[None]:
-    """Entries that rest on many others."""
+    """Run the block with `BITS` bits and a deep recursion limit, as an entry may need many others first."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, 200_000))
     try:
@@ -105,13 +105,13 @@ class Evaluation:
         return self._shapes[tensor.name]
 
     def forget(self) -> None:
-        """Of entries nothing is known any more: what the inputs give, and the arithmetic, are others from now on."""
+        """Forget all entries, as inputs and arithmetic are others from now on."""
         self._known.clear()
         self._entries = self._reader.choices = 0
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What is evaluated inside is forgotten afterwards."""
+        """Forget what is evaluated in the block afterwards."""
         before = dict(self._known)
         try:
             yield
@@ -120,7 +120,7 @@ class Evaluation:
 
     @property
     def count(self) -> int:
-        """How many entries were evaluated, and values of bound variables gone through."""
+        """How many entries were evaluated, and values of bound variables enumerated."""
         return self._entries + self._reader.choices
 
     def output(self, k: int, index: tuple[int, ...]) -> Any:
@@ -150,6 +150,7 @@ class Evaluation:
         return found
 
     def _entry(self, name: str, index: tuple[int, ...]) -> Any:
+        """Return an entry's value, by its definition or by the inputs. Raises UndefinedError outside of the shape."""
         tensor = self._tensors[name]
         place = index[len(tensor.times) :]
         for i, n in zip(place, self.shape(tensor), strict=True):
@@ -220,7 +221,7 @@ class Evaluation:
         return self.solved([[*row, a.mul(minus, c)] for row, c in zip(rows, constant, strict=True)])
 
     def solved(self, rows: list[list[Any]]) -> list[Any]:
-        """What the unknowns are, of so many equations: their coefficients, then the right side; by elimination."""
+        """Return the unknowns of linear equations, rows of coefficients with the right side last, by elimination."""
         a = self._reader.a
         for k in range(len(rows)):
             pivot = next((i for i in range(k, len(rows)) if self._reader.order(rows[i][k], a.number(0)) != 0), None)
@@ -236,7 +237,7 @@ class Evaluation:
         return [row[-1] for row in rows]
 
     def _differences(self, formula: Node, env: dict[str, int]) -> Iterator[Any]:
-        """Of the equations in a formula."""
+        """Yield the differences of both sides of the equations in a formula."""
         if isinstance(formula, t.ForAll):
             ((over,), holds) = formula.over, formula.holds
             for k in range(self.length(over.size, env)):
@@ -257,7 +258,7 @@ class Evaluation:
         return [[self.entry(held.name, (*times, *batch, i, j)) for j in range(columns)] for i in range(rows)]
 
     def _cholesky(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
-        """By rows; not defined where a diagonal entry is no root of a positive number."""
+        """Return the Cholesky factor by rows; undefined where a diagonal entry is no root of a positive number."""
         held = self.matrix(d, outer)
         n = len(held)
         a = self._reader.a
@@ -310,13 +311,13 @@ class _Reader(Reader):
         return value if isinstance(value, bool) else self.a.entry(value)
 
     def defined(self, value: Any) -> Any:
-        """The value, if it is one. Raises UndefinedError."""
+        """Return the value, if it is defined. Raises UndefinedError."""
         if not isinstance(value, bool):
             self.order(value, value)
         return value
 
     def infinite(self, value: Any) -> bool:
-        """It is ±∞."""
+        """Return whether the value is ±∞."""
         return type(value) is self.endless and any(self.order(value, self.a.constant(x)) == 0 for x in ("∞", "−∞"))
 
     def entry(self, x: t.Entry) -> Read:
@@ -367,5 +368,5 @@ class _Reader(Reader):
 
 
 def _of_all(combined: Callable[[list[bool]], bool], values: Callable[[Scope], Iterable[bool]]) -> Read:
-    """Of truth values all of which have to be defined."""
+    """Return the reader of truth values all of which have to be defined."""
     return lambda scope: combined(list(values(scope)))

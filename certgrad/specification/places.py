@@ -16,11 +16,11 @@ SMALL = 60
 
 
 class _MixedError(Exception):
-    """It is not of integers and indices alone, or it divides by what may be 0."""
+    """An expression that has more than integers and indices, or divides by what may be 0."""
 
 
 def of_indices(x: t.Node) -> Compiled | None:
-    """The value of an expression that speaks of indices alone, and is defined at all of them; None for others."""
+    """Return a Python function for an expression of indices alone that is defined at all of them; None for others."""
     try:
         source = _source(x, [SMALL])
     except _MixedError:
@@ -35,6 +35,7 @@ def _compiled(source: str) -> Compiled:
 
 
 def _source(x: t.Node, left: list[int]) -> str:
+    """A Python expression of an integer or a condition at indices. Raises _MixedError for other nodes, or too many."""
     left[0] -= 1
     if left[0] < 0:
         raise _MixedError

@@ -121,7 +121,7 @@ class Program:
 
 
 def expressions_of(definition: Definition | Carry) -> Iterator[Node]:
-    """The expressions that a definition is made of, those inside a loop not among them."""
+    """Yield the expressions of a definition, without those inside a loop."""
     for f in fields(definition):
         value = getattr(definition, f.name)
         yield from (x for x in (value if isinstance(value, tuple) else (value,)) if isinstance(x, Node))
@@ -155,12 +155,12 @@ def reads(definition: Definition | Carry) -> set[str]:
 
 
 def with_entries(definitions: Iterable[Definition], change: Callable[[Node], Node]) -> tuple[Definition, ...]:
-    """The definitions, those of one expression an entry with another one."""
+    """Return the definitions with another entry in each that has one."""
     return tuple(replace(d, entry=change(d.entry)) if isinstance(d, Defined) else d for d in definitions)
 
 
 def pruned(program: Program) -> Program:
-    """The same outputs, of the definitions that they need."""
+    """Return the program with the definitions that its outputs need."""
     needed = {t.name for t in program.outputs}
     kept, _ = _kept(program.definitions, needed)
     return replace(program, definitions=kept)

@@ -62,7 +62,7 @@ class Reader:
         return results(program, inputs, self.equation, lambda value, aval: self.constant(value, aval.dtype))
 
     def equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
-        """The results of one equation. Where it cannot be read, that is said where a result is used."""
+        """Return the results of one equation. Where it cannot be read, the error is raised when a result is used."""
         try:
             return self._equation(eqn, operands)
         except UnreadableError as error:
@@ -74,6 +74,7 @@ class Reader:
             return [Operand(tuple(map(size, v.aval.shape)), "real", v.aval.dtype, unreadable) for v in eqn.outvars]
 
     def _equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """Return what an equation defines, by its primitive's rule. Raises UnreadableError where there is none."""
         name = eqn.primitive.name
         if name in STRUCTURED:
             if self.composing:

@@ -147,7 +147,7 @@ def over(binder: Binder, variables: Sequence[str], counts: Sequence[Node], body:
 
 
 def indices(names: Sequence[str]) -> list[Node]:
-    """The variables of these names."""
+    """Return index nodes of these names."""
     return [Index(name) for name in names]
 
 

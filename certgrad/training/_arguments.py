@@ -16,7 +16,7 @@ from certgrad.training._unstated import Nesting
 
 @dataclass(frozen=True)
 class Arguments:
-    """Which array belongs to which argument. `params['W1']` is an array of the argument `params`."""
+    """Which array belongs to which argument: `params['W1']` is an array of the argument `params`."""
 
     specs: Specs
     groups: Mapping[str, range]
@@ -49,7 +49,7 @@ class Arguments:
         return list(dict.fromkeys(out))
 
     def nesting(self, names: Sequence[str]) -> Nesting:
-        """How these arrays are nested in the one argument that holds them; otherwise they are a dictionary."""
+        """Return how these arrays are nested in the one argument that holds them; a dictionary otherwise."""
         for group, places in self.groups.items():
             held = [self.leaves[k] for k in places]
             if group not in self.names and list(names) == held:

@@ -48,7 +48,7 @@ def step_certificate(
     equality: Equality,
     invariant: Equality | None,
 ) -> StepCertificate:
-    """What the parts say together."""
+    """Return the certificate of a training step from those of its parts."""
     seed = seed_theorem()
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
     kept = _kept(equality, update, invariant, trained)
@@ -113,7 +113,7 @@ def step_certificate(
 def unstated_certificate(
     gradient: GraphCertificate, update: Update, trained: list[str], unchanged: list[str]
 ) -> StepCertificate:
-    """Of a step by a transformation of which no formula is stated: of the gradient, and of what stays."""
+    """The certificate of a step whose transformation has no stated formula: of its gradient, and of what stays."""
     seed = seed_theorem()
     asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     rest = "unchanged: " + (", ".join(unchanged) or "no other parameter") + ": the transformation is given no other"

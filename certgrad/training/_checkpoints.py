@@ -54,7 +54,7 @@ class Checkpoints:
             self._manager = orbax.CheckpointManager(self._folder, options=options)
 
     def latest(self) -> Saved | None:
-        """The last checkpoint that is whole, on the devices where the start is; None where there is none."""
+        """Return the last whole checkpoint, on the devices where the start is; None without one."""
         step = self._manager.latest_step()
         if step is None:
             return None
@@ -80,7 +80,7 @@ class Checkpoints:
                 self._manager.wait_until_finished()
 
     def close(self) -> None:
-        """Wait until what was begun is on disk."""
+        """Wait until begun writes are on disk."""
         with _quiet():
             self._manager.wait_until_finished()
             self._manager.close()
@@ -98,7 +98,7 @@ class Checkpoints:
 
 
 def _arrays(context: Context) -> dict[str, Any]:
-    """What is saved of a context. Its gradients are not: they are those of a step that is over."""
+    """Return the parts of a context that are saved. Gradients are those of a past step, and are not."""
     return {
         "parameters": dict(context.parameters),
         "state": {k: dict(v) if isinstance(v, Mapping) else v for k, v in context.state.items()},
@@ -128,12 +128,12 @@ def _abstract(x: Any) -> Any:
 
 
 def _as_placed(found: Any, start: Any) -> Any:
-    """What was on no device in particular, such as a count, may again go wherever the rest is."""
+    """A restored array on its device; one on no device in particular, such as a count, goes where the rest is."""
     return found if getattr(start, "committed", False) else jnp.asarray(np.asarray(found))
 
 
 def _identity(context: Context) -> str:
-    """Of where a run begins: the digest of all that a context holds."""
+    """Return a digest of all that a run's first context holds."""
     found = hashlib.sha256()
     for path, x in jax.tree.leaves_with_path(_arrays(context)):
         array = np.asarray(x)

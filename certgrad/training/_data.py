@@ -34,7 +34,7 @@ class Batches:
         return found
 
     def state(self) -> Any:
-        """What the data themselves keep of where they are, where they keep it (as iterators of grain do)."""
+        """The data's own record of their position, where they keep one (as iterators of grain do)."""
         return self._iterator.get_state() if hasattr(self._iterator, "get_state") else None  # type: ignore[union-attr]
 
     def forward(self, step: int, state: Any) -> None:

@@ -43,7 +43,7 @@ class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 @dataclass(frozen=True)
 class Entry:
-    """What was logged of one step."""
+    """The logged values of one step."""
 
     step: int
     loss: float
@@ -188,7 +188,7 @@ def _damage(path: str | Path, number: int, line: bytes, why: str) -> str:
 
 
 def _cut_off(file: int) -> bool:
-    """The last line has no end."""
+    """Return whether the last line has no end."""
     size = os.fstat(file).st_size
     if not size:
         return False
@@ -213,5 +213,5 @@ def _number(name: str, value: Any) -> float | str:
 
 
 def _extended(array: Any) -> bool:
-    """A float of another width, such as bfloat16."""
+    """Return whether it is a float of another width, such as bfloat16."""
     return bool(array.dtype.kind == "V" and array.dtype.name.startswith(("bfloat", "float")))

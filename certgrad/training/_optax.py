@@ -67,7 +67,7 @@ def from_optax(make: Any, update: Update | None = None) -> Update:
 
 
 def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[str]:
-    """What each part of the optimizer's state is in the update: its moments in order, and the count."""
+    """Return the update's name for each part of the optimizer's state: its moments in order, and the count."""
     hyper = {k: 0.1 if v is None else v for k, v in update.hyperparameters.items()}
     example = {
         "a": jnp.asarray([0.5, -2.0]),

@@ -1,4 +1,4 @@
-"""That a program takes the stated step: of every trained parameter, and of no other. Proved by the kernel."""
+"""The proof that a program takes the stated step of every trained parameter, and of no other."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | Non
 
 
 def names_of(update: Update, trained: Iterable[str], kinds: Iterable[str]) -> frozenset[str]:
-    """What formulas call the arrays of these kinds, of parameters that are trained: `theta`, `g` or a moment."""
+    """Return the names in formulas of the arrays of these kinds for trained parameters: `theta`, `g` or a moment."""
     problem = _Shapes(update, dict.fromkeys(trained, "n"), {})
     return frozenset(name for kind in kinds for name in problem.entries(kind))
 
@@ -136,6 +136,9 @@ class _Shapes:
     """The arguments of a step as arrays with names that formulas can have: `theta_W`, `g_W`, `m_W`, `t`, `lr`."""
 
     def __init__(self, update: Update, trained: Mapping[str, str], frozen: Mapping[str, str]) -> None:
+        """Make the arguments of an update's two sides from the parameters' shapes. Raises UsageError where names
+        collide.
+        """
         both = [n for n in trained if n in frozen]
         if both:
             raise UsageError(f"{both[0]} is both trained and frozen. Name it once.")
@@ -161,7 +164,7 @@ class _Shapes:
         self.domain = (*update.conditions, *entries)
 
     def entries(self, kind: str) -> list[str]:
-        """What the arrays of a kind are called in formulas: `m_W` of every parameter that has it."""
+        """Return the names in formulas of the arrays of a kind: `m_W` for every parameter that has it."""
         return [f"{kind}_{key}" for key in self.arguments[kind]]
 
     def flat(self, step: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -181,7 +184,7 @@ class _Shapes:
         return function
 
     def result(self, params: Named, state: Named) -> Any:
-        """What a step returns, with the names that formulas have."""
+        """Return the results of a step under their names in formulas."""
         if not isinstance(state, Mapping):
             raise RuleError("The new state of an update is a dictionary like the old one.")
 

@@ -56,6 +56,7 @@ class TrainingStep:
         options: Options = PLAIN,
         domain: Sequence[str] = (),
     ) -> None:
+        """Compile the certified loss with the update; `training_step` makes these arguments."""
         scalars = {*update.hyperparameters, COUNT}
         self.conditions = [
             c for c in dict.fromkeys((*update.conditions, *domain)) if {*re.findall(r"[A-Za-z_]\w*", c)} <= scalars
@@ -147,7 +148,7 @@ class TrainingStep:
         return given
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
-        """The whole step. What is checked here is checked when it is traced: JAX traces again for other names."""
+        """Compute the whole step. Its checks run when it is traced: JAX traces again for other names."""
         if changed := self._state.compare():
             raise UsageError(
                 f"{changed}, which {self.update.name} reads, is not what it was when this step was certified, and the "
@@ -194,7 +195,7 @@ class TrainingStep:
             )
 
     def __str__(self) -> str:
-        """What runs, and what is in force."""
+        """Return the step's program and the options in force."""
         given = self.arguments.specs.dtypes
         kept = [d for n, d in zip(self.arguments.names, given, strict=True) if n in self.trained]
         return f"training step of {self.certificate.loss} by {self.update.name}\n{self.options.in_force(given, kept)}"
@@ -327,7 +328,7 @@ def _certified(
 
 
 def _is_number(value: Any) -> bool:
-    """It is one real number: a finite one of Python's, or in an array, which may be on a device."""
+    """Return whether a value is one finite real number, of Python or in an array on any device."""
     if np.shape(value) != () or isinstance(value, str | None):
         return False
     dtype = jnp.result_type(value)

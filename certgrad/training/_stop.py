@@ -28,7 +28,7 @@ class Watch:
         self.since: int = (state or {}).get("since", 0)
 
     def reason(self, entry: Mapping[str, float]) -> str:
-        """Why to stop after this entry; empty if not. Raises UsageError if what is watched is not in it."""
+        """Return why to stop after this entry, or "". Raises UsageError if the watched value is not in it."""
         if self.stop.watch not in entry:
             raise UsageError(
                 f"EarlyStop watches '{self.stop.watch}', which the log has not; it has {', '.join(entry)}. "

@@ -120,6 +120,7 @@ class _Running:
         metrics: Metrics | None,
         stop: EarlyStop | None,
     ) -> None:
+        """Start a run, or resume it from the checkpoints in `folder`."""
         self.step, self.context, self.schedules, self.metrics = step, start, schedules, metrics
         if step.options.donate:  # the caller keeps what the run begins from
             self.context = replace(start, **{k: jax.tree.map(jnp.copy, getattr(start, k)) for k in _DONATED})
@@ -153,6 +154,7 @@ class _Running:
             self.watch = Watch(self.watch.stop, saved.rest["watch"])
 
     def to(self, steps: int, log_every: int, save_every: int, told: Callable[[int, str], None]) -> Run:
+        """Run up to a number of steps, until the data end, a metric stops it or the loss is not finite."""
         told(self.context.step, "")
         while self.context.step < steps and not self.ended:
             batch = self.batches.next()
@@ -185,7 +187,7 @@ class _Running:
             self.ended = self.watch.reason({"loss": loss, **metrics})
 
     def _monitored(self) -> dict[str, float]:
-        """How often each hypothesis failed since the last entry."""
+        """Return how often each hypothesis failed since the last entry."""
         monitor = self.step.monitor
         if monitor is None:
             return {}

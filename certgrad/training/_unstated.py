@@ -33,7 +33,7 @@ class Unstated(Update):
     nesting: Nesting = Nesting()
 
     def nested(self, nesting: Nesting) -> Unstated:
-        """Of parameters that are nested like this."""
+        """Return the update for parameters that are nested like this."""
         bound = replace(self, nesting=nesting)
         return replace(bound, run=bound._run)
 
@@ -82,7 +82,7 @@ class Unstated(Update):
 
 
 def unstated(rule: Any) -> Unstated:
-    """A transformation as an update. Raises UsageError for what is none."""
+    """Return a transformation as an update. Raises UsageError if it is none."""
     if not (callable(getattr(rule, "init", None)) and callable(getattr(rule, "update", None))):
         raise UsageError(
             f"{getattr(rule, '__name__', repr(rule))} is no transformation of optax. Pass one, such as "
@@ -96,7 +96,7 @@ def unstated(rule: Any) -> Unstated:
 
 
 def _saved(x: Any) -> Any:
-    """As an array that a checkpoint can hold."""
+    """Return a leaf as an array that a checkpoint can hold."""
     if jnp.issubdtype(jnp.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(x)
     return jnp.asarray(x)

@@ -27,7 +27,7 @@ its new moments."""
 
 @dataclass(frozen=True)
 class Stage:
-    """What is done to all gradients before the step of each parameter, such as clipping by their norm."""
+    """A change of all gradients before the step of each parameter, such as clipping by their norm."""
 
     name: str
     formula: tuple[str, ...]

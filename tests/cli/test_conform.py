@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from certgrad.cli._app import app
 from certgrad.conform import Bounded, Conformity, Hard, Measured, Proved
-from certgrad.report import floats, rounding
+from certgrad.report.pages import floats, rounding
 
 
 def test_ops_are_measured_and_a_page_is_written(tmp_path: Path) -> None:

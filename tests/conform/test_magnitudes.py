@@ -11,7 +11,7 @@ import pytest
 from certgrad.conform import Conformity, conform
 from certgrad.ops import registry
 from certgrad.ops._magnitudes import ANY, Magnitudes
-from certgrad.report import floats
+from certgrad.report.pages import floats
 
 STATED = [name for name in registry.names() if registry.get(name).magnitudes != ANY]
 QUICK = ("weight_norm",)

@@ -3,7 +3,7 @@
 import pytest
 
 from certgrad.ops import registry
-from certgrad.report.torchlean import STATUS
+from certgrad.report.pages.torchlean import STATUS
 from tests.ops.catalogue import CHAPTERS
 
 ROWS = [(names, status) for rows in CHAPTERS.values() for names, status in rows]

@@ -36,8 +36,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Every value over the box is at least `lower` and at most `upper`, entry by entry, nested as what is bounded.
-    They are infinite where nothing is known."""
+    """Bounds of the outputs over a box: each entry lies between `lower` and `upper`, nested as the outputs are.
+
+    They are infinite where nothing is known.
+    """
 
     lower: Any
     upper: Any
@@ -135,7 +137,11 @@ Part = tuple[list[Array], list[Array]]
 
 
 def _hull(jaxpr: Any, flat: Sequence[Any], most: int) -> tuple[list[Any], int]:
-    """The hull of enclosures over boxes that together are the box: the one with the widest result is halved next."""
+    """Return the hull of a program's outputs over at most `most` boxes into which the given one is split, and their
+    number.
+
+    The box with the widest result is halved next.
+    """
     varied = [k for k, x in enumerate(flat) if isinstance(x, Box)]
     order = itertools.count()
     start: Part = [flat[k].lower for k in varied], [flat[k].upper for k in varied]

@@ -29,9 +29,10 @@ class Truths(Value):
 
 
 def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> list[Array]:
-    """Enclosures of a program's outputs over the arguments; with `decided`, each comparison must fall one way.
+    """Return enclosures of a program's outputs over the arguments. With `decided`, comparisons must be decided over the
+    box.
 
-    Raises BallError where there is none.
+    Raises BallError where there is no enclosure.
     """
     with np.errstate(all="ignore"):
         outs = _run_closed(jaxpr, list(arguments)) if decided else _run(jaxpr, list(arguments))
@@ -43,7 +44,7 @@ def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
 
 
 def _run_closed(jaxpr: Any, arguments: list[Value]) -> list[Value]:
-    """As `_run`; a comparison that is open is an error."""
+    """Run an inner program as `_run` does; a comparison that is not decided raises."""
     return program(jaxpr).by(_closed, arguments)
 
 
@@ -55,7 +56,7 @@ def _closed(step: Step, operands: list[Value]) -> Value | list[Value]:
 
 
 def _run_decided(jaxpr: Any, arguments: list[Value]) -> list[Value]:
-    """For loops and branches, which read the truth values that an inner program returns."""
+    """Run an inner program of a loop or branch, whose truth values have to be decided."""
     return [_plain(out) for out in _run(jaxpr, arguments)]
 
 
@@ -92,7 +93,7 @@ def _entries(function: Callable[..., Any], *arrays: Array) -> Array:
 
 
 def _truths(array: Array) -> Value:
-    """As plain booleans where all are decided."""
+    """Return truth values as plain booleans where all are decided."""
     if any(x is None for x in array.flat):
         return Truths(array)
     return Value(array.astype(bool))
@@ -105,7 +106,10 @@ def _as_number(x: Maybe) -> Any:
 def _comparison(
     holds: Callable[[int | None], bool], equal: bool | None = None
 ) -> Callable[[Value, Value], Value | None]:
-    """`equal` says of == and != which one it is: these compare truth values too."""
+    """Return the rule of a comparison over boxes; entries that it does not decide there are None.
+
+    `equal` says whether it is == or !=, which compare truth values too; None for an order.
+    """
 
     def truth_of(a: Any, b: Any) -> Maybe:
         try:

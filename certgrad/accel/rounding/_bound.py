@@ -25,9 +25,9 @@ DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 @dataclass(frozen=True)
 class RoundingBound:
-    """What is computed is within `error` of what is exact, entry by entry, for every input of the box.
+    """A bound on rounding: each computed entry is within `error` of the exact one, for every input of the box.
 
-    Nested as the outputs, an entry infinite where nothing is known; `notes` and `reason` say why.
+    `error` is nested as the outputs, and infinite where nothing is known; `notes` and `reason` say why.
     """
 
     dtype: str
@@ -45,12 +45,12 @@ class RoundingBound:
 
     @property
     def bounded(self) -> bool:
-        """There is a bound for each entry."""
+        """Whether every entry has a bound."""
         return not self.reason and all(np.isfinite(e).all() for e in jax.tree.leaves(self.error))
 
     @property
     def units(self) -> float:
-        """The largest error of each output, in units in the last place of its largest value: the worst of them."""
+        """The largest error of any output, in units in the last place of the output's largest value."""
         if self.reason:
             return np.inf
         triples = zip(*(jax.tree.leaves(t) for t in (self.error, self.lower, self.upper)), strict=True)
@@ -150,7 +150,7 @@ def _unit(x: Any) -> Any:
 
 
 def _started(x: Any, typed: Any, format: Format) -> Rounded:
-    """An argument: numbers of the dtype, so that there is no error."""
+    """Return an argument without an error: it holds numbers of the dtype."""
     if not isinstance(x, Box):
         array = np.asarray(x)
         if str(typed.dtype) != format.name:

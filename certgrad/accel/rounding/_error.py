@@ -35,11 +35,11 @@ class Error:
 
     @property
     def none(self) -> bool:
-        """There is no error at all."""
+        """Whether the error is 0."""
         return not self.terms.any() and not self.rest.any()
 
     def scaled(self, middle: Any, radius: Any) -> Error:
-        """Times numbers that lie within a radius of a middle, entry by entry."""
+        """Return the error times numbers that lie within a radius of a middle, entry by entry."""
         m, r = np.abs(middle), np.asarray(radius)
         terms = self.terms * np.asarray(middle)[..., None]
         with np.errstate(invalid="ignore"):
@@ -83,7 +83,7 @@ def zero(shape: Any) -> Error:
 
 
 def remainder(size: Any) -> Error:
-    """Errors of which nothing is known but their size."""
+    """Return an error of which only a bound on its size is known."""
     size = np.asarray(size, np.float64)
     return Error(np.zeros((*size.shape, 0)), size)
 

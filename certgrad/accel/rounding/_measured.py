@@ -1,4 +1,4 @@
-"""The errors at points of a box, as a program runs: what a bound is looked at beside."""
+"""Measured rounding errors at points of a box, which are shown beside the bound."""
 
 from __future__ import annotations
 

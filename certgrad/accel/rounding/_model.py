@@ -1,4 +1,4 @@
-"""What is assumed of the arithmetic that a program runs in. A bound is proved from this, and from nothing else."""
+"""The assumptions on floating-point arithmetic. A bound is proved from these alone."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Format:
             return np.where(nu < 0.5, nu / (1 - nu) * UP, np.inf)
 
     def roundings(self, name: str, params: Any) -> float | None:
-        """How large |δ| can be for an operation, in u; None where nothing is assumed of it."""
+        """Return the bound on |δ| of an operation in units of u; None where nothing is assumed of the operation."""
         if name in EXACT:
             return 0.0
         if name in ROUNDED:

@@ -30,7 +30,7 @@ STEPS = 10_000
 
 
 class Rounding:
-    """One program: the noise, the format of what names none, and what is said of it."""
+    """The interpretation of one program: its error terms, the default format, and the notes."""
 
     def __init__(self, format: Format) -> None:
         self.format, self.noise = format, Noise()
@@ -57,6 +57,12 @@ class Rounding:
         return self._rule(step, given)
 
     def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
+        """Return one `Rounded` for each output of a step: its exact value, and a bound on its rounding error.
+
+        Comparisons, moves, selections and casts have methods of their own. Of any other operation the bound is made of
+        what its operands' errors do to it, and of its own roundings. Raises Undecided where an operand is a comparison
+        that may fall either way.
+        """
         name = step.name
         if name in kinds.COMPARES or name in kinds.LOGIC:
             return [self._truth(step, given)]
@@ -99,7 +105,7 @@ class Rounding:
     def rounded(
         self, exact: Array, error: Error, size: Any, roundings: Any, format: Format, name: str, floor: Any = None
     ) -> Error:
-        """An error, and what rounding its result adds: relative to `size`, at most so often."""
+        """Return the error of a result: `error`, and at most `roundings` roundings of its own relative to `size`."""
         lower, upper = span(exact)
         reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
         size = np.maximum(size, reach) * UP
@@ -121,8 +127,10 @@ class Rounding:
     # --- kinds of operations
 
     def _smooth(self, step: Step, given: list[Rounded], out: Array, format: Format) -> tuple[Error, Any, float]:
-        """By the mean value theorem: the derivative anywhere between what is exact and what is computed, times the
-        error of the operand."""
+        """Return the error that a smooth function passes on, by the mean value theorem.
+
+        It is the error of the operand times the derivative anywhere between the exact and the computed operand.
+        """
         roundings = format.roundings(step.name, step.params)
         if roundings is None:
             raise Unsupported(f"nothing is assumed of how {step.name} is rounded")
@@ -194,6 +202,9 @@ class Rounding:
         return Rounded(exact.primal, sure=None if sure.all() else sure)
 
     def _selected(self, step: Step, given: list[Rounded]) -> Rounded:
+        """Return what `select_n` gives: the error of the chosen case where the choice is sure, else of the cases'
+        distance too.
+        """
         which, *cases = given
         exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
@@ -221,6 +232,10 @@ class Rounding:
         return Rounded(exact.primal, total + remainder(np.where(left > 0, left * UP, 0.0)), format)
 
     def _converted(self, step: Step, x: Rounded) -> Rounded:
+        """Return a cast's result; only a cast to a narrower float format rounds.
+
+        Raises Undecided where rounding may change the integer that a float becomes.
+        """
         exact = _enclose_step(step, [_value(x)])
         assert isinstance(exact, Value)
         dtype = step.params["new_dtype"]
@@ -263,12 +278,12 @@ def _width(spans: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _of_whole(exact: Value, format: Format) -> Any:
-    """Integers up to 1/u are numbers of the format."""
+    """Return how often integers are rounded: 0 times up to 1/u, where they are numbers of the format, else once."""
     return np.where(most(exact.primal) * format.u <= 0.5, 0.0, 1.0)
 
 
 def _sum_roundings(name: str, given: list[Rounded], roundings: float) -> Any:
-    """What is added to 0 is not rounded."""
+    """Return how many additions round in a sum: adding to 0 does not."""
     if name == "neg" or len(given) < 2:
         return roundings
     zeros = [np.array([v == 0 if type(v) is fmpq else False for v in x.primal.flat], bool) for x in given]
@@ -298,7 +313,7 @@ def _spread(e: Error | None, shape: Any) -> Error:
 
 
 def _moved(step: Step, given: list[Rounded]) -> list[Any]:
-    """Entries that are moved take their errors with them: the rule of the primitive moves their numbers."""
+    """Return entries moved with their errors, by the primitive's own rule for numbers."""
     real = any(x.real for x in given[:1]) or any(x.real for x in given if step.name in ("concatenate",))
     exact = _listed(_enclose_step(step, [_value(x) for x in given]))
     if not real:

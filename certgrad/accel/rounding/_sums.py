@@ -43,7 +43,7 @@ def of_linear(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
 
 
 def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
-    """The same of sums of products of two operands."""
+    """Return the error, size and roundings of sums of products of two operands."""
     x, y = given
     assert x.error is not None
     assert y.error is not None

@@ -1,4 +1,6 @@
-"""Values of a program that is followed: the exact one, by intervals, and by how much what is computed differs."""
+"""Values of the rounding analysis: an interval for the exact value, and a bound on the difference of the
+computed one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from certgrad.obligations.balls._values import Array, Value, boxed
 
 
 class Rounded(Value):
-    """Reals with their errors and format; or truth values and integers, and whether each is what is computed."""
+    """Real numbers with their errors and format; or truth values and integers, with whether each is sure to be computed
+    exactly.
+    """
 
     __slots__ = ("error", "format", "sure")
 
@@ -95,7 +99,7 @@ def middle(primal: Array) -> tuple[Any, Any]:
 
 
 def widened(x: Rounded) -> Array:
-    """What is computed lies in these intervals, and so does what is exact."""
+    """Return intervals that contain both the exact and the computed values."""
     assert x.error is not None
     size = x.error.size
 

@@ -57,7 +57,7 @@ class NotEvaluatedError(Exception):
 
 @dataclass
 class Counts:
-    """What was looked at."""
+    """Counts of the sizes and points that were evaluated."""
 
     sizes: list[str] = field(default_factory=list)
     points: int = 0
@@ -66,10 +66,9 @@ class Counts:
 
 
 def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> str:
-    """What fails, with the point; an empty text where nothing does. `dimensions`: hypotheses on these are stated.
+    """Return the first failure with its point, or "". `dimensions`: the certificate has hypotheses on dimensions.
 
-    Raises:
-        NotEvaluatedError: with the reason.
+    Raises NotEvaluatedError with the reason where no point can be evaluated.
     """
     for asked in (*walk.shared.hypotheses, *walk.shared.signs):
         try:
@@ -129,6 +128,10 @@ class AtSizes(AtShape):
     """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
 
     def __init__(self, walk: Walk, sizes: dict[str, int], program: Any) -> None:
+        """Trace the sweep of a certified graph at these sizes, and the values (`keys`) that its hypotheses are about.
+
+        `program` is the function's at these sizes. Raises NotEvaluatedError where it takes a random key.
+        """
         self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
         own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
@@ -140,9 +143,9 @@ class AtSizes(AtShape):
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
         sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
-        read = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
-        still = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
-        self.keys: list[Key] = list(dict.fromkeys([*read, *still]))
+        in_hypotheses = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
+        zero_tangents = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
+        self.keys: list[Key] = list(dict.fromkeys([*in_hypotheses, *zero_tangents]))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
             values = sweep.forward(args)
@@ -171,7 +174,7 @@ class AtSizes(AtShape):
         super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
     def failing(self, rng: Random, draws: int, counts: Counts) -> str:
-        """How the claim fails at a point inside all hypotheses, or on a boundary; an empty text where none is found."""
+        """How the claim fails at a point inside all hypotheses or on a boundary; "" where no failure is found."""
         for point, on_boundary in self.points(range(draws), rng):
             problem = self._problem(point)
             if problem is None:
@@ -200,14 +203,14 @@ class AtSizes(AtShape):
                     yield point, True
 
     def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
-        """Whether the point is certainly inside all hypotheses."""
+        """Return whether the point is certainly inside all hypotheses."""
         try:
             return self._false(inputs, self.walk.shared.hypotheses, PRECISION) is None
         except Undecided:
             return False
 
     def _false(self, inputs: Sequence[Array], asked: Sequence[NodeStatement], precision: int) -> str | None:
-        """The first that is false at the point. Raises Undecided."""
+        """Return the first statement that is false at the point, or None. Raises Undecided."""
         if not asked:
             return None
         found = evaluate(self.values, inputs, precision=precision).values
@@ -243,7 +246,7 @@ class AtSizes(AtShape):
         return None
 
     def _problem(self, point: Point) -> str | None:
-        """None where the laws hold at the point, "" where that stays open, else what is wrong."""
+        """Return None where the laws hold at the point, "" where that is not decided, else what is wrong."""
         for bits in PRECISIONS[:2]:
             at = At(self.programs, point, self.space.moving, bits, {})
             try:

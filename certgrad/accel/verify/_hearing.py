@@ -1,4 +1,4 @@
-"""What a graph's code asks beside what its program shows, as certifying hears it: sizes, state, and what runs."""
+"""What a graph's code asks of sizes and state, and whether what runs is what was traced, as certifying hears it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ class NotHeardError(Exception):
 
 
 def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:
-    """What the code asks of sizes, or keeps from call to call, of which the certificate says nothing.
+    """Yield what the code asks of sizes, or keeps from call to call, that the certificate does not say.
 
-    Raises:
-        NotHeardError: nothing of that, but at some sizes another program was certified.
+    Raises NotHeardError where there is no such thing, but at some sizes another program was certified.
     """
     found = [*unsaid(walk.traced, certificate.dimensions, certificate.assumptions)]
     left: list[str] = []
@@ -41,7 +40,7 @@ def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:
 
 
 def unsaid(traced: TracedGraph, dimensions: Collection[str], assumptions: Collection[str]) -> Iterator[str]:
-    """What the function itself asks of sizes and keeps, of which its certificate says nothing."""
+    """Yield what the function itself asks of sizes and keeps, that its certificate does not say."""
     for case in other_programs(traced):
         if case.graph is not None and (case.same or not case.asked):
             continue  # what JAX asks in every broadcast, at which the certificate need not say anything
@@ -75,7 +74,7 @@ def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterato
 
 
 def _is_general(judgement: Judgement, case: Fixed) -> bool:
-    """The rule's program at these sizes is the general one, whose sizes are the node's own."""
+    """Return whether the rule's program at these sizes is the general one, whose sizes are the node's own."""
     operation, general = judgement.operation, judgement.instance.proof.programs
     table = own_table(operation)  # to the lemma's names
     if general is None or {*judgement.instance.sizes} != {*table.values()}:

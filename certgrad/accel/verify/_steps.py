@@ -32,7 +32,7 @@ class StepError(Exception):
 
 @dataclass(frozen=True)
 class Still:
-    """What a lemma is given of an argument: that no entry moves which is 0."""
+    """A lemma's assumption on an argument: every entry that is 0 has a zero tangent."""
 
     text: str
     place: Place
@@ -41,7 +41,7 @@ class Still:
 
 @dataclass
 class Shared:
-    """What the walks of a graph and of the graphs inside it have in common."""
+    """The state that the walks of a graph and of the graphs inside its nodes share."""
 
     lemmas: Mapping[str, Lemma]
     programs: Programs = field(default_factory=Programs)
@@ -144,7 +144,9 @@ class Walk(walk.Walk):
     def _listed(
         self, node: Node, step: Step, lemma: Lemma, arguments: Mapping[str, Ref], sizes: Mapping[str, Any]
     ) -> None:
-        """Each hypothesis of the lemma is stated at the node, or discharged; what is to be evaluated is kept."""
+        """Check that each hypothesis of the lemma is stated at the node or discharged; keep those that points have to
+        satisfy.
+        """
         computed = {d.tree for d in step.discharged if d.because == COMPUTED}
         for tree in computed:
             read = [r.node for n, r in arguments.items() if n in arrays(tree)]
@@ -179,7 +181,7 @@ class Walk(walk.Walk):
             self._where(f"{node.name}: {given}", name, relation, arguments)
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
-        """Keep what is said of where a value is, to be evaluated."""
+        """Keep a lemma's assumption on the sign of a value, which is evaluated later."""
         where = bounds.parse_relation(relation)
         if where is None:
             raise StepError(f"'{relation}' does not say where a value is")

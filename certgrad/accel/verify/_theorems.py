@@ -15,7 +15,9 @@ _SIZES = 4
 
 
 def contradictions(theorems: Sequence[Theorem], kinds: set[str], rng: Random) -> Iterator[str]:
-    """Where the certificate's theorems are not those that its kinds of nodes need, or fail at some matrices."""
+    """Yield how the certificate's theorems differ from those that its kinds of nodes need, or fail at drawn
+    matrices.
+    """
     statements = needed(kinds)
     if [t.name for t in theorems] != [s.name for s in statements]:
         yield f"its theorems are {', '.join(t.name for t in theorems) or 'none'}"

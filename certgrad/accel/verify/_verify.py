@@ -77,6 +77,11 @@ def verify_graph(
 
 
 def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draws: int) -> GraphVerification:
+    """Return the outcome of the second check: the graph, each step, the algebra, what code asks for, and points, in
+    order.
+
+    The first contradiction ends it as "failed"; what cannot be looked at, as "not checked".
+    """
     try:
         joined = joined_as(traced, certificate.graph, Proofs())
     except (ValueError, KeyError, IndexError) as error:
@@ -131,7 +136,7 @@ def _other_versions(certificate: GraphCertificate) -> Iterator[str]:
 
 
 def _difference(stated: Graph, found: Graph) -> str:
-    """Where two graphs differ first; empty where they do not."""
+    """Return the first difference between two graphs; "" if there is none."""
     for name in ("format", "name", "dims", "outputs"):
         if getattr(stated, name) != getattr(found, name):
             return f"its {name} are {getattr(found, name)}, and the certificate has {getattr(stated, name)}"
@@ -145,7 +150,7 @@ def _difference(stated: Graph, found: Graph) -> str:
 
 
 def _contradictions(certificate: GraphCertificate, joined: TracedGraph) -> Iterator[str]:
-    """Where what is said of the whole does not follow from the steps."""
+    """Yield the conclusions about the whole graph that do not follow from its steps."""
     hypotheses = [h for step in certificate.steps for h in step.hypotheses]
     if certificate.hypotheses != hypotheses:
         yield "its hypotheses are not those of its steps"

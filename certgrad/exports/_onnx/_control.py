@@ -10,6 +10,7 @@ from certgrad.exports._onnx._shapes import reversed_along
 
 
 def _scan(w: Writer, step: Step, xs: list[str]) -> list[str]:
+    """Write a `scan` as ONNX's Scan, or as a Loop where it has no rows. Constants are read from the graph around it."""
     (body,) = step.programs
     consts, carries = step.params["consts"], step.params["carries"]
     for value, name in zip(body.inputs[:consts], xs[:consts], strict=True):
@@ -58,6 +59,7 @@ _LOOP = [("iteration", np.int64), ("goes_on", np.bool_)]
 
 
 def _while(w: Writer, step: Step, xs: list[str]) -> list[str]:
+    """Write a `while` as ONNX's Loop: the test is written before it, and again at the end of its body."""
     test, body = step.programs
     tested, held = step.params["test_consts"], step.params["body_consts"]
     carried = xs[tested + held :]

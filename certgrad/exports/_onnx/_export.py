@@ -84,7 +84,7 @@ def write(exported: Exported, path: Path, program: str) -> Path:
 
 
 def certificate_of(path: Path) -> GraphCertificate:
-    """The certificate in a model. Raises ExportError where there is none, or it is another graph's."""
+    """Return the certificate in a model. Raises ExportError where there is none, or it is of another graph."""
     try:
         model = onnx.load(str(path))
     except Exception as error:

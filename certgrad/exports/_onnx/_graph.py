@@ -20,7 +20,7 @@ Rule = Callable[["Writer", Step, list[str]], "str | list[str]"]
 
 @dataclass
 class Shared:
-    """What a graph and the graphs inside it have in common."""
+    """The state that a graph and its inner graphs share."""
 
     table: Mapping[str, Rule]
     where: Callable[[Step], str]
@@ -159,8 +159,10 @@ class Writer:
         before: Sequence[tuple[str, Any]] = (),
         outputs: Callable[[Writer, list[str]], list[str]] | None = None,
     ) -> onnx.GraphProto:
-        """A graph inside a node. `bound` are the inputs of the program that the graph takes, after the scalars in
-        `before`; the others have names already.
+        """Return the graph of a program inside a node.
+
+        `bound` are the program's inputs that the graph takes, after the scalars in `before`; other inputs have names
+        already.
         """
         writer = Writer(self.shared, self)
         infos = [helper.make_tensor_value_info(writer.fresh(), type_of(dtype), []) for _, dtype in before]

@@ -16,6 +16,7 @@ class _Places:
     """The axes of an array at which whole slices are read or written, as GatherND and ScatterND have them."""
 
     def __init__(self, w: Writer, step: Step, operand: Atom, indices: Atom, sizes: Sequence[Size]) -> None:
+        """Read the dimension numbers of a gather or scatter. Raises where ONNX has no counterpart."""
         p = step.params["dimension_numbers"]
         scatter = step.primitive.startswith("scatter")
         removed = p.inserted_window_dims if scatter else p.collapsed_slice_dims
@@ -53,7 +54,7 @@ class _Places:
         return clipped, w.cast(w.op("ReduceMin", inside, w.integers([-1]), keepdims=0), np.bool_)
 
     def result_order(self, rank: int) -> list[int]:
-        """Where each axis of what is read stands in the order (batch, other indices, rest)."""
+        """Return, for each axis of the result, its place in the order (batch, other indices, rest)."""
         places = [k for k in range(rank) if k not in self.offsets]
         first = [places[k] for k in [*self.batch_of_indices, *self.kept]]
         return [*first, *self.offsets]
@@ -82,7 +83,7 @@ def _gather(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _first(w: Writer, shape: Sequence[Size], sizes: Sequence[Size], axes: Sequence[int], index: str) -> str:
-    """Where the one slice that an index names begins along these axes, moved so that it fits."""
+    """Write the start of the one slice that an index names along these axes, moved so that the slice fits."""
     last = w.op("Sub", w.shape([shape[k] for k in axes]), w.shape([sizes[k] for k in axes]))
     return str(w.op("Min", w.op("Max", w.cast(index, np.int64), w.constant(np.int64(0))), last))
 
@@ -96,7 +97,7 @@ def _one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) -> s
 
 
 def _add_one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) -> str:
-    """The update, with zeros around it, and what was."""
+    """Write the operand plus the update padded with zeros."""
     shape, axes = step.inputs[0].shape, list(step.params["dimension_numbers"].scatter_dims_to_operand_dims)
     first = _first(w, shape, sizes, axes, xs[1])
     after = w.op("Sub", w.shape([shape[k] for k in axes]), w.op("Add", first, w.shape([sizes[k] for k in axes])))
@@ -106,6 +107,8 @@ def _add_one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) 
 
 
 def _scatter(reduction: str) -> Rule:
+    """Return the rule that writes a scatter as ScatterND with this reduction."""
+
     def rule(w: Writer, step: Step, xs: list[str]) -> str:
         operand, _, updates = step.inputs
         offsets = list(step.params["dimension_numbers"].update_window_dims)
@@ -131,7 +134,7 @@ def _scatter(reduction: str) -> Rule:
 
 
 def _starts(w: Writer, shape: Sequence[Size], sizes: Sequence[Size], starts: Sequence[str]) -> str:
-    """Where a slice begins, moved so that it fits."""
+    """Write the start of a slice, moved so that the slice fits."""
     rows = [w.op("Reshape", w.cast(s, np.int64), w.integers([1])) for s in starts]
     given = rows[0] if len(rows) == 1 else w.op("Concat", *rows, axis=0)
     last = w.op("Sub", w.shape(shape), w.shape(sizes))
@@ -146,7 +149,7 @@ def _dynamic_slice(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _dynamic_update_slice(w: Writer, step: Step, xs: list[str]) -> str:
-    """The update and an array of ones, both padded to the place: there the one, elsewhere what was."""
+    """Write a choice by a padded array of ones: the padded update where it is 1, else the operand."""
     shape, sizes = step.inputs[0].shape, step.inputs[1].shape
     starts = _starts(w, shape, sizes, xs[2:])
     after = w.op("Sub", w.op("Sub", w.shape(shape), w.shape(sizes)), starts)

@@ -13,6 +13,7 @@ from certgrad.exports._onnx._shapes import Size, padded
 
 
 def _dot(w: Writer, step: Step, xs: list[str]) -> str:
+    """Write a `dot_general` as MatMul where its axes allow it, else as Einsum."""
     (left, right), (left_batch, right_batch) = step.params["dimension_numbers"]
     ranks = [a.rank for a in step.inputs]
     if _plain(ranks, (left, right), (left_batch, right_batch)):
@@ -36,12 +37,13 @@ def _dot(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _plain(ranks: list[int], summed: tuple[Sequence[int], ...], batch: tuple[Sequence[int], ...]) -> bool:
-    """One axis is summed, and what both have in common comes first, in order: MatMul does it."""
+    """Return whether MatMul computes it: one axis is summed, and the batch axes come first, in order."""
     same = all(list(b) == list(range(len(batch[0]))) for b in batch)
     return same and all(len(s) == 1 for s in summed) and ranks[0] == ranks[1] == len(batch[0]) + 2
 
 
 def _conv(w: Writer, step: Step, xs: list[str]) -> str:
+    """Write a convolution as Conv, between transpositions; batch groups as groups of features."""
     p = step.params
     numbers = p["dimension_numbers"]
     x, kernel = w.transpose(xs[0], numbers.lhs_spec), w.transpose(xs[1], numbers.rhs_spec)
@@ -156,7 +158,9 @@ def _window_min(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _scatter_maxima(w: Writer, step: Step, xs: list[str]) -> str:
-    """What arrives at each window is added where its largest entry is, the first of equal ones, as MaxPool finds it."""
+    """Write the scatter of each window's cotangent to its largest entry, the first of equal ones, as MaxPool
+    finds it.
+    """
     source, operand = xs
     if str(step.params["select_prim"]) not in ("ge", "le"):
         raise unwritten(w.place, step.primitive, f"by {step.params['select_prim']} has no counterpart in ONNX")

@@ -96,7 +96,7 @@ def reversed_along(w: Writer, x: str, axes: Sequence[int]) -> str:
 def padded(
     w: Writer, x: str, shape: Sequence[Size], config: Sequence[tuple[Size, Size, int]], value: str | None = None
 ) -> str:
-    """Padded before, after, and in between; negative edges cut off."""
+    """Return an array padded before, after, and in between; negative edges cut off."""
     shape = list(shape)
     for k, (_, _, inner) in enumerate(config):
         if inner:  # each entry with `inner` of the value behind it, the last ones cut off

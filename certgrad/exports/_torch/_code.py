@@ -89,8 +89,9 @@ class Code:
     # --- programs
 
     def write(self, flat: Flat, guard: Callable[[Step], str] = lambda step: "") -> list[str]:
-        """The steps of a program whose inputs have names; the names of its outputs. `guard` says under which condition
-        a step is computed.
+        """Write the steps of a program whose inputs have names, and return the names of its outputs.
+
+        `guard` gives the condition under which a step is computed.
         """
         last, depth = "", self.depth
         for step in flat.steps:

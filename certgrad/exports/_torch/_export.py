@@ -26,7 +26,10 @@ HELPERS = {
 
 
 def source_of(exported: Exported) -> str:
-    """The file. `exported` is the graph's vjp."""
+    """Return the Python module that runs the graph's forward and backward in PyTorch. `exported` is the graph's vjp.
+
+    The forward returns its outputs and the residuals that the backward reads of it.
+    """
     flat, certified = exported.flat, exported.certified
     inputs = certified.traced.ir.inputs
     count = len(inputs)
@@ -105,7 +108,7 @@ def source_of(exported: Exported) -> str:
 
 
 def assembled(code: Code) -> str:
-    """What was written, with the imports, the constants and the helpers that it needs."""
+    """Return the written code with the imports, constants and helpers that it needs."""
     constants = [f"{name} = {text}" for name, text in code.constants.values()]
     head = ["import base64\n"] if constants else []
     head += ["import torch"]
@@ -133,7 +136,7 @@ def _head(code: Code, text: str, sizes: Sequence[str], arrays: Sequence[str]) ->
 
 
 def _place(value: Value, given: Sequence[Value], outputs: Sequence[Atom], own: Sequence[Value]) -> tuple[str, int]:
-    """Where a saved array is: among the inputs, or among what the forward returns."""
+    """Return whether a saved value is among the inputs or the outputs of the forward, and at which place."""
     for name, arrays in (("inputs", given), ("output", [*outputs, *own])):
         for k, one in enumerate(arrays):
             if one is value:
@@ -142,6 +145,7 @@ def _place(value: Value, given: Sequence[Value], outputs: Sequence[Atom], own: S
 
 
 def _preface(exported: Exported, title: str, names: Sequence[str]) -> str:
+    """Return the docstring of the file: the verdict, the arguments' shapes and the hypotheses."""
     certificate = exported.certified.certificate
     under = [f"    {h.text}" for h in certificate.hypotheses]
     shapes = [

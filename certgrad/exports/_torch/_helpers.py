@@ -1,5 +1,7 @@
-"""What emitted code calls where torch has no one function for a primitive. Those that a program calls are copied into
-its file, each as it stands here; so they use torch and each other alone."""
+"""Helpers of emitted code, where torch has no one function for a primitive.
+
+Those that a program calls are copied into its file as they stand here; so they use torch and each other alone.
+"""
 
 import torch
 

@@ -15,6 +15,7 @@ def _mode(step: Step) -> str:
 
 
 def _gather(c: Code, step: Step, xs: list[str]) -> str:
+    """Write a gather, with the value that JAX puts where an index is out of bounds."""
     p, n, result = step.params, step.params["dimension_numbers"], step.outputs[0]
     fill: Any = None
     if "fill" in _mode(step):

@@ -45,7 +45,7 @@ class Model:
         return [{v.name: _spec(v) for v in self.params}, *map(_spec, self.inputs)]
 
     def trace(self) -> TracedGraph:
-        """Its graph, for `certify` and `compile_graph`. A node's line is where its term was written."""
+        """Return the model's graph, for `certify` and `compile_graph`. A node's line is where its term was written."""
         return trace(self, *self.specs)
 
     def __call__(self, params: Mapping[str, Any], *inputs: Any) -> Any:
@@ -137,7 +137,7 @@ class Model:
                     )
 
     def __str__(self) -> str:
-        """One line a value that has a name, is used more than once or is long to write; then what is returned."""
+        """Return a line for each value that has a name, is used more than once or is long, and one for the result."""
         lines = [f"{self.__name__}({'; '.join(', '.join(map(_spec, vs)) for vs in (self.params, self.inputs) if vs)})"]
         uses = Counter([*self.outputs, *(a for term in self._terms for a in term.args if isinstance(a, Term))])
         texts: dict[Term, str] = {}

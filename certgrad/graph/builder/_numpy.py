@@ -1,4 +1,4 @@
-"""What operations mean on numpy's arrays, where numpy has no function of its own."""
+"""Operations on numpy's arrays, where numpy has no function of its own."""
 
 from __future__ import annotations
 

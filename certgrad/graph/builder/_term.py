@@ -31,7 +31,7 @@ _serials = itertools.count()
 
 
 class Chainable:
-    """What stands in a chain: `linear(W, b) >> relu >> linear(V, c)`."""
+    """An element of a chain: `linear(W, b) >> relu >> linear(V, c)`."""
 
     def __rshift__(self, then: Any) -> Layer:
         return Layer((*_steps(self), *_steps(then)))

@@ -1,1 +1,1 @@
-"""The certificate of a graph: the induction, and what is looked at before and after it."""
+"""The certificate of a graph: the induction, and the checks before and after it."""

@@ -43,7 +43,7 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
 
 
 def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:
-    """What a function gives at arrays: by numpy if it takes few operations, else compiled."""
+    """Return a function's values at arrays: by numpy if it takes few operations, else compiled."""
     program, form = jax.make_jaxpr(values, return_shape=True)(*given)
     few = operations(jaxpr_of(program)) <= UNCOMPILED
     found = in_floats(program, given, jax.jit(jax.extend.core.jaxpr_as_fun(program)), few)

@@ -1,4 +1,4 @@
-"""Whether the rules that run at sizes that are numbers are the programs of the lemmas with the sizes put in."""
+"""Whether rules at sizes that are numbers run the lemmas' programs with these sizes."""
 
 from __future__ import annotations
 

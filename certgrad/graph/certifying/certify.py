@@ -118,7 +118,7 @@ def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
 
 
 def _looked_for(induction: Induction) -> PointSearch | None:
-    """What came of the search for a point that satisfies the hypotheses, where each step is proved."""
+    """Return the result of the search for a point inside the hypotheses; None where a step is not proved."""
     if not all(s.verdict in PROOFS for s in induction.steps):
         return None
     return satisfiable(induction.traced, induction.asked)
@@ -127,7 +127,13 @@ def _looked_for(induction: Induction) -> PointSearch | None:
 def _certificate(
     induction: Induction, compare: bool, looked: PointSearch | None, there: Elsewhere, outside: bool = True
 ) -> GraphCertificate:
-    """The certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well."""
+    """Return the certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well.
+
+    The verdict is the worst of the steps, the theorems on sweeps, and "unproved" if something is unanswered: at other
+    sizes, in a comparison of what runs (with `compare`), for outputs that are no numbers. A refuted step refutes the
+    graph only with a witness of the whole graph, or at other sizes. A proof needs a point that satisfies the
+    hypotheses.
+    """
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
@@ -224,7 +230,9 @@ def dtypes_of(traced: TracedGraph) -> list[str]:
 
 
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
-    """Of the graph with its constants, the lemma of each step, and the theorems: all that the certificate rests on."""
+    """Return a digest of all that the certificate rests on: the graph with its constants, the lemma of each step, the
+    theorems.
+    """
     found = hashlib.blake2b(digest_size=32)
     lemmas = [s.lemma if not s.inside else [s.lemma, *_inside(s)] for s in steps]
     for piece in chain(pieces(traced.ir), pieces(lemmas)):
@@ -263,9 +271,9 @@ def _with_cotangents(induction: Induction) -> list[Step]:
 
 @dataclass
 class Elsewhere:
-    """What comes of the sizes at which the function traces to another program, or its rules do.
+    """The results at sizes at which the function, or one of its rules, is another program.
 
-    That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
+    Such a program is certified too, or the sizes are excluded, or a finding says that a question cannot be answered.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -276,9 +284,9 @@ class Elsewhere:
 
 
 def _elsewhere(induction: Induction) -> Elsewhere:
-    """The other programs of a graph, each certified where it can be, and refuted where a point says so.
+    """Certify the graph's other programs, at other sizes, where possible; a witness against one refutes the graph.
 
-    Of a graph whose own steps are refuted none is looked at: its own point says more.
+    None is examined for a graph whose own steps are refuted: its own witness says more.
     """
     out = Elsewhere()
     if any(s.verdict == "refuted" for s in induction.steps):
@@ -321,7 +329,10 @@ def _elsewhere(induction: Induction) -> Elsewhere:
 
 
 def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[str]]:
-    """What the program of sizes that are numbers asks for where it is another one, and findings if it fails there."""
+    """Return the further hypotheses of the graph where sizes are numbers, and findings if its program there fails.
+
+    Nothing is added where sizes that are numbers give the same program as symbolic ones.
+    """
     tried: list[str] = []
     if not induction.traced.ir.dims:
         return [], defects(induction, induction.traced, {}, outside)
@@ -348,13 +359,13 @@ def _run_at(case: Case, induction: Induction) -> Induction | None:
 
 
 def _is_accepted(run: Induction, induction: Induction) -> bool:
-    """Each step at other sizes holds as the graph's own do."""
+    """Return whether each step at other sizes holds as the graph's own do."""
     accepted = HOLDS if all(s.verdict in HOLDS for s in induction.steps) else PROOFS
     return all(s.verdict in accepted for s in run.steps)
 
 
 def _more(run: Induction, case: Case, induction: Induction) -> list[str]:
-    """What the program of other sizes asks for there beyond the hypotheses."""
+    """Return the hypotheses of the program at other sizes beyond those of the graph."""
     known = {said for _, said in _stated_hypotheses(induction, case.fixed)}
     texts = [shown for shown, said in _stated_hypotheses(run, {}) if said not in known]
     return list(dict.fromkeys([*texts, *(d for d in run.dimensions if d not in induction.dimensions)]))
@@ -368,7 +379,7 @@ def _refuting(run: Induction) -> OwnWitness | None:
 
 
 def _stated_hypotheses(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
-    """The text of each hypothesis of a graph, with what it says of which values where sizes are what `fixed` says."""
+    """Return the text of each hypothesis of a graph, with its statement and values at sizes set by `fixed`."""
     hypotheses = [h for s in induction.steps for h in s.hypotheses]
     inside: dict[Place, Values] = {(): Values(induction.traced, rendering(fixed))}
     out: list[tuple[str, Any]] = []
@@ -391,12 +402,12 @@ def _rendered(sizes: Mapping[str, Any], fixed: Fixed) -> list[tuple[str, str]]:
 
 
 def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str, Size]) -> bool:
-    """A graph of the same program runs the same rules as well, where any are code of their own."""
+    """Return whether a graph of the same program runs the same rules as well, where any are code of their own."""
     return not _has_rules(graph) or rules_are_those_of_lemmas(induction, graph, fixed)
 
 
 def _has_rules(traced: TracedGraph) -> bool:
-    """Some node has a rule that is code of its own, which tracing the function does not run."""
+    """Return whether a node has a custom rule, whose code does not run when the function is traced."""
     own = any(n.kind in ("custom_jvp", "custom_vjp", "op", "call") for n in traced.nodes)
     return own or any(_has_rules(body) for bodies in traced.bodies.values() for body in bodies)
 

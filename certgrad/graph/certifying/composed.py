@@ -67,13 +67,15 @@ def certified(op: Composed) -> list[GraphCertificate]:
 
 
 def certifications(op: Composed) -> list[Certification]:
-    """The same with the proofs behind them."""
+    """Return the certificates of a composed op's graphs with their proofs."""
     return list(_certified(op, installed_rules()))
 
 
 @lru_cache(maxsize=128)
 def _certified(op: Composed, rules: int) -> tuple[Certification, ...]:
-    """Once for the audit and for the page on the graphs, while JAX's rules are the same."""
+    """Return the certified graph of each case, kept for the audit and the page on the graphs while JAX's rules
+    are the same.
+    """
     return tuple(certification(graph_of(op, case), compare=False) for case in op.cases)
 
 
@@ -159,13 +161,15 @@ def _case_claim(op: Composed, case: Case, certified: Certification, kind: Obliga
 
 
 def _scope(op: Composed, traced: TracedGraph) -> str:
-    """For which shapes and dtypes a claim stands: code that asks for a dtype may be another program in others."""
+    """Return for which shapes and dtypes a claim holds: code that asks for a dtype may be another program in others."""
     reason = dtype_sensitive(op)
     return f"{ALL_SHAPES}, {', '.join(dtypes_of(traced))} only ({reason})" if reason else ALL_SHAPES
 
 
 def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[OpenReason]:
-    """What keeps the claim from holding: parts whose lemma lacks this obligation, and what is wrong with the whole."""
+    """Yield what keeps the claim from holding: parts whose lemma lacks this obligation, and findings about the
+    whole.
+    """
     lemmas = {lemma.digest: lemma for lemma in found.lemmas}
     open_steps = [step for step in all_steps(found.steps) if step.verdict not in HOLDS and not step.inside]
     for step in open_steps:
@@ -200,17 +204,17 @@ def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
 
 
 def _tree(text: str, boundary: bool, *of: str) -> Statement:
-    """What is asked at a node, of its values: as a claim of the whole it is told apart, and evaluated where it can."""
+    """A node's hypothesis as a statement of the whole op: told apart from equal ones, and evaluated where possible."""
     return OffBoundaries(text, of) if boundary else Words(text, of)
 
 
 def _unnumbered(text: str) -> str:
-    """Without the numbers of nodes: another graph counts otherwise."""
+    """Return a text without the numbers of nodes, which another graph counts differently."""
     return re.sub(r"%\d+", "%", text)
 
 
 def _conventions(cases: Sequence[Certification]) -> list[Convention]:
-    """What the rules of the parts return where a hypothesis at their node fails."""
+    """Return the conventions of the parts' rules, each where a hypothesis at its node fails."""
     out: dict[str, Convention] = {}
     known: dict[str, list[Convention]] = {}
     for part, source in (asking for one in cases for asking in _asking(one.traced, one.certificate.steps)):

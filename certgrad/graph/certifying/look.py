@@ -1,7 +1,6 @@
-"""A last look at rules that JAX did not write, where they stand in a graph: at points of their lemmas, on balls.
+"""A last look at custom rules in a graph: the lemma of each is evaluated at points inside its own hypotheses.
 
-What the induction rests on is each lemma alone, so that each is looked at inside the hypotheses that it lists. The
-calculus has no part in it (`obligations/verify`). What is found is a defect of the proof; that nothing is found proves
+It uses balls, and nothing of the calculus (`obligations/verify`). A failure is a defect of the proof; no failure proves
 nothing.
 """
 
@@ -41,9 +40,9 @@ LARGEST = 10_000
 
 
 def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool) -> list[str]:
-    """What fails of the rules in a graph that JAX did not write, `there` at sizes that are numbers: `fixed`.
+    """Return the failures of a graph's custom rules; `there` is the graph at the sizes in `fixed`, which are numbers.
 
-    With `outside`, also where the hypotheses that are left to the graph do not hold.
+    With `outside`, also where hypotheses that are left to the graph do not hold.
     """
     return list(dict.fromkeys(_defects(induction, there, fixed, outside, {})))
 
@@ -69,7 +68,7 @@ def _defects(
 
 
 def _is_own(equation: Equation, title: str) -> bool:
-    """Some function of a rule is in no file of JAX's. Registered ops are looked at by their own audits."""
+    """Return whether a function of a rule is in no file of JAX's. Ops have audits of their own."""
     if not equation.name.startswith("custom_") or title.startswith("op "):
         return False
     parts = [jaxpr_of(v) if hasattr(v, "jaxpr") else v for v in equation.eqn.params.values()]
@@ -78,10 +77,10 @@ def _is_own(equation: Equation, title: str) -> bool:
 
 
 def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size], left: Set[Statement]) -> str:
-    """A point at which a lemma fails inside its own hypotheses, or at which the rule is wrong outside of those that are
-    `left` to the graph; nothing where none is found.
+    """Return a point at which a lemma fails inside its own hypotheses, or the rule is wrong where a hypothesis in
+    `left` excludes it; "" if none is found.
 
-    A lemma that takes for granted how its arguments move is about no point alone.
+    A lemma that assumes how its arguments move is not about single points, and is not evaluated.
     """
     operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
     sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}
@@ -113,7 +112,9 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
 
 
 def _outside(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
-    """What a lemma's hypotheses exclude and the graph does not: what it discharges holds at every point."""
+    """Return the points that a lemma's hypotheses exclude and the graph does not: those of discharged hypotheses hold
+    anyway.
+    """
     kinds = dict(zip(asked.names, asked.kinds, strict=True))
     excluding = [h for h in lemma.statements if h in left and not verify.bounds_no_gradient(h, kinds)]
     domain = [*asked.constraints, *(question(h) for h in lemma.statements if h not in excluding)]

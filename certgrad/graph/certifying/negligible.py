@@ -43,7 +43,9 @@ def with_open_sets(induction: Induction, steps: list[Step]) -> list[Step]:
 
 
 class _Graph:
-    """For each value, the inputs that it depends on, and those of which its entries take each value rarely."""
+    """For each value, the inputs that it depends on, and those inputs of which its entries take each value on a null
+    set.
+    """
 
     def __init__(self, induction: Induction, last: int) -> None:
         self.induction = induction
@@ -60,13 +62,13 @@ class _Graph:
                 self._look(node.id, judgement)
 
     def operands(self, node: int) -> dict[str, Ref]:
-        """What the names of the node's lemma stand for."""
+        """Return the operands by the names that the node's lemma has for them."""
         judgement = self.induction.judged[node]
         slots = self.induction.traced.slots(self.induction.traced.nodes[node])
         return dict(zip(judgement.operation.names, slots, strict=True))
 
     def rarely(self, node: int, clause: Clause) -> bool:
-        """The hypothesis at the node fails on a set of measure zero of the graph's inputs only."""
+        """Return whether the hypothesis at the node fails on a set of measure zero of the graph's inputs only."""
         arguments = self.operands(node)
         return negligible(clause, self._private(arguments, _read(*polys(clause))), arguments)
 
@@ -84,14 +86,14 @@ class _Graph:
                 self.rare[node, output] = frozenset(inputs)
 
     def _own(self, arguments: dict[str, Ref], name: str, read: set[str]) -> frozenset[int]:
-        """The inputs of which the operand takes each value rarely, and on which no other that is read depends."""
+        """The inputs of which the operand takes each value on a null set, and that no other operand read depends on."""
         ref, others = arguments[name], read & arguments.keys() - {name}
         return self.rare.get((ref.node, ref.output), frozenset()).difference(
             *(self.depends[arguments[n].node] for n in others)
         )
 
     def _spreading(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[tuple[set[str], set[str]]]:
-        """For each output, the operands that it reads, and those of which it takes each value rarely."""
+        """Return, for each output, the operands that it reads, and those of which it takes each value on a null set."""
         private = self._private(arguments, {*arguments})
         key = id(judgement.instance), tuple(sorted(private.items()))
         if key not in self.known:

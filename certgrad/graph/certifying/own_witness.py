@@ -1,7 +1,7 @@
-"""A witness against a whole graph: a point at which JAX's derivative of the function is wrong, or its value is.
+"""A witness against a whole graph: a point at which JAX's derivative of the function, or its value, is wrong.
 
-That a rule is wrong for something that it may be given does not say that the graph is: what is wrong may be multiplied
-by 0, cancel, or stand in a pattern of symbolic zeros in which nothing calls it.
+A wrong rule does not make the graph wrong: its result may be multiplied by 0, cancel, or stand in a pattern of symbolic
+zeros in which nothing calls it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from certgrad.obligations.terms.budget import budget
 LARGEST = 4096
 """A graph of fixed sizes is not evaluated where an array of it has more entries."""
 SECONDS = 5.0
-"""For all searches of one graph."""
+"""Seconds for all searches for a witness against one graph; then its step's refutation stands alone."""
 PATTERNS = 16
-"""So many choices of moving arguments and used outputs are tried: all of both first, then one alone."""
+"""Choices of active arguments and used outputs, at most: all of both first, then one alone; no more are tried."""
 SHOWN = 400
-"""So many characters of a point stand in a finding."""
+"""Characters of a point in a finding; the rest is cut."""
 NONE = "no point was found at which the graph itself is wrong: what is wrong at its nodes may have no part in it"
 
 
 @dataclass(frozen=True)
 class OwnWitness:
-    """The witness, with what moves and what is used there, where that is not all."""
+    """A witness, with the active arguments and used outputs where these are not all."""
 
     kind: str
     witness: Witness
@@ -54,8 +54,7 @@ class OwnWitness:
 
 
 def refuted_kinds(steps: Sequence[Step], lemmas: Mapping[str, Lemma]) -> list[str]:
-    """The obligations to look at where these steps are refuted: the adjoint law, on which each wrong rule has a
-    bearing, and those of which the lemmas say that they fail."""
+    """Return the obligations that refuted steps may violate: the adjoint law, and those that fail in their lemmas."""
     obligations = (o for s in all_steps(steps) if s.lemma in lemmas for o in lemmas[s.lemma].obligations)
     found = {o.kind for o in obligations if o.verdict == "refuted"}
     return ["vjp_is_adjoint", *(k for k in OF_RULES if k in found and k != "vjp_is_adjoint")]

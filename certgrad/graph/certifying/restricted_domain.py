@@ -1,4 +1,4 @@
-"""Where a refuted graph is right: a condition on what its wrong rules are given under which all of it is certified.
+"""A condition under which a refuted graph is certified: on the operands of its wrong rules.
 
 Nothing is guessed: each condition is a domain with which the lemma of a refuted rule is proved, and with those domains
 the induction is taken once more, from its first step. Conditions that the witness satisfies are not tried.
@@ -24,16 +24,17 @@ from certgrad.obligations.certificate import HOLDS, PROOFS
 from certgrad.obligations.tracing.jax_internals import equations_of, is_literal
 
 TRIED = 16
-"""So many conditions are tried for one rule."""
+"""Conditions that are tried for one rule, at most; then no domain is named."""
 NUMBERS = 3
-"""Of the numbers that a rule compares with, so many are tried, the smallest first."""
+"""Numbers that a rule compares with, at most, the smallest first, as bounds of a domain."""
 _SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
 
 
 def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None:
-    """The induction with each refuted rule in a domain in which its lemma is proved, and at which nodes they stand.
+    """Repeat the induction with each refuted rule restricted to a domain in which its lemma is proved.
 
-    None where a step fails otherwise, or no such domain was found. The domains are hypotheses of the new induction.
+    Return it with the nodes of these rules; None where a step fails otherwise, or no such domain is found. The domains
+    are hypotheses of the new induction.
     """
     wrong = [s for s in induction.steps if s.verdict not in PROOFS]
     if not wrong or any(s.verdict != "refuted" for s in wrong):
@@ -65,7 +66,7 @@ def conditions_text(again: Induction, nodes: set[int]) -> str:
 
 
 def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[str, ...]:
-    """The first condition under which the lemma of a refuted operation is proved; none where there is none."""
+    """Return the first condition under which the lemma of a refuted operation is proved; none if there is none."""
     witness = next((o.witness for o in proof.lemma.obligations if o.witness is not None), None)
     if witness is None or proof.programs is None:
         return ()
@@ -125,7 +126,7 @@ def _compared(proof: Proof) -> set[float]:
 
 
 def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
-    """The condition holds of all entries of a witness, as far as its shapes tell."""
+    """Return whether the condition holds of all entries of a witness, as far as its shapes tell."""
     name, sign, bound = condition
     left = _entries(inputs.get(name, []))
     right = _entries(inputs[bound]) if bound in inputs else [Fraction(bound)]

@@ -36,7 +36,7 @@ def print_graph(done: Certification, name: str = "") -> File:
 
 
 def read_graph(done: Certification, name: str = "") -> Graph:
-    """What is printed of it. Raises NotPrintedError."""
+    """Return the graph as it is printed. Raises NotPrintedError."""
     if done.certificate.verdict not in PROOFS:
         raise NotPrintedError(f"its verdict is '{done.certificate.verdict}'")
     reading = _Reading(done.traced, done.induction, done.traced.ir.dims, {})
@@ -64,6 +64,7 @@ class _Reading:
         return Graph(name, tuple(self.dims), nodes, outputs)
 
     def _node(self, node: GraphNode) -> Node:
+        """A node as Coq has it: an input, a constant, a loop, a value that does not move, or an instance of a lemma."""
         equation = self.traced.equations.get(node.id)
         moves = any((node.id, k) in self.induction.moving for k in range(len(node.outputs)))
         if node.kind == "input":
@@ -125,7 +126,7 @@ class _Reading:
 
 
 def _tensor(aval: Any) -> p.Tensor:
-    """Of an array's shape and sort. Nothing reads the name."""
+    """Return a tensor with an array's shape and sort; its name is not used."""
     return p.Tensor("", tuple(map(size, aval.shape)), sort_of(aval.dtype))
 
 

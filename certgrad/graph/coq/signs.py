@@ -22,8 +22,11 @@ _WORDS = {
 
 
 def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
-    """The claims by node: of each node of which all hypotheses are discharged by the signs of what moves, which signs
-    those are, and of each node before it that gives one of these why it has it."""
+    """Return, by node, the claims on signs that discharge hypotheses: which signs a node's operands have, and which its
+    outputs.
+
+    A node has a claim if the signs of its operands discharge all its hypotheses, or if it gives one of these signs.
+    """
     wanted: set[tuple[int, int]] = set()
     claims: dict[int, Claim] = {}
     for node in reversed(traced.nodes):
@@ -52,7 +55,7 @@ def _says(signs: tuple[int, ...], k: int) -> str:
 
 
 def _settled(judgement: Judgement) -> bool:
-    """All hypotheses follow from the signs of what moves."""
+    """Return whether all hypotheses follow from the signs of what moves."""
     if not judgement.gone or judgement.instance.proof.stated:
         return False
     held = (s for k, s in enumerate(judgement.informed) if k not in judgement.operation.active)

@@ -30,7 +30,7 @@ from certgrad.specification.rule import Operand, UnreadableError
 
 @dataclass(frozen=True)
 class Whole:
-    """A program, by node what it calls the node's outputs, and what it computes on the way to them."""
+    """A program, with the names of each node's outputs in it, and of the tensors on the way to them."""
 
     program: p.Program | None = None
     said: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Whole:
 
 
 def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
-    """Of the outputs that move. Nothing of a program that the specification does not read."""
+    """Return the whole program of the outputs that move; None where the specification does not read it."""
     inputs = [input_name(n.id) for n in traced.ir.inputs]
     try:
         program = meaning(traced.program, inputs)
@@ -53,6 +53,10 @@ def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
 def _tensors_by_node(
     traced: TracedGraph, program: p.Program
 ) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
+    """Return, by node, the tensors of the whole program that its outputs are, and those that it is computed through.
+
+    Tensors of both readings are the same where the digests of their definitions are.
+    """
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
     made: dict[int, tuple[int, int]] = {}
@@ -90,14 +94,17 @@ def _tensors(definition: p.Definition) -> Sequence[p.Tensor]:
 
 
 def _tensor(result: Operand) -> str:
-    """The name of the tensor that it is, if it is one."""
+    """Return the name of the tensor that an operand is, or ""."""
     entry = result.at(*(e.Index(f"i{k}") for k in range(result.rank)))
     return entry.name if isinstance(entry, e.Entry) else ""
 
 
 def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """Of each tensor, of its definition in terms of the digests of those that it reads: numbers that are computed from
-    numbers are put in, and what is another tensor is that one. And for each those in it of which this was said."""
+    """Return a digest of each tensor's definition, and for each tensor the plain tensors that it rests on.
+
+    A digest reads the tensors in a definition by their digests. Plain are tensors that are a number, which is put in,
+    or another tensor, whose digest they have.
+    """
     found: dict[str, str] = {}
     numbers: dict[str, e.Node] = {}
     plain: dict[str, set[str]] = {}
@@ -128,7 +135,7 @@ def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[
 
 
 def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
-    """At an index stands what another tensor has there: an axis of size 1 is read at 0."""
+    """Return whether a definition copies another tensor's entries; an axis of size 1 is read at 0."""
     axes = zip(definition.variables, definition.tensor.shape, strict=False)
     read = list(zip(entry.index, axes, strict=False))
     same = (i == e.Index(v) or (i == e.Integer(0) and n == e.Integer(1)) for i, (v, n) in read)
@@ -136,7 +143,7 @@ def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:
 
 
 def _folded(x: Any) -> Any:
-    """What is computed from numbers, and what these choose."""
+    """Return a node with arithmetic on numbers, and choices by them, computed."""
     match x:
         case e.ToReal(e.Integer(value)):
             return e.number(value)

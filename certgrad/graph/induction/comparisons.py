@@ -31,7 +31,7 @@ from certgrad.jaxpr.kinds import COMPARES
 from certgrad.obligations.certificate import HOLDS
 
 DEPTH = 12
-"""A chain of at most this many operations before a comparison is followed."""
+"""The longest chain of operations before a comparison that is certified together with it."""
 
 
 def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int]) -> TracedGraph | None:
@@ -55,12 +55,12 @@ def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int])
 
 
 def joins_comparisons(traced: TracedGraph) -> bool:
-    """Some region of the graph ends in a comparison."""
+    """Return whether a region of the graph ends in a comparison."""
     return any(n.kind == "region" and n.params[OPERATIONS].split(", ")[-1] in COMPARES for n in traced.nodes)
 
 
 def _compared(traced: TracedGraph, uses: Uses, failing: Set[int]) -> set[int]:
-    """The comparisons among these nodes, and those that alone read one of them, be it through other operations."""
+    """The comparisons among these nodes, and those that are the only readers of one, also through other operations."""
     found: set[int] = set()
     serving: list[set[int] | None] = [None] * (len(traced.nodes) + 1)  # where all uses end; None: not in comparisons
     for node in reversed(traced.nodes):

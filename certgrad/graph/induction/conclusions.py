@@ -1,4 +1,4 @@
-"""What the induction yields, and what it rests on."""
+"""The conclusions of the induction, and what they rest on."""
 
 from __future__ import annotations
 

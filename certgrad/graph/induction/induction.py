@@ -44,12 +44,12 @@ from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
 
 ROUNDS = 3
-"""How often the signs of a loop's carries are looked for; then nothing is said of them."""
+"""Rounds in search of the signs of a loop's carries; then nothing is known of them."""
 
 
 @dataclass
 class Shared:
-    """What the inductions over a graph and over the graphs inside it have in common."""
+    """The state that the inductions over a graph and over its inner graphs share."""
 
     lemmas: Lemmas = field(default_factory=Lemmas)
     judgements: dict[Any, Judgement] = field(default_factory=dict)
@@ -75,6 +75,11 @@ class Induction(Walk):
         values: Values | None = None,
         resting: Set[int] = frozenset(),
     ) -> None:
+        """Start the induction over a graph, or over the body of a loop at a `place`.
+
+        `moving` and `signs` say of each input whether it is differentiated and which sign it has; `names` are the
+        arguments'.
+        """
         super().__init__(traced, moving, names or {}, place)
         self.shared, self.values = shared, values or Values(traced)
         self.given = moving, signs, names, place
@@ -94,7 +99,9 @@ class Induction(Walk):
         """Sizes at which a rule may be another one, which the graph traced there shows."""
 
     def run(self) -> Self:
-        """Take every step; once more where less is asked if some values rest at 0."""
+        """Take every step; once more if hypotheses are weaker when some values have a zero tangent wherever
+        they are 0.
+        """
         super().run()
         if not self.to_rest or self.resting:
             self.shared.used.update(self.used)
@@ -102,7 +109,7 @@ class Induction(Walk):
         return type(self)(self.traced, self.shared, *self.given, self.values, self.to_rest).run()
 
     def sign(self, operand: Operand) -> int:
-        """Where the entries of a value can be."""
+        """Return the known signs and bounds of a value's entries."""
         if isinstance(operand, Ref):
             return self.signs.get((operand.node, operand.output), ANY)
         return bounds.of_array(float(operand.text)) if operand.text not in ("True", "False") else ANY
@@ -110,7 +117,7 @@ class Induction(Walk):
     # --- steps
 
     def step(self, node: Node) -> Step:
-        """With what is known of the signs of constants, and of what is drawn."""
+        """Take a node's step, with the known signs of constants and of random draws."""
         if node.kind == "constant":
             self.signs[node.id, 0] = bounds.of_array(self.traced.constants[node.id])
         elif node.kind == "draw" and (bound := at_least(self.traced.equations[node.id].eqn)) is not None:
@@ -118,7 +125,7 @@ class Induction(Walk):
         return super().step(node)
 
     def within(self, node: Node, parts: Parts) -> list[Self]:
-        """The inductions over the graphs inside a node, with what they ask."""
+        """Return the inductions over the graphs inside a node, with their hypotheses."""
         signs = [self.sign(o) for o in node.operands]
         if node.kind == "scan":
             inner = [self._of_loop(node, parts.inside[0], signs)]
@@ -229,6 +236,7 @@ class Induction(Walk):
         return informed, signs, gone
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
+        """Return the step of a node by its lemma: the lemma's hypotheses at the node, but for those that hold there."""
         sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY)
         if judgement.asks_nothing:
             return self.stepped(node, judgement, arguments, "proved", sign=sign)
@@ -268,7 +276,7 @@ class Induction(Walk):
         return self.stepped(node, judgement, arguments, verdict, **parts)
 
     def _at_node(self, node: Node, stated: tuple[Statement, Clause], arguments: dict[str, Ref]) -> NodeHypothesis:
-        """The hypothesis there; what reads as another one, of other values, is told apart by the number of the node."""
+        """Return a hypothesis at a node; one that reads like another of other values gets the node's number."""
         found = at_node(node, stated, arguments, self.expressions, self.values)
         said = self.values.said.setdefault(found.text, (found.tree, found.of))
         return found if said == (found.tree, found.of) else replaced(found, text=f"{found.text} (at %{node.id})")
@@ -284,14 +292,14 @@ class Induction(Walk):
 
 
 def _selected(equation: Equation, signs: Sequence[int]) -> int:
-    """Where the results of an equation that selects among its operands are."""
+    """Return the known signs of results that are selected among operands."""
     known = dict(zip(equation.variables, signs, strict=True))
     operands = [bounds.of_array(v.val) if is_literal(v) else known[v] for v in equation.eqn.invars]
     return bounds.of_selection(equation.name, operands)
 
 
 def never(clause: Clause) -> bool:
-    """The clause is false whatever the values are."""
+    """Return whether the clause is false whatever the values are."""
     return not clause.guards and all(
         (c := a.poly.constant()) is not None and not _true(a.relation, float(c)) for a in clause.alternatives
     )
@@ -306,7 +314,7 @@ def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
 
 
 def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """The names of the lemma's arguments, its domain, and what it is called."""
+    """Return the names of a lemma's arguments, its domain, and its name."""
     count = len(equation.variables)
     names = argument_names(count)
     domain: tuple[str, ...] = ()
@@ -331,7 +339,7 @@ _SIZES = frozenset(
 
 
 def in_rule_of(node: Node) -> str:
-    """Where a hypothesis on dimensions is asked, behind its text."""
+    """Return the words, behind a hypothesis on dimensions, that say whose rule has it."""
     return f"(in the rule of %{node.id} {node.name}, {node.source})"
 
 

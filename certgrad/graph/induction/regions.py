@@ -36,19 +36,19 @@ from certgrad.obligations.tracing.jax_internals import dim_poly, wide_floats
 from certgrad.obligations.wording.stated import Reads
 
 NODES = 60
-"""A region is not looked for beyond so many operations."""
+"""Operations of a region, at most; where a larger one is needed, the node has no lemma."""
 FURTHER = 12
-"""Nor this far beyond one whose lemma holds under hypotheses."""
+"""Operations, at most, beyond a region whose lemma holds under hypotheses, in search of a better one."""
 WITH_OTHERS = 18
-"""Nor to so many more, those counted that it needs from before."""
+"""The same with the earlier operations that a region needs."""
 NO_BETTER = 2
-"""Nor there after so many in a row whose lemma does not hold, or asks no less."""
+"""Regions in a row that are no better, after which that search ends."""
 OPERATIONS = "operations"
 """The parameter of a region that names its operations, in order."""
 MEMBERS = "members"
 """The parameter of a region that says which operations it is made of, as the function's own graph numbers them."""
 REACH = 600
-"""Nor this far behind its first one."""
+"""Nodes behind the first one of a region that are examined at most."""
 
 
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
@@ -116,7 +116,7 @@ def _joinable(traced: TracedGraph, k: int) -> bool:
 
 
 def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> TracedGraph:
-    """The graph with others in place of those inside its nodes."""
+    """Return the graph with other graphs inside its nodes."""
     if all(new is old for k, v in bodies.items() for new, old in zip(v, traced.bodies[k], strict=True)):
         return traced
     nodes = [
@@ -126,8 +126,9 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
 
 
 def _seeds(traced: TracedGraph) -> Iterator[int]:
-    """Nodes that say nothing on their own: stopped values that depend on inputs, constants that are not finite, and
-    factorisations whose rule is right for symmetric matrices alone."""
+    """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants, and
+    factorisations whose rule is right for symmetric matrices only.
+    """
     depends: set[int] = set()
     for node in traced.nodes:
         moves, infinite = node.kind == "input", False
@@ -163,13 +164,15 @@ def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
 
 
 def _one_infinity(constant: Any) -> bool:
-    """NaN, or one infinity throughout. Other constants that are not finite the kernel does not read."""
+    """Return whether a constant is NaN, or one infinity throughout. Other constants that are not finite the
+    kernel does not read.
+    """
     array = np.asarray(constant)
     return not np.isfinite(array).all() and (not array.ndim or bool((array == array.flat[0]).all()))
 
 
 def small(traced: TracedGraph, node: Node) -> bool:
-    """It is no constant, or one number that the kernel reads."""
+    """Return whether a node is no constant, or one that is a number which the kernel reads."""
     if node.kind != "constant":
         return True
     constant = traced.constants[node.id]
@@ -181,6 +184,11 @@ class Uses:
     """Who reads each node, which are fixed, which can move, which say nothing without the seed that they serve."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
+        """Collect where each value is read last and by which nodes, which nodes are fixed, and which need no cotangent.
+
+        `seeds` are the nodes that need none; so are those that hand one on as it is, and operands of what makes
+        matrices symmetric.
+        """
         self.silent = set(seeds)
         self.moving = moving_values(traced, [True] * len(traced.ir.inputs))
         self.last = [0] * len(traced.nodes)
@@ -221,9 +229,11 @@ Before = Callable[[TracedGraph, "Uses", set[int]], set[int]]
 
 
 def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: Before | None = None) -> Region | None:
-    """The smallest region from a node on whose lemma asks nothing; failing that, one whose lemma holds.
+    """Return the smallest region from a node on whose lemma has no hypotheses, or else one whose lemma is proved under
+    some.
 
-    Of those it is the smallest, unless a larger one asks less: that some entry of each row is kept, and not all.
+    Of the latter a larger one is taken only if it has weaker hypotheses, such as "some entry of each row is kept" in
+    the place of "all are".
     """
     reached = {seed}
     under_hypotheses: Region | None = None
@@ -274,7 +284,8 @@ _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
 
 
 def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """With operations before that serve the region alone: masks, sizes, the shift itself, another use of a seed.
+    """Return a region with earlier operations that serve it alone: masks, sizes, the shift itself, another use of a
+    seed.
 
     Those that depend on no input may serve others too.
     """
@@ -317,9 +328,9 @@ def _before(traced: TracedGraph, members: Set[int]) -> Iterator[Node]:
 
 
 def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """With the comparisons that decide what is selected, and operations that depend on no input.
+    """Return a region with the comparisons that decide its selections, and with operations that depend on no input.
 
-    A stopped value that is selected only on a boundary is none elsewhere, whatever it is made of.
+    A stopped value that is selected only on a boundary does not matter elsewhere, whatever it is made of.
     """
     members = set(reached)
     for node in _before(traced, members):
@@ -330,7 +341,7 @@ def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
 
 
 def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> Region:
-    """The members as one equation."""
+    """Return the members as one equation, a region, whose output is that of the last member."""
     order = sorted(members)
     operands: dict[tuple[int, int], Ref] = {}
     for k in order:
@@ -397,7 +408,7 @@ def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
 
 
 def _weaker(clauses: Sequence[Clause], than: Sequence[Clause], reads: Reads) -> bool:
-    """The clauses hold without exception, follow from the others, and do not imply these."""
+    """Return whether the clauses always hold, follow from the others, and do not imply these."""
     return (
         not any(c.guards for c in clauses)
         and not not_implied(clauses, than, {}, reads)

@@ -78,7 +78,7 @@ SCAN = Statement(
 
 
 def theorems(kinds: Collection[str]) -> list[Theorem]:
-    """The statements that an induction over nodes of these kinds rests on, each proved once a process."""
+    """Return the theorems for these kinds of nodes, each proved once a process."""
     return [proved(statement.name) for statement in needed(kinds)]
 
 
@@ -106,7 +106,7 @@ def prove_statement(statement: Statement) -> Theorem:
 
 
 def traced(statement: Statement) -> tuple[list[str], ActiveShapes, Programs, str]:
-    """The names and shapes of the matrices and vectors, the programs of the statement, and its digest."""
+    """Return the names and shapes of a statement's matrices and vectors, its programs, and its digest."""
     names = [*statement.matrices, *statement.vectors]
     sizes = [text.split() for text in (*statement.matrices.values(), *statement.vectors.values())]
     table = symbols(list(dict.fromkeys(n for s in sizes for n in s)))

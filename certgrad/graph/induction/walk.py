@@ -36,7 +36,7 @@ Value = tuple[int, int]
 
 @dataclass
 class Judgement:
-    """What a lemma says at every node of one equation, with the same operands moving and the same signs known."""
+    """The instance of a lemma at every node of one equation, with the same active operands and known signs."""
 
     operation: Operation
     instance: Instance
@@ -65,7 +65,9 @@ class Judgement:
 
 
 class Walk:
-    """One graph's steps. `moving` says which of its inputs move: depend on the function's real inputs. All if None."""
+    """The steps of one graph. `moving` says for each input whether it depends on the function's real inputs; all do if
+    None.
+    """
 
     def __init__(
         self, traced: TracedGraph, moving: Sequence[bool] | None, names: Mapping[int, str], place: Place
@@ -89,11 +91,13 @@ class Walk:
         return self
 
     def is_moving(self, operand: Operand) -> bool:
-        """The value depends on the function's real inputs."""
+        """Return whether the value depends on the function's real inputs."""
         return isinstance(operand, Ref) and (operand.node, operand.output) in self.moving
 
     def cotangents(self) -> Iterator[list[Cotangent]]:
-        """For each node, where the cotangents of its moving outputs come from: the seeds, and who reads them."""
+        """Yield, for each node, the contributions to the cotangents of its moving outputs: from the seeds and from its
+        readers.
+        """
         seeds: dict[Value, list[str]] = {}
         for i, o in enumerate(self.traced.ir.outputs):
             if isinstance(o, Ref) and self.is_moving(o):
@@ -148,7 +152,7 @@ class Walk:
         )
 
     def refused(self, node: Node, reason: str) -> Step:
-        """The step of a node whose results move, of which nothing is proved."""
+        """Return the step of a node whose results move and of which nothing is proved."""
         self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
         return self.plain(node, "moving", node.name, verdict="unproved", reason=reason)
 
@@ -162,7 +166,7 @@ class Walk:
         return slots, values, tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
 
     def judge(self, node: Node, judgement: Judgement, values: Sequence[Value]) -> None:
-        """Keep what a lemma says at a node: what moves then, and which of these values it reads."""
+        """Store the judgement at a node: which outputs move, and which of these values it reads."""
         self.judged[node.id] = judgement
         operation = judgement.operation
         if operation.active:
@@ -189,7 +193,7 @@ class Walk:
         )
 
     def _with_graphs(self, node: Node) -> Step:
-        """The step of a node whose graphs have been certified: what they need is asked where they run."""
+        """The step of a loop or branch whose inner graphs are certified; their hypotheses are stated inside of it."""
         moving = [self.is_moving(o) for o in node.operands]
         parts = PARTS[node.kind](self.traced, node, moving, [self.expressions.of(o) for o in node.operands])
         if parts.refused:
@@ -226,7 +230,7 @@ class Walk:
 
     @property
     def hypotheses(self) -> list[NodeHypothesis]:
-        """What the steps so far ask."""
+        """Return the hypotheses of the steps so far."""
         return [h for s in self.steps for h in s.hypotheses]
 
     def as_inside(self) -> Inside:
@@ -236,5 +240,7 @@ class Walk:
 
 
 def no_number(operand: Operand) -> bool:
-    """The operand is written as NaN or an infinity. An operation's lemma knows those that it reads itself."""
+    """Return whether the operand is written as NaN or an infinity. An operation's lemma knows those that it reads
+    itself.
+    """
     return isinstance(operand, Literal) and operand.text in ("nan", "inf", "-inf")

@@ -1,7 +1,7 @@
-"""Which values of a graph have a zero tangent wherever they are 0, as the entries of a relu.
+"""Values of a graph that have a zero tangent wherever they are 0, such as the entries of a relu.
 
-A value is asked only where a lemma would ask less because of it: `prove/zero_tangents.py` says what follows. Of a node
-it is shown by the kernel, from its lemma and from what holds of its operands in turn.
+This is examined only where a lemma's hypotheses would be weaker for it (`prove/zero_tangents.py`). The kernel shows it
+for a node from its lemma and from the same property of its operands.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 
 def is_still(induction: Induction, ref: Ref) -> bool:
-    """Each entry of the value that is 0 has the tangent 0, whatever the graph's inputs do, under its hypotheses."""
+    """Return whether each entry of the value that is 0 has a zero tangent, whatever the graph's inputs, under its
+    hypotheses.
+    """
     key = ref.node, ref.output
     if key not in induction.moving:
         return True
@@ -57,10 +59,9 @@ def _is_still(induction: Induction, ref: Ref) -> bool:
 
 
 def to_rest(induction: Induction, ref: Ref) -> set[int] | None:
-    """The nodes that are to be asked to rest at 0 so that the value does; None where that does not help.
+    """Return the nodes that must have a zero tangent at 0 so that the value has; None where that does not help.
 
-    A relu of what a mask makes 0 asks nothing where the mask does; so it is asked of the product with the mask that
-    nothing else makes it 0.
+    A relu of a masked product has no hypothesis where the mask is 0; so the product is required to be 0 nowhere else.
     """
     judgement = induction.judged.get(ref.node)
     if is_still(induction, ref):
@@ -90,8 +91,11 @@ def _output(
 
 
 def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False) -> tuple[bool, ...]:
-    """Which outputs of an operation are still, given that these operands are: at its own sizes, in each case of them
-    that tracing decided away; if `beside`, under hypotheses that its lemma does not have.
+    """Return, for each output of an operation, whether it has a zero tangent wherever it is 0, given the operands
+    `still` that have.
+
+    It must hold at the node's sizes and in each case of sizes that tracing decided. With `beside`, it may rest on
+    hypotheses that the lemma does not have.
     """
     if not judgement.instance.proof.holds:
         return ()
@@ -115,9 +119,7 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
 def _of_programs(
     operation: Operation, programs: Programs, lemma: Proof | None, still: Collection[int]
 ) -> tuple[bool, ...]:
-    """The same of these programs, under hypotheses that the lemma at the node, if given, has as well, or leaves out
-    because the result has the tangent 0 where they fail.
-    """
+    """Return the same for these programs, under hypotheses of the lemma alone, those included which it leaves out."""
     sizes = tuple(tuple(v.aval.shape) for v in programs.forward.jaxpr.invars)
     try:
         with limited():

@@ -34,24 +34,24 @@ _WORDS = {signs: SIGNS[relation] for signs, relation in _RELATIONS.items()}
 
 @lru_cache(maxsize=4096)
 def bounds_from_signs(signs: tuple[int, ...]) -> int:
-    """The whereabouts of which the signs of x, x − 1 and x + 1 are among these, each said once."""
+    """Return the encoded bounds for the possible signs of x, x − 1 and x + 1, each said once."""
     return _code(k for k, p in enumerate(_PLACES) if all(s & _sign(p - c) for s, c in zip(signs, CUTS, strict=False)))
 
 
 @lru_cache(maxsize=4096)
 def joined(a: int, b: int) -> int:
-    """What holds of both."""
+    """Return what is known of a value that is one of two."""
     return _code((*_parts(a), *_parts(b)))
 
 
 @lru_cache(maxsize=4096)
 def both(a: int, b: int) -> int:
-    """What holds where one and the other does; the first, if nothing is left."""
+    """Return what is known of a value of which two things are known; the first, if they exclude each other."""
     return _code(set(_parts(a)) & set(_parts(b))) or a
 
 
 def of_selection(name: str, operands: Sequence[int]) -> int:
-    """Where the results of an operation are that selects one of its operands, entry by entry. Elsewhere 7."""
+    """Return the bounds of the results of an operation that selects an operand entry by entry; 7 for any other."""
     parts = [_parts(o) for o in operands]
     if name in ("max", "min") and len(parts) == 2:
         chosen = max if name == "max" else min
@@ -64,7 +64,7 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
 
 
 def above(low: int) -> int:
-    """Where what is not below a value can be."""
+    """Return the bounds of a value that is not below one with these bounds."""
     return _code(range(min(_parts(low), default=0), len(_PLACES)))
 
 
@@ -74,18 +74,18 @@ def sign(where: int) -> int:
 
 
 def facts(body: Poly, where: int) -> list[Fact]:
-    """What the kernel is told of a term."""
+    """Return bounds of a term as facts for the kernel."""
     shifted = (body, body - ONE, body + ONE)
     return [Fact(term, s) for term, s in zip(shifted, _signs(where), strict=True) if s not in (0, ANY)]
 
 
 def of_term(body: Poly, given: Facts, signs: int = ANY) -> int:
-    """What the kernel knows of a term, of which these signs are known."""
+    """Return the kernel's bounds of a term with these known signs."""
     return bounds_from_signs((signs & given.signs(body), given.signs(body - ONE), given.signs(body + ONE)))
 
 
 def of_array(value: Any) -> int:
-    """Where the entries of an array are; anywhere, if one of them is no number."""
+    """Return the bounds of an array's entries; 7 if one of them is NaN."""
     if kind_of(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype) not in "fi":
         return ANY
     array = np.asarray(value)
@@ -104,24 +104,24 @@ def of_array(value: Any) -> int:
 
 
 def holds(value: Fraction | int, where: int) -> bool:
-    """A number is there."""
+    """Return whether a number is there."""
     return all(s == 0 or s & _sign(value - c) for s, c in zip(_signs(where), CUTS, strict=True)) and bool(where & ANY)
 
 
 def conditions(name: str, where: int) -> list[str]:
-    """What is known of an argument, one comparison each: `y > 0`, `y < 1`."""
+    """Return the bounds of an argument as comparisons: `y > 0`, `y < 1`."""
     pairs = zip(_signs(where), CUTS, strict=True)
     return [f"{name} {_WORDS[s]} {_number(c)}" for s, c in pairs if s in _WORDS]
 
 
 def statements(name: str, where: int) -> list[Statement]:
-    """The same, to be evaluated."""
+    """Return the same comparisons as statements that can be evaluated."""
     pairs = zip(_signs(where), CUTS, strict=True)
     return [Compare(_RELATIONS[s], Array(name), Number(str(c))) for s, c in pairs if s in _RELATIONS]
 
 
 def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
-    """What `conditions` says of several arguments, read back; None where a text says something else."""
+    """Return the bounds that such comparisons of several arguments write; None for other texts."""
     found = {name: [ANY] * len(CUTS) for name in names}
     for text in texts:
         name, _, rest = text.partition(" ")
@@ -134,11 +134,11 @@ def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4096)
 def relation(where: int) -> str:
-    """In words: `> 0`, `in (0, 1]`, `≠ 0`; empty where nothing is known."""
+    """Return encoded bounds in words: `> 0`, `in (0, 1]`, `≠ 0`; "" where nothing is known."""
     parts = _parts(where)
     if not parts or where == ANY:
         return ""
-    ends = {1: -1, 3: 0, 5: 1}
+    ends = {1: -1, 3: 0, 5: 1}  # the parts that are one number; the others are the open intervals around these
     low, high = parts[0], parts[-1]
     if low == high and low in ends:
         return f"= {_number(ends[low])}"
@@ -164,12 +164,12 @@ def _by_words() -> dict[str, int]:
 
 
 def parse_relation(text: str) -> int | None:
-    """What `relation` says, read back; None where a text says something else."""
+    """Return the bounds that a text of `relation` writes; None for other texts."""
     return _by_words().get(text)
 
 
 def side(text: str) -> str:
-    """What a relation in words says about 0: `> 0`, `< 0` or `≠ 0`; empty where 0 is possible."""
+    """Return what a relation in words says about 0: `> 0`, `< 0` or `≠ 0`; "" where 0 is possible."""
     signs = sign(_by_words().get(text, ANY))
     return "" if signs & ZERO else f"{_WORDS.get(signs, '≠')} 0"
 
@@ -192,7 +192,7 @@ def _signs(where: int) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=4096)
 def _parts(where: int) -> tuple[int, ...]:
-    """The parts of the line."""
+    """Return the parts of the line in which x can be: 0 is x < −1, 1 is x = −1, 2 is −1 < x < 0, … 6 is x > 1."""
     pairs = list(zip(_signs(where), CUTS, strict=True))
     return tuple(
         k

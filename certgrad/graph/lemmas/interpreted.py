@@ -22,7 +22,7 @@ from .operation import KINDS, Operation
 
 
 def output_signs(operation: Operation, forward: Program) -> tuple[int, ...]:
-    """Where the outputs can be, given where the arguments are; nothing is said where the calculus cannot."""
+    """Return the bounds of the outputs, by those of the arguments; 7 where the calculus cannot follow."""
     try:
         with limited():
             outputs, facts = _interpreted(operation, forward)

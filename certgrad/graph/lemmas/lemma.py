@@ -59,7 +59,7 @@ _instances = Kept()
 
 
 def _at_numbers(equation: Equation) -> Any:
-    """What tells an equation apart, for all threads and graphs; nothing where it has symbolic sizes or a program."""
+    """Return a key of an equation for all threads and graphs; None where it has symbolic sizes or a program."""
     atoms = (*equation.eqn.invars, *equation.eqn.outvars)
     if equation.holds_program or any(is_symbolic(d) for v in atoms for d in getattr(v.aval, "shape", ())):
         return None
@@ -74,11 +74,11 @@ def _at_numbers(equation: Equation) -> Any:
 
 
 SHARE = 0.5
-"""This part of its seconds a certification has for each lemma, and for those together that come to no proof."""
+"""The part of a certification's seconds that each lemma has, and that all lemmas without a proof have together."""
 GUESS = 0.25
 """An attempt at one of many guesses, as which operations are certified together, has this part of what a lemma has."""
 STEPS_A_SECOND = 270_000
-"""More than proofs take: so it has as many steps as a proof has alone, and the seconds end it where these are slow."""
+"""Steps for each second: more than proofs take, so that the seconds end a slow proof and not the steps."""
 MORE_A_LEMMA = 0.1
 """Seconds that these have besides for each lemma that is proved: as long as most lemmas take."""
 
@@ -122,7 +122,7 @@ class Lemmas:
         return found
 
     def allowance(self, share: float = 1.0) -> AbstractContextManager[None]:
-        """The budget of one lemma, or a share of it, and of what is asked of it besides."""
+        """Return the budget of one lemma, or a share of it, in force inside the block."""
         return auditing(share * self.seconds, A_LEMMA, MORE_OF_A_GRAPH, STEPS_A_SECOND)
 
     def _once(self, operation: Operation, store: dict[Any, Proof], key: Any, prove: Callable[[], Proof]) -> Proof:
@@ -135,14 +135,14 @@ class Lemmas:
         return found
 
     def _not_begun(self, operation: Operation) -> Proof:
-        """What is said where the time of lemmas that came to no proof is over."""
+        """Return the unproved lemma for an operation when the time of failed lemmas is over."""
         budget.cut_short += 1
         over = f"budget: lemmas that came to no proof took {self.seconds:g} s and more before this one"
         self.not_begun = f"{over}; {MORE_OF_A_GRAPH}"
         return Proof(failed_lemma(operation, ActiveShapes((), ()), self.not_begun), ())
 
     def _without_search(self, operation: Operation) -> Instance | None:
-        """What holds without a search for a witness, which begins where a proof fails."""
+        """Return an instance whose proof needs no search for a witness; None where there is none."""
         found = self.instances.get(replace(operation, search=False)) if operation.search else None
         return found if found is not None and found.proof.lemma.verdict in HOLDS else None
 
@@ -180,7 +180,9 @@ class Lemmas:
         return None
 
     def _runs_there(self, operation: Operation, family: Family, proof: Proof) -> bool:
-        """JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols set to these."""
+        """Return whether JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols
+        set to these.
+        """
         key = (self.rules, operation_key(operation), family.key, tuple(family.sizes.items()))
         found = _same.table.get(key)
         if found is None:
@@ -213,7 +215,7 @@ class Lemmas:
         return Instance(found, {mine: name for name, mine in table.items()})
 
     def nothing(self, operation: Operation) -> Proof:
-        """A proof of nothing, for an operation on values of which nothing is known (random keys)."""
+        """Return an empty proof, for an operation on values without known properties (random keys)."""
         return Proof(failed_lemma(operation, ActiveShapes((), ()), ""), ())
 
     def signs(self, operation: Operation, base: Proof) -> tuple[int, ...]:

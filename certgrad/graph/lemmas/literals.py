@@ -1,4 +1,4 @@
-"""What a lemma says of how literals are read."""
+"""The words in a lemma on how literals are read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from certgrad.obligations.meaning.literals import Reading
 
 
 def up_to_rounding(lemma: Lemma, reading: Reading) -> Lemma:
-    """The lemma of an operation whose literals were read as the closed forms, and approximations as what they
-    approximate, which it says."""
+    """The lemma with a note that literals were read as closed forms, and approximations as what they approximate."""
     rounded: VerdictName = "proved up to rounding"
     change = msgspec.structs.replace
     obligations = [change(o, verdict=rounded, reason="; ".join(reading.idealisations())) for o in lemma.obligations]
@@ -22,7 +21,7 @@ def up_to_rounding(lemma: Lemma, reading: Reading) -> Lemma:
 
 
 def with_reason(lemma: Lemma, reasons: Collection[str]) -> Lemma:
-    """The lemma with more reasons in what is open of it."""
+    """Return the lemma with further reasons in its open obligations."""
     change = msgspec.structs.replace
     obligations = [
         change(o, reason="; ".join([o.reason, *reasons])) if o.verdict == "unproved" else o for o in lemma.obligations

@@ -38,13 +38,13 @@ KINDS = {"f": "float", "i": "int", "b": "bool", "k": "key"}
 
 
 def argument_names(count: int) -> tuple[str, ...]:
-    """What a lemma calls so many arguments that have no names of their own."""
+    """Return the names of so many arguments without names of their own."""
     return tuple(_NAMES[k] if k < len(_NAMES) else f"x{k}" for k in range(count))
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a lemma is about: an equation, which of its arguments move, and what may be used of where they are."""
+    """The subject of a lemma: an equation, its active arguments, and what may be assumed of their signs."""
 
     equation: Equation
     names: tuple[str, ...]
@@ -64,7 +64,7 @@ class Operation:
 
     @property
     def request(self) -> tuple[Any, ...]:
-        """What is asked of the equation, whichever it is."""
+        """A key of what is asked of the equation, whichever it is."""
         return tuple(getattr(self, f.name) for f in fields(self) if f.name != "equation")
 
     @property
@@ -100,7 +100,7 @@ def operation_key(operation: Operation) -> Any:
 
 
 def own_table(operation: Operation) -> dict[str, str]:
-    """What the lemma at a node's own sizes calls its dimensions."""
+    """Return the names of dimensions in the lemma at a node's own sizes."""
     names = operation.dims
     # The rule of an equation that holds a program belongs to the symbols that it was traced at.
     return {n: n for n in names} if operation.equation.holds_program else canonical(names)
@@ -113,8 +113,9 @@ def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> A
 
 @dataclass
 class Traced(Programs):
-    """The programs of an operation where all that moves is perturbed and all outputs are used, and those of each
-    further pattern that a rule of it sees, by what it is called."""
+    """The programs of an operation with all active arguments perturbed and all outputs used, and those of each further
+    pattern that a rule sees, by its name.
+    """
 
     patterns: Mapping[str, tuple[Operation, Programs]] = field(default_factory=dict)
 
@@ -160,23 +161,24 @@ def traced_forward(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, .
 
 
 def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
-    """Where the active arguments move, and no others, and the outputs are used that are said to be."""
+    """Trace an operation whose active arguments alone are perturbed, with the outputs used that it names."""
     return trace_rules(*_as_traced(operation, run, sizes), together=True)
 
 
 def _as_traced(
     operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]
 ) -> tuple[Rules, ActiveShapes, int, str, bool]:
-    """The rules that run, with what is traced of them: the shapes, the count of numbers, a name, 64-bit numbers."""
+    """The rules that run and what is traced: shapes, the count of numbers, a name, whether numbers have 64 bits."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
     return node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide
 
 
 def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Iterator[Operation]:
-    """The operation in each further pattern of perturbed arguments and used outputs that a rule of it sees.
+    """Yield the operation in each further pattern of perturbed arguments and used outputs that a rule sees.
 
-    What moves in a graph may have a tangent that JAX knows is 0, and what is used there a cotangent that is.
+    An argument that is active in a graph may have a symbolic zero for its tangent, and a used output one for its
+    cotangent.
     """
     equation, active = operation.equation, operation.active
     if not (active and equation.holds_program):
@@ -194,7 +196,7 @@ def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
 
 
 def pattern_name(operation: Operation, active: Sequence[int]) -> str:
-    """What moves of the active arguments, and what is used, where that is not all."""
+    """Return the active arguments and used outputs of a pattern in words, where they are not all."""
     moving = None if operation.active == tuple(active) else [operation.names[k] for k in operation.active]
     return named(moving, operation.used)
 
@@ -210,7 +212,7 @@ RESTS = f"the result {STILL}"
 
 
 def given_parameters(operation: Operation) -> list[str]:
-    """What the lemma takes for granted of its arguments, and each step that uses it shows of its operands."""
+    """Return what the lemma assumes of its arguments; each step that uses it shows this of its operands."""
     where = [text for n, s in zip(operation.names, operation.signs, strict=False) for text in bounds.conditions(n, s)]
     return [
         *where,

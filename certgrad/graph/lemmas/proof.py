@@ -65,7 +65,7 @@ from .operation import (
 from .refutation import failure_of, ordinary_runs
 
 CASES = 40
-"""Sizes that a rule treats on their own: beyond that many, the others are excluded."""
+"""Sizes that a rule treats specially, at most; the others are excluded by hypotheses."""
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Proof:
     signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
     """The signs of the outputs, by those of the arguments."""
     if_still: int | None = None
-    """An argument because of which less is asked if it is still at 0."""
+    """An argument that weakens hypotheses if it is still at 0, that is, its tangent is 0 wherever it is."""
     left_out: frozenset[Statement] = frozenset()
     """What is not asked because of an argument that is still at 0. Where it fails, the result has the tangent 0."""
 
@@ -101,7 +101,7 @@ class Proof:
 
 
 def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
-    """The lemma, with the cases that tracing decided away traced and proved as well, or else excluded."""
+    """The lemma proved at all sizes: each case that tracing decided is traced and proved as well, or excluded."""
     proof = prove_at({})
     if proof.programs is None:
         return proof
@@ -133,7 +133,7 @@ def in_general(operation: Operation, family: Family) -> Proof:
 
 
 class Setting(NamedTuple):
-    """Where an operation's rules are traced: how it runs, its operands' shapes, and the dimension variables."""
+    """The setting in which an operation's rules are traced: the run, the operands' shapes, the dimension variables."""
 
     run: Outputs
     shapes: tuple[tuple[Any, ...], ...]
@@ -141,13 +141,13 @@ class Setting(NamedTuple):
 
 
 def of_family(family: Family) -> Setting:
-    """Over the family's symbols."""
+    """Return the setting at the family's symbolic sizes."""
     used = [n for s in family.shapes for d in s for n in jaxpr.dims_in(d)]
     return Setting(family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
 
 
 def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
-    """At the node's sizes, its dimension variables renamed, and set to what the case says."""
+    """Return the setting at the node's sizes, its dimension variables renamed and set by the case."""
     equation = operation.equation
     own = tuple(tuple(v.aval.shape) for v in equation.variables)
     if not table or equation.holds_program:
@@ -167,7 +167,9 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
 
 
 def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
-    """The operation's rules, traced there, are the general programs at these sizes. False where that is not seen."""
+    """Return whether the operation's rules, traced there, are the general programs at these sizes. False where that is
+    not seen.
+    """
     try:
         with wide_floats(operation.equation.wide):
             return same(general, traced_programs(operation, setting.run, setting.shapes), sizes)
@@ -212,6 +214,9 @@ def _prove_at(
     names: tuple[str, ...],
     judged: dict[Any, Proof] | None = None,
 ) -> Proof:
+    """Return the proof of an operation's lemma at these sizes, for every pattern of symbolic zeros; the first failure
+    ends it.
+    """
     shapes = active_shapes(operation, sizes)
     try:
         programs = traced_programs(operation, run, sizes)
@@ -225,9 +230,9 @@ def _prove_at(
         return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
     known = {} if judged is None else judged
     proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
-    for words, (there, programs_there) in programs.patterns.items():
+    for words, (operation_there, programs_there) in programs.patterns.items():
         if proof.holds:
-            part = TracedRules(there, active_shapes(there, sizes), programs_there, names)
+            part = TracedRules(operation_there, active_shapes(operation_there, sizes), programs_there, names)
             proof = _with_pattern(proof, words, _judged_once(part, known))
     return proof
 
@@ -248,7 +253,7 @@ def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
 
 
 def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
-    """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
+    """Return the proof of the programs; equal programs with equal questions are proved once."""
     operation, programs = rules.operation, rules.programs
     words = operation.equation.name, shown_name(operation), operation.request, rules.names, rules.shapes.dtypes
     key = (words, *serialised_all(programs.all()).items())
@@ -259,7 +264,7 @@ def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
 
 
 def _judged(rules: TracedRules) -> Proof:
-    """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
+    """Return the proof of the programs as written; where that fails, with long literals read as closed forms."""
     plain = Reading()
     proof = _judged_as_read(rules, plain)
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
@@ -271,7 +276,7 @@ def _judged(rules: TracedRules) -> Proof:
 
 
 def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
-    """What is proved with literals read as what they were rounded from, but for those that cannot be read so."""
+    """Return the proof with literals read as closed forms, but for those that cannot be read so."""
     without_search = replace(rules, operation=replace(rules.operation, search=False))
 
     def proved(reading: Reading) -> Proof | None:
@@ -286,6 +291,12 @@ def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
 
 
 def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
+    """Return the proof of an operation's obligations under one reading of its literals, with their minimal hypotheses.
+
+    Each obligation is attempted, with the hypotheses of those before it. If all hold, and an operand is known to be
+    still at 0 (its tangent is 0 wherever it is: `prove/zero_tangents.py`), the hypotheses of the derivative that only
+    exclude this are replaced by weaker ones. Last, hypotheses that others imply are dropped.
+    """
     operation, programs, names = rules.operation, rules.programs, rules.names
     results: list[ObligationResult] = []
     clauses: dict[Statement, Clause] = {}
@@ -332,16 +343,20 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
 
 @dataclass(frozen=True)
 class _IfStill:
-    """Hypotheses that ask less if an argument is still at 0: those without that, and those with it."""
+    """Hypotheses of the derivative that weaken if an argument is still at 0."""
 
     argument: int
     asked: Mapping[Statement, Clause]
+    """Those that are not needed then."""
     instead: Mapping[Statement, Clause]
+    """Those that are needed in their place."""
     ranges: Mapping[Var, Poly]
 
 
 def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]], reads: Reads) -> _IfStill | None:
-    """What the derivative asks, and would ask less of if an argument were still at 0; no other law asks it."""
+    """Return the hypotheses of the derivative if an argument has a zero tangent wherever it is 0; None where it makes
+    none weaker.
+    """
     derivative = asked.get("jvp_is_derivative", {})
     found = may_be_zero(problem) if derivative else None
     if found is None:
@@ -355,7 +370,7 @@ def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]],
 
 
 def read(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
-    """The hypotheses of a proof, with what they say."""
+    """Return the hypotheses of a proof, each with its clause."""
     reads = _reads(rules)
     here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
     return here.each_once(outcome.hypotheses)
@@ -370,7 +385,7 @@ def _reads(rules: TracedRules) -> Reads:
 
 
 def built(rules: TracedRules, reading: Reading) -> Problem:
-    """The programs as terms, with what is known of where the arguments are."""
+    """Return the programs as terms, with the known signs of the arguments."""
     operation = rules.operation
     given = Posed(operation.names, {}, operation.domain, rules.shapes, rules.programs, operation.title, reading)
     try:

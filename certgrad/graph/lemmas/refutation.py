@@ -1,4 +1,4 @@
-"""Why an operation's lemma failed: a witness among what it may be given."""
+"""Why an operation's lemma failed: a witness among its possible arguments."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class _AtNumbers:
         return balls.Programs(rule, self.inputs, dims)
 
     def as_traced(self, dims: Dims) -> bool:
-        """Whether it is these programs that run at the sizes."""
+        """Return whether these programs run at the sizes."""
         return broken(self.programs, dims.sizes) is None
 
     def inside(self, values: Mapping[str, Any]) -> bool:
-        """Whether the point is in the operation's domain."""
+        """Return whether the point is in the operation's domain."""
         signed = zip(self.operation.names, self.operation.signs, strict=False)
         return inside(self.operation.domain, values) and all(_within(values[n], s) for n, s in signed)
 

@@ -103,7 +103,7 @@ def _real_outputs(fn: Outputs, used: Sequence[int] | None) -> Outputs:
 
 
 def sees_used_outputs(run: Outputs, shapes: ActiveShapes, specs: Sequence[Any]) -> bool:
-    """A backward that the operation calls sees which outputs are used. Raises what tracing raises."""
+    """Return whether a backward that the operation calls sees which outputs are used. Raises what tracing raises."""
     active = shapes.active
 
     def jvp(args: list[Any], tangents: list[Any]) -> list[Any]:

@@ -1,6 +1,6 @@
-"""A hypothesis at a node, or what is said of where a value is, at values of the graph: by balls, or in floats.
+"""A statement at a node (a hypothesis, or bounds of a value), evaluated at values of the graph by balls or in floats.
 
-What is evaluated is the statement as the certificate lists it, at every step of the loops around the node.
+It is the statement as the certificate lists it, at every step of the loops around the node.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Table = Mapping[Any, Any]
 
 
 def holds(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
-    """It certainly holds at values that are balls. Raises Undecided or UnfitError where that cannot be told."""
+    """Return whether the statement certainly holds at values that are balls. Raises Undecided or UnfitError."""
     one, dims = statements.question(asked.tree), asked.dims(sizes)
     here = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys.items()}
     runs = np.asarray(table.get(asked.place, True)).astype(bool)
@@ -77,7 +77,7 @@ def holds(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
 
 
 def holds_in_floats(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
-    """It holds at arrays of floats, as computed in floats. Raises UnfitError where that cannot be told."""
+    """Return whether the statement holds at arrays of floats, computed in floats. Raises UnfitError."""
     here = {name: np.asarray(table[key]) for name, key in asked.keys.items()}
     runs = np.asarray(table.get(asked.place, True)).astype(bool)
     return not failing(asked, here, runs, sizes, where=False)[1].times
@@ -92,7 +92,7 @@ def numpys_floats() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class About:
-    """What a statement is asked of, at arrays: its variables with how far each runs, and the loops around it."""
+    """The choices that a statement is evaluated at: its variables with their ranges, and the loops around it."""
 
     axes: tuple[tuple[str, int], ...]
     steps: tuple[int, ...]
@@ -101,12 +101,12 @@ class About:
     """The sign of a single comparison."""
 
     def instead(self, sides: tuple[Any, Any] | None) -> str:
-        """What is compared, in numbers: `-1 > 0`; an empty text where it is no comparison."""
+        """Return the compared numbers, as `-1 > 0`; "" for a statement that is no comparison."""
         return "" if sides is None else f" {SIGNS[self.relation]} ".join(map(_number_text, sides))
 
 
 class Failing(NamedTuple):
-    """How a statement fares: arrays of one number each, or numpy's."""
+    """How often a statement fails, and where first: arrays of one number each, or numpy's."""
 
     times: Any
     """At so many places it does not hold, or is undefined."""
@@ -121,10 +121,10 @@ class Failing(NamedTuple):
 def failing(
     asked: NodeStatement, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
 ) -> tuple[About, Failing]:
-    """How often a statement fails at arrays of JAX or of numpy, at the steps of the loops around it that run.
+    """Count how often a statement fails at arrays of JAX or numpy, over the steps of surrounding loops that run.
 
-    With `where`, and at which place first, which takes longer than to count. Raises UnfitError where it cannot be
-    evaluated.
+    With `where`, also return the first place at which it fails, which takes longer. Raises UnfitError where the
+    statement cannot be evaluated.
     """
     about: list[Question] = []
     dims = asked.dims(sizes)

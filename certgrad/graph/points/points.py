@@ -1,4 +1,4 @@
-"""Arrays of the kinds that programs take: where a point is looked for that satisfies hypotheses."""
+"""Kinds of arrays that are drawn in the search for a point inside hypotheses."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Run:
         return live
 
     def node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Place = ()) -> list[Any]:
-        """The outputs of a node that is no input, of the values of those before it."""
+        """Return the outputs of a node that is no input, from earlier values."""
         equation = traced.equations[node.id]
         if node.kind in ("scan", "cond"):
             operands = [self.read(o, values) for o in node.operands]
@@ -129,8 +129,7 @@ class Run:
     def beside(
         self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
     ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
-        """What a step of a loop returns, if it is computed on the way, and what else is, which is stacked; nothing,
-        unless a kind of run says otherwise."""
+        """A step's outputs if they are computed on the way, and further values, which are stacked; none by default."""
         return None, ()
 
     def _cond(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place) -> list[Any]:
@@ -157,12 +156,12 @@ class Run:
 
 
 def dimension(size: Any, sizes: Mapping[str, Any]) -> Any:
-    """A size at these dimensions: a number, or an expression of those that are none."""
+    """Return a size at these dimensions: a number, or an expression in dimensions without a number."""
     return int(size) if isinstance(size, int | np.integer) else replaced(size, sizes)
 
 
 def length_of(length: Any) -> int | None:
-    """A loop's length as JAX is told it: of one that is no number, the rows tell it."""
+    """Return a loop's length for JAX: None for a symbolic one, which the rows determine."""
     return length if isinstance(length, int) else None
 
 

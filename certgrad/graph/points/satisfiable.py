@@ -28,23 +28,26 @@ from certgrad.obligations.tracing.jax_internals import jaxpr_of, keys_from, kind
 from certgrad.obligations.tracing.jax_internals._operations import operations
 
 TRIES = 320
+"""Points that are tried at most; then no point is found, and the certificate says so."""
 DRAWN = 160
-"""So many of them are drawn anew, the others near the best of these."""
+"""Points among these that are drawn anew; the others are near the best of them."""
 ONE_ENTRY = 0.5
-"""How often one entry is changed there, and not an array."""
+"""The share of these at which one entry is changed, and not an array."""
 FIRST = 12
-"""So many of them are of ordinary arrays alone."""
+"""Points among these that are of ordinary arrays alone."""
 SPREADS = (1, 4, 16)
+"""The factors by which drawn numbers are spread, in turn."""
 PRECISION = 192
 RIGOROUS = 400_000
-"""How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
+"""Scalar operations in rigorous arithmetic, at most; beyond, float64 is used, and the certificate says so."""
 FLOATS = 20_000_000_000
-"""How many scalar operations all points of one search may take in floats, once the fewest are tried."""
+"""Scalar operations in floats for all points of one search, at most, once the fewest are tried."""
 FEWEST = 2
+"""Points that are tried at least, whatever they take."""
 UNCOMPILED = 50_000_000
-"""So many of them numpy does, one operation on arrays at a time, before a program is compiled, which takes a second."""
+"""Scalar operations that numpy does before a program is compiled, which takes a second."""
 CONSTANT = 20_000
-"""How many scalar operations it may take to compute values that depend on no input."""
+"""Scalar operations for values that depend on no input, at most; beyond, they count as unknown."""
 UNKNOWN = (BallError, UnfitError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
 """What is raised at a point at which a hypothesis cannot be told."""
 
@@ -53,7 +56,7 @@ Certainty = Literal["rigorous", "in floats", "none"]
 
 @dataclass(frozen=True)
 class PointSearch:
-    """What came of the search for a point."""
+    """The result of the search for a point."""
 
     found: Certainty
     never: frozenset[int] = frozenset()
@@ -65,10 +68,10 @@ class PointSearch:
 
 
 def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSearch:
-    """Whether a point was found that satisfies all hypotheses at all their indices.
+    """Search for a point that satisfies all hypotheses at all their indices.
 
     Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
-    hypotheses failed; then arrays and entries, from the point at which the fewest did.
+    hypotheses failed; then arrays and entries, from the point at which the fewest failed.
     """
     if not asked:
         return PointSearch("rigorous")
@@ -80,7 +83,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSea
 
 
 def holding(traced: TracedGraph, asked: Sequence[NodeStatement]) -> Callable[[Sequence[Any]], bool]:
-    """Whether all hypotheses hold at arrays, one for each argument: of floats, or of rational numbers as objects."""
+    """The test whether all hypotheses hold at arrays, one for each argument: of floats, or rationals as objects."""
     search = _Search(traced, asked)
     return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
 
@@ -97,7 +100,7 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Programs:
-    """What hypotheses mention at some sizes, as one program of the inputs that it needs."""
+    """One program for the values that hypotheses mention, at some sizes, and the inputs that it needs."""
 
     program: Any
     compiled: Callable[..., Any]
@@ -111,7 +114,7 @@ class _Programs:
 
 
 class _Search:
-    """The hypotheses as programs of the inputs, one at each size, and points at which all of them hold."""
+    """The hypotheses as programs of the inputs at several sizes, and the search for a point at which all hold."""
 
     def __init__(self, traced: TracedGraph, asked: Sequence[NodeStatement]) -> None:
         self.traced, self.asked = traced, asked
@@ -126,8 +129,10 @@ class _Search:
         """How many scalar operations points in floats took."""
 
     def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Certainty | None:
-        """Whether the arrays that the function was traced with are such a point; `only_whether`: and no more than that,
-        so that the first hypothesis that fails is the last one looked at."""
+        """Return whether the arrays that the function was traced with satisfy all hypotheses.
+
+        With `only_whether`, the evaluation ends at the first hypothesis that fails.
+        """
         try:
             sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
             at = self._at(sizes)
@@ -138,7 +143,7 @@ class _Search:
         return None if failing else "rigorous" if rigorous else "in floats"
 
     def drawn(self) -> Certainty:
-        """Whether one was found among those drawn, or near the best of them."""
+        """Search for a point that satisfies all hypotheses: at drawn points, then near the best of them."""
         rng = random.Random(20)
         least, best = len(self.asked) + 1, dict[int, str]()
         nearest: _Point | None = None
@@ -164,7 +169,7 @@ class _Search:
         return "none" if nearest is None else self._near(rng, nearest)
 
     def _near(self, rng: random.Random, best: _Point) -> Certainty:
-        """Whether one was found from this one on: an array changed at a time, or an entry of one."""
+        """Search from the best point on, changing one array or one entry at a time."""
         exact = self._at(best.sizes).rigorous
         for attempt in range(TRIES - DRAWN if best.arrays else 0):
             if self.long_enough:
@@ -189,7 +194,7 @@ class _Search:
 
     @property
     def long_enough(self) -> bool:
-        """No further point is tried: what they take in floats is used up."""
+        """Whether the limit of operations in floats is reached, so that no further point is tried."""
         return self.tried >= FEWEST and self.taken > FLOATS
 
     def _at(self, sizes: Mapping[str, int]) -> _Programs:
@@ -199,7 +204,7 @@ class _Search:
         return self.programs[key]
 
     def _failing(self, sizes: Mapping[str, int], point: Sequence[Any], one_is_enough: bool = False) -> tuple[int, bool]:
-        """How many hypotheses do not hold at the point, and whether rigorous arithmetic says so."""
+        """Return how many hypotheses fail at the point, and whether rigorous arithmetic was used."""
         at = self._at(sizes)
         self.tried += 1
         if at.rigorous:
@@ -240,7 +245,7 @@ def _given(array: Any, exact: bool) -> np.ndarray:
 def _kinds(
     rng: random.Random, shapes: Mapping[int, tuple[Sequence[int], str]], attempt: int, best: Mapping[int, str]
 ) -> dict[int, str]:
-    """Of the arrays of a point: all ordinary at first, then those of the best point but for one, or any."""
+    """Return kinds of a point's arrays: all ordinary at first, then those of the best point but for one, or any."""
     if attempt < FIRST:
         one = ("any", "positive")[attempt % 2]
         return {k: one if dtype == "float" else "small" for k, (_, dtype) in shapes.items()}
@@ -259,7 +264,9 @@ def _holds_if_known(asked: NodeStatement, table: Mapping[Any, Any], sizes: Mappi
 
 
 def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> _Programs:
-    """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
+    """Return the program that computes the values which the hypotheses mention, at concrete shapes, from the inputs
+    they depend on.
+    """
     inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
     def run(*inputs: Any) -> list[Any]:
@@ -286,12 +293,12 @@ def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int
 
 
 def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Of an argument, as the program has it: its specs say nothing of dimensions that were set to others."""
+    """Return an argument's shape as the program has it; its spec does not know dimensions that were set to others."""
     return tuple(at_sizes(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
 
 
 def _draws(jaxpr: Any) -> bool:
-    """It makes numbers of random bits, which balls know nothing of."""
+    """Return whether a program makes numbers of random bits, which balls cannot evaluate."""
     return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
 
 
@@ -308,7 +315,9 @@ def _as_given(value: np.ndarray, dtype: Any) -> Any:
 
 
 def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
-    """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
+    """Return whether the hypothesis is about values that depend on no input, and holds for them: computed, and proved
+    with balls.
+    """
     here = replace(asked, place=())
     wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
 

@@ -19,7 +19,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a step adds to the cotangent of a value that its operation read."""
+    """A step's contribution to the cotangent of a value that its operation read."""
 
     to: Value
     cotangent: Any
@@ -64,7 +64,7 @@ class Sweep:
 
 
 def swept(tape: Tape, seeds: Sequence[tuple[Value, Any]]) -> Sweep:
-    """From the last record to the first, each VJP adds to the cotangents of its parents."""
+    """Return the cotangents of a tape: from the last record to the first, each VJP adds to those of its parents."""
     cotangents: dict[Key, Any] = {}
 
     def add(key: Key, cotangent: Any) -> Any:

@@ -218,7 +218,7 @@ class Tape:
 def _with_vjp(
     call: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]] | None]:
-    """The outputs, and the cotangents of the real arrays by those of the real outputs."""
+    """Return the outputs of a call, and the map from cotangents of its real outputs to those of its real arrays."""
     moving = [k for k, x in enumerate(arrays) if is_real(x)]
     if not moving:
         return call(arrays), None
@@ -273,5 +273,7 @@ def _source() -> str:
 
 
 def _kept(array: np.ndarray) -> Any:
-    """As it is now, in the dtype that JAX computes in: numpy's arrays may change later. Integers may be a structure."""
+    """Return a copy of an array in the dtype that JAX computes in, as numpy's arrays may change; integers may index a
+    structure.
+    """
     return jnp.array(array) if array.dtype.kind == "f" else array.copy()

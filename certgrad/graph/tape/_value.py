@@ -51,7 +51,7 @@ class Value:
 
     @property
     def label(self) -> str:
-        """As the views have it: `%3`, or `%3.1` for a second output."""
+        """The value's label in the views: `%3`, or `%3.1` for a second output."""
         return f"%{self.record}" + (f".{self.output}" if self.output else "")
 
     def __repr__(self) -> str:

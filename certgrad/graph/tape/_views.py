@@ -36,7 +36,7 @@ def _record(record: Record) -> list[Row]:
 
 
 def vjp_text(record: Record) -> str:
-    """To which values the VJP closure of a record gives cotangents."""
+    """Return the values to which a record's VJP closure gives cotangents."""
     from certgrad.graph.tape._value import is_real
 
     if record.vjp is None:

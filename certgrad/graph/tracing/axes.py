@@ -1,4 +1,4 @@
-"""Shapes over labels: what the axes of an operation's operands and results have in common, whatever their sizes."""
+"""Shapes over labels: which axes of an operation's operands and results have equal sizes, whatever these are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Axis:
         return axis
 
     def fix(self) -> None:
-        """Its size is the number that it has at the node."""
+        """Fix the axis at the number that it has at the node."""
         axis = self.root()
         axis.fixed = True
         for factor in axis.factors or ():
@@ -80,7 +80,7 @@ class Sizes:
         self.chosen: list[Axis] = []
 
     def settle(self, shapes: Sequence[Shape]) -> dict[str, Any]:
-        """Give every free axis of these shapes a symbol; what each symbol is at the node."""
+        """Give every free axis of these shapes a symbol; return each symbol's value at the node."""
         for shape in shapes:
             for axis in shape:
                 self._collect(axis.root())

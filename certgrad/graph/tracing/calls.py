@@ -1,4 +1,4 @@
-"""A traced function beside what it returns where it is called: without its gradient, which JAX makes node by node."""
+"""A call of a traced function, compared with its program; without the gradient, which JAX makes node by node."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 EQUATIONS = 1_500
 """A function is called if it takes at most so many operations on arrays, of which each takes about 0.1 ms here."""
 OPERATIONS = 2_000_000_000
-"""The same for operations on numbers."""
+"""Operations on numbers, at most, of a function that is called; a longer one is not compared."""
 
 
 def uncalled(traced: TracedGraph) -> str:
-    """Why the function is not called, or an empty text: a call costs more than all of the proof where it is long."""
+    """Return why the function is not called, or "": a long call costs more than the proof."""
     if (steps := _steps(traced)) > EQUATIONS:
         return f"a call takes {steps:,} operations on arrays"
     if not traced.ir.dims and (count := _operations(traced)) > OPERATIONS:
@@ -54,7 +54,7 @@ def _operations(traced: TracedGraph) -> int:
 
 
 def _steps(traced: TracedGraph) -> int:
-    """How many operations on arrays a call takes, about: a loop whose length is open counts once."""
+    """Return about how many operations on arrays a call takes; a loop of open length counts once."""
     total = len(traced.nodes)
     for node, bodies in traced.bodies.items():
         equation = traced.equations[node]
@@ -64,14 +64,14 @@ def _steps(traced: TracedGraph) -> int:
 
 
 def draws(traced: TracedGraph) -> bool:
-    """It draws random numbers: others in each dtype."""
+    """Return whether the function draws random numbers, which differ from dtype to dtype."""
     return any(n.kind == "draw" for n in nodes_of(traced))
 
 
 def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -> Conformance:
-    """One call of the function in each of these dtypes, compared with the value of the program.
+    """Call the function once in each dtype and compare with the value of its program.
 
-    It is called at the arrays that were given as specs, or at drawn ones.
+    The arguments are the arrays that were given as specs, or drawn ones.
     """
     if why := uncalled(traced):
         return Conformance((f"not compared with calls: {why}",), _traced_again(traced))
@@ -98,7 +98,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
 
 
 def _traced_again(traced: TracedGraph) -> Difference | None:
-    """How a function that changes what outlives a trace of it is another program in the next one."""
+    """Return how a second trace differs, of a function that changes state which outlives a trace; else None."""
     if not traced.changes or same(traced, traced.retraced({}), {}):
         return None
     text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
@@ -111,7 +111,7 @@ def _place(traced: TracedGraph) -> dict[str, int]:
 
 
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
-    """How a call differs from the program, or an empty text."""
+    """Return how a call differs from the program, or ""."""
     assert traced.fn is not None
     drawn = traced.specs.arrays or _drawn(subject, sizes)
     if drawn is None:

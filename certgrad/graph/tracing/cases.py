@@ -21,6 +21,7 @@ from certgrad.obligations.generality.decisions import (
 from certgrad.signatures.sizes import ONE, Size, named, whole
 
 CASES = 24
+"""Sizes at which a function is traced again, at most; the others are excluded by hypotheses."""
 Key = frozenset[tuple[str, Size]]
 
 
@@ -57,7 +58,7 @@ class Case:
         return replace(self, fixed=simplified(together(fixed, self.fixed)))
 
     def traced(self, traced: TracedGraph) -> Case:
-        """With the graph of the function at these sizes, if it traces there and has no cases of its own."""
+        """Return the case with the function's graph at these sizes, if it traces there and has no cases of its own."""
         with suppress(CertgradError):
             there = traced.retraced(self.fixed)
             if not contrary(there, self.fixed):
@@ -80,24 +81,27 @@ def case_text(fixed: Fixed) -> str:
 def other_programs(
     traced: TracedGraph, runs_the_same: Callable[[TracedGraph, Fixed], bool] | None = None
 ) -> Iterator[Case]:
-    """The cases where the function may not be the graph with those dimensions set: where it traces to another program,
-    and where it chose between rules, perhaps, which the program does not show.
+    """Yield the sizes at which the function may be another graph: it traces to another program, or may run another
+    rule.
 
-    Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
-    so found. Those by JAX's library code (every broadcast asks) are tried together, all dimensions 1 and all equal, and
-    one by one where other rules run then. `runs_the_same` says whether a graph of the same program runs the same ones;
-    without it, no rule is code of users: then nothing is traced again for what was never asked.
+    First all dimensions are 1, then all are equal, and then follows every question that code asked of sizes, in the
+    traces so made as well (`Cases`). Where sizes set together give the same program and run other rules, they are set
+    one by one (`one_by_one`). A question without sizes that answer it otherwise is a case without a graph.
+    `runs_the_same` says whether a graph of the same program runs the same rules; None where no rule is code of users,
+    so that sizes which only JAX compares need no trace.
     """
     names = traced.ir.dims
     first: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
-    apart: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
+    one_by_one: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
     if len(names) > 1:
         first.append(dict.fromkeys(names[1:], named(names[0])))
-        apart[str(sorted(first[-1].items()))] = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
+        one_by_one[str(sorted(first[-1].items()))] = [
+            {b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]
+        ]
     if runs_the_same is None:
         first = [one for one in first if answered_otherwise(traced, one)]
     cases = Cases(everything=False, first=first)
-    yield from (Case({}, None, q) for q in cases.met(traced, {}))
+    yield from (Case({}, None, question) for question in cases.met(traced, {}))
     for fixed in cases:
         try:
             other = traced.retraced(fixed) if cases.count <= CASES else None
@@ -106,12 +110,12 @@ def other_programs(
         if other is None:
             yield Case(fixed, None, asked=fixed in cases.asked)
             continue
-        yield from (Case(fixed, None, q) for q in cases.met(other, fixed))
+        yield from (Case(fixed, None, question) for question in cases.met(other, fixed))
         alike = same(traced, other, fixed)
         differs = not alike or not (runs_the_same is None or runs_the_same(other, fixed))
         if alike and differs:
             key = str(sorted(fixed.items()))
-            cases.waiting += apart[key] if key in apart else _with_another(fixed, names)
+            cases.waiting += one_by_one[key] if key in one_by_one else _with_another(fixed, names)
         if differs or fixed in cases.asked:
             yield Case(fixed, other, same=alike, asked=fixed in cases.asked)
 
@@ -127,7 +131,7 @@ def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
 
 
 def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
-    """One size that is 1, or two that are equal, with one more that is, or two more that are."""
+    """The sizes with one more of them set: where one is 1, another is 1; where two are equal, another pair is."""
     left = [n for n in names if n not in fixed and named(n) not in fixed.values()]
     if len(fixed) > 1 or not all(v == ONE or v.name in names for v in fixed.values()):
         return []
@@ -136,10 +140,10 @@ def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
 
 
 def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
-    """The function at sizes that are numbers, as they are when it runs, and whether it is another program there.
+    """Yield the function at sizes that are numbers, as when it runs, and whether it is another program there.
 
     Code can tell a number from a symbol and ask no question of either. The second sizes are for a function that treats
-    one of the first on its own.
+    one of the first sizes specially.
     """
     for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
         fixed: Fixed = {d: whole(start + step * k) for k, d in enumerate(traced.ir.dims)}
@@ -152,10 +156,10 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
 
 
 def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
-    """The function at these sizes, where it is another program than the graph; None where it is the graph.
+    """Return the function's case at these sizes if it is another program there than the graph, else None.
 
-    If sizes of 1 are all that makes it another one, as they are for JAX's own code, the others are left open.
-    Raises TraceError.
+    If it is another one only because sizes are 1, as in JAX's own code, the other sizes are left open. Raises
+    TraceError.
     """
     numbers: Fixed = {d: whole(n) for d, n in sizes.items()}
     there = traced.retraced(numbers)

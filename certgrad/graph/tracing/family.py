@@ -128,7 +128,7 @@ def _fixed(size: Any) -> Axis:
 
 
 def _is_instance(family: Family) -> bool:
-    """With the symbols set to the node's sizes, the family's operation is the node's own."""
+    """Return whether the family's operation, its symbols set to the node's sizes, is the node's own."""
     found = [tuple(jaxpr.replaced(d, family.sizes) for d in s) for s in family.shapes]
     own = [tuple(v.aval.shape) for v in family.equation.variables]
     return found == own and _same(family.bound, family.sizes)
@@ -162,9 +162,8 @@ def _key(bound: Bound) -> Any:
 
 
 def structure(value: Any, size: Callable[[Any], str] = str) -> Any:
-    """What tells a parameter apart. A size counts by `size`; what prints no more than where it lies in memory, as such.
-
-    An array is not told by its print, which leaves out entries.
+    """Return a key of a parameter's value. A size counts by `size`, an object without a text of its own by identity, an
+    array by its entries.
     """
     if is_symbolic(value):
         return "size", size(value)
@@ -211,5 +210,5 @@ def _run(bound: Bound, values: Sequence[Any]) -> list[Any]:
 
 
 def is_symbolic(size: Any) -> bool:
-    """The size is no number."""
+    """Return whether the size is no number."""
     return isinstance(size, DimExpr)

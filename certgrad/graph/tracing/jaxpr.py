@@ -53,9 +53,9 @@ UnknownDimensionError = shape_poly.UnexpectedDimVar
 
 @dataclass(frozen=True, eq=False)
 class Equation:
-    """One equation of a jaxpr, as a function of its distinct operands that are no literals.
+    """One equation of a jaxpr as a function of its distinct operands that are no literals.
 
-    Nodes that differ only in what they read and where they stand share one.
+    Nodes that differ only in their operands and source lines share one.
     """
 
     eqn: Any
@@ -90,7 +90,7 @@ class Equation:
 
     @cached_property
     def without_reals(self) -> bool:
-        """None of its operands and outputs is real."""
+        """Whether none of its operands and outputs is real."""
         return not any(self.real) and not self.real_outputs
 
     @cached_property
@@ -104,7 +104,7 @@ class Equation:
 
     @cached_property
     def scalars(self) -> int:
-        """How many of these there are."""
+        """The number of operands that are scalars of the program text."""
         return sum(one is not None for one in self.literals)
 
     @cached_property
@@ -150,7 +150,7 @@ def type_of(aval: Any) -> ArrayType:
 
 @lru_cache(maxsize=256)
 def dtype_name(dtype: Any) -> str:
-    """What a dtype is called; numpy takes long to say it."""
+    """Return a dtype's name, remembered because numpy is slow at it."""
     return str(dtype)
 
 
@@ -182,7 +182,7 @@ def _primitives(eqn: Any) -> Iterator[Any]:
 
 
 def primal_function(equation: Equation) -> Callable[..., list[Any]]:
-    """What an equation that calls a program runs, of its distinct operands: rules inside the program play no part."""
+    """The function of distinct operands that an equation which calls a program runs; rules inside play no part."""
     inner = equation.inner
     assert inner is not None
 
@@ -210,7 +210,7 @@ def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -
 
 
 def captures(program: Program) -> bool:
-    """A value of an enclosing trace stands in the program as a constant."""
+    """Return whether a value of an enclosing trace stands in the program as a constant."""
     return any(isinstance(c, jax.core.Tracer) for c in program.consts)
 
 
@@ -241,7 +241,7 @@ def place_of(traceback: Any) -> tuple[str, str]:
 
 
 def here() -> Any:
-    """Where the program is now, as equations record it."""
+    """Return the program's present source position, as equations record it."""
     return source_info_util.current().traceback
 
 
@@ -276,7 +276,7 @@ def dimension_table(names: Sequence[str], fixed: Mapping[str, Size]) -> dict[str
 
 
 def is_positive(size: Any) -> bool:
-    """The size is at least 1 whatever its dimension variables are: `n`, `2*n - 1`, but not `n - 1`."""
+    """Return whether the size is at least 1 whatever its dimension variables are: `n`, `2*n - 1`, but not `n - 1`."""
     try:
         return bool(size >= 1)
     except InconclusiveDimensionOperation:
@@ -351,7 +351,7 @@ def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
 
 
 def _of_symbolic_sizes(value: Any) -> bool:
-    """A program, such as a branch, in which some array has a symbolic size."""
+    """Return whether it is a program, such as a branch, in which some array has a symbolic size."""
     if not hasattr(jaxpr_of(value), "eqns"):
         return False
     jaxpr = jaxpr_of(value)
@@ -372,7 +372,7 @@ _tables = Kept()
 
 
 def installed_rules() -> int:
-    """A number for the rules of all primitives as they are now: another one where a rule has been replaced."""
+    """Return a number that changes whenever the rule of a primitive is replaced."""
     tables = (ad.primitive_jvps, ad.primitive_transposes, ad.fancy_transposes, ad.primitive_linearizations)
     known = _tables.table
     return int(known.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(known)))
@@ -382,7 +382,7 @@ def installed_rules() -> int:
 
 
 def without_linear(fn: Callable[..., Any]) -> Callable[..., list[Any]]:
-    """`fn` with every op's tangent map replaced by what it runs: the declared jvp or vjp."""
+    """Return `fn` with the declared jvp or vjp in the place of each op's tangent map."""
 
     def run(*args: Any) -> list[Any]:
         closed = jax.make_jaxpr(fn)(*args)
@@ -407,7 +407,7 @@ def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
 
 
 def mentions(program: Program | None, primitive: str) -> bool:
-    """An equation of the program, or of one inside, has this primitive."""
+    """Return whether an equation of the program, or of one inside, has this primitive."""
     eqns = () if program is None else program.jaxpr.eqns
     return any(eqn.primitive.name == primitive or mentions(inner_program(eqn), primitive) for eqn in eqns)
 
@@ -446,7 +446,7 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
 
 
 def is_program(value: Any) -> bool:
-    """A program, or several, as the parameter of an equation."""
+    """Return whether it is a program, or several, as the parameter of an equation."""
     if isinstance(value, tuple | list):
         return any(is_program(v) for v in value)
     return hasattr(value, "eqns") or hasattr(value, "jaxpr")

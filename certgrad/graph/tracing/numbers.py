@@ -12,7 +12,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of
 
 @dataclass(frozen=True)
 class Numbers:
-    """The dtypes that a program runs in, whatever it was traced in: all its real numbers, and its signed integers."""
+    """The dtypes that a program runs in: of its real numbers, and of its signed integers."""
 
     real: Any
     integer: Any

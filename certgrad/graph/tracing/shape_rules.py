@@ -204,7 +204,10 @@ def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 
 def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    """The image's size is free; the result's is a function of it, and stands for no axis here."""
+    """Tie the axes of a convolution whose image has any size: batch, features and channels.
+
+    The result's size is a function of the image's, and has no axis of its own.
+    """
     numbers = params["dimension_numbers"]
     image, kernel = shapes
     for axis in numbers.rhs_spec[2:]:
@@ -232,6 +235,7 @@ def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
 
 
 def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the sizes of a gather: batch axes to those of the indices, whole slices to the operand's axes."""
     numbers, (operand, indices) = params["dimension_numbers"], shapes
     indices[-1].fix()
     gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)

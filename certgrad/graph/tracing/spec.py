@@ -67,7 +67,7 @@ class Specs:
     """Whether the function is traced with 64-bit numbers."""
 
     def nest(self, arrays: Sequence[Any], bare: bool = False) -> list[Any]:
-        """The arguments with these arrays at their places; if `bare`, with None in place of what is no array."""
+        """Return the arguments with these arrays at their places; with `bare`, None in the place of other leaves."""
         given, place, out = iter(arrays), 0, []
         for tree in self.tree:
             places = range(place, place + tree.num_leaves)
@@ -95,7 +95,7 @@ class Specs:
 
     @property
     def arrays(self) -> list[Any] | None:
-        """What was given as specs, where all of it was arrays."""
+        """The arrays that were given as specs, if all of them were arrays."""
         found = [a.array for a in self.arguments]
         return None if not found or any(x is None for x in found) else found
 
@@ -106,7 +106,7 @@ class Specs:
         return list(dict.fromkeys(n for d in dims for n in d.names))
 
     def at(self, fixed: Mapping[str, Size]) -> Specs:
-        """With some dimensions set to numbers, to each other or to expressions."""
+        """Return the specs with some dimensions set to numbers, to each other or to expressions."""
         return replace(self, arguments=tuple(replace(a, spec=a.spec.renamed(fixed)) for a in self.arguments))
 
     def sizes(self, shapes: Sequence[Sequence[int]]) -> dict[str, int]:
@@ -230,6 +230,7 @@ def written_spec(body: str) -> ArraySpec:
 
 
 def _leaf(text: Any, name: str) -> Argument:
+    """The argument that a spec such as 'x: n d' writes. Raises UsageError where it does not parse or has a star."""
     if _is_array(text):
         return _array(text, name)
     if not isinstance(text, str):
@@ -259,9 +260,9 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _array(value: Any, name: str) -> Argument:
-    """An array, or its shape and dtype, as a spec: its sizes are numbers. Its values matter to no proof.
+    """Return an array, or its shape and dtype, as a spec whose sizes are numbers. Its values matter to no proof.
 
-    Its dtype is the one that JAX gives it now: without 64-bit numbers, an array of float64 is one of float32.
+    The dtype is that of JAX's conversion: without 64-bit numbers, an array of float64 is one of float32.
     """
     kind = kind_of(value.dtype)
     if kind not in "fibk":

@@ -32,7 +32,7 @@ from certgrad.signatures.cases import Case
 from certgrad.signatures.signature import Signature
 
 TRACES = 2
-"""At so many sizes a graph with rules of users is traced."""
+"""Sizes at which a graph with users' rules is traced and compared."""
 
 
 class GraphSubject(Subject):
@@ -53,6 +53,9 @@ class GraphSubject(Subject):
         used: Sequence[int] | None = None,
         forward_mode: bool = False,
     ) -> None:
+        """Read a graph as a subject of audits. `moving` are the differentiated arguments, `used` the outputs that are
+        looked at.
+        """
         arguments, dtypes = traced.specs.arguments, traced.specs.dtypes
         specs = tuple(
             replace(a.spec, exact=str(d) if kind_of(d) in "fi" and a.own is not None else "")
@@ -125,20 +128,20 @@ class GraphSubject(Subject):
 
 
 def _as_program(traced: TracedGraph) -> Any:
-    """A jaxpr of those equations, in no order, for what looks at each that a program has."""
+    """Return a jaxpr of the equations, in no order, for searches over all equations of a program."""
     return SimpleNamespace(eqns=[equation.eqn for equation in equations_in(traced)])
 
 
 def unlike_its_graph(traced: TracedGraph) -> str:
-    """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
+    """Return why the function, or a rule that it runs, may do something else than the graph says; "" if not."""
     hidden = unlike_its_traces(GraphSubject(traced), [_as_program(traced)])
     return "" if hidden is None else hidden.reason
 
 
 def rules_of_users(traced: TracedGraph) -> bool:
-    """Some rule that the program runs where it is differentiated is code of users: tracing the function shows none.
+    """Return whether differentiation runs a rule that is users' code, which tracing the function does not show.
 
-    Rules of JAX's own are trusted to be one at all sizes, and those of the library's ops are proved at all.
+    JAX's own rules are trusted to be one program at all sizes, and those of the library's ops are proved for all.
     """
     behind = [getattr(value, "f", value) for value in rules_in(_as_program(traced))]
     return any(map(is_users, reachable_from(behind)))
@@ -172,7 +175,7 @@ def _claimed(traced: TracedGraph) -> tuple[str, ...]:
 
 
 def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
-    """The function and its gradient, compared with traces at so many sizes and with one call in each dtype."""
+    """Compare the function and its gradient with traces at numbers and with one call in each dtype."""
     traces = Traces(GraphSubject(traced))
     claimed = _claimed(traced)
     traces.wide = claimed[0] == "float64"
@@ -186,7 +189,7 @@ def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
 
 
 def _uncalled_in(traced: TracedGraph, dtype: str) -> str:
-    """Why there are no calls in this one dtype, or an empty text."""
+    """Return why there is no call in this dtype, or ""."""
     reals = sorted({str(d) for d in traced.specs.dtypes if kind_of(d) == "f"})
     if len(reals) > 1:
         return f"its arguments are of {' and '.join(reals)}"

@@ -54,10 +54,7 @@ _KINDS: dict[str, Kind] = {
 
 @dataclass
 class TracedGraph:
-    """A graph with what it was traced from: the equation of each node, the values of constants, and the function.
-
-    The body of a loop and the branches of a `cond` are graphs of their own, without a function or specs.
-    """
+    """A graph with its nodes' equations, constants and function. Graphs inside nodes have no function and no specs."""
 
     ir: Graph
     equations: dict[int, Equation]
@@ -89,14 +86,14 @@ class TracedGraph:
         return [node.operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
     def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
-        """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
+        """Return the function's graph with dimensions set as `fixed` says: to `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
         again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
         self.heard.add(again.heard)
         return replace(again, heard=self.heard, specs=self.specs.at(fixed))
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
-        """With all real arguments of this dtype the function traces to the same program, dtypes aside."""
+        """Return whether the function traces to the same program, dtypes aside, in this dtype."""
         if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
             return False
         given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
@@ -107,7 +104,7 @@ class TracedGraph:
         return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
 
     def changed(self) -> str | None:
-        """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
+        """Return the first node that was replaced by another well-formed one since the trace, or None."""
         if self.as_traced is None:
             return None
         nodes, outputs, constants = self.as_traced
@@ -150,6 +147,7 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
+    """Return the graph of a function with sizes set by `fixed`. Raises TraceError where it has side effects."""
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
@@ -184,7 +182,7 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
 
 
 def _is_of_object(value: Any) -> bool:
-    """A method of an object, which may keep something there from call to call."""
+    """Return whether it is a method of an object, which may keep something there from call to call."""
     return isinstance(value, MethodType) and not isinstance(value.__self__, type)
 
 
@@ -233,7 +231,7 @@ _INSIDE = frozenset({"scan", "while", "cond"})
 
 
 class Shared:
-    """What nodes, and graphs inside nodes, have in common: equations, and what is the same at each of their nodes."""
+    """The state that a graph and its inner graphs share: equations, and what is equal at each of their nodes."""
 
     def __init__(self, wide: bool) -> None:
         self.wide = wide
@@ -259,7 +257,7 @@ class Shared:
         return found
 
     def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
-        """The one equation of all nodes that do the same to values of the same types. Literals are shared already."""
+        """Return the one equation of all that do the same to values of the same types."""
         slots: dict[Any, int] = {}
         reads = tuple(
             [
@@ -307,7 +305,7 @@ class _Builder:
         return Ref(node=node.id)
 
     def moves(self, operands: Sequence[Operand]) -> bool:
-        """Some operand is of a node whose real outputs may depend on the real inputs."""
+        """Return whether an operand may depend on the real inputs."""
         for node in self.nodes[self.judged :]:
             reads = node.kind == "input" or any(type(o) is Ref and o.node in self.moving for o in node.operands)
             if reads and any(o.real for o in node.outputs):
@@ -318,7 +316,7 @@ class _Builder:
     def walk(
         self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
     ) -> list[Operand]:
-        """The outputs of a program whose inputs are these. `site` is where it is called from, for inner programs."""
+        """Add the nodes of a program and return its outputs; `site` is the line that calls it."""
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
         # An inner program may be called on a literal, and sizes are computed from literals.
         known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
@@ -365,6 +363,7 @@ class _Builder:
     def equation(
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
+        """Add the node of an equation, or those of a call without a rule of its own; return its outputs."""
         equation = self.shared.equation(eqn, original, jaxpr, operands)
         called = self.shared.called.get(equation)
         if called is None:
@@ -399,7 +398,7 @@ class _Builder:
         return [Ref(node=node, output=k) for k in range(len(outputs))]
 
     def _describe(self, equation: Equation, where: tuple[str, str]) -> None:
-        """What every node of this equation says of it."""
+        """Store the outputs, parameters and op that all nodes of this equation have."""
         inner = equation.inner
         if inner is not None and _jaxpr.captures(inner):
             raise TraceError(
@@ -478,7 +477,7 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
 
 
 def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
-    """The graph of some of its nodes, or of others in their places, with a number for each by its position."""
+    """Return the graph of the nodes `kept`, or of others in their places, numbered by their positions."""
     place = {n.id: k for k, n in enumerate(kept)}
 
     def moved(operand: Operand) -> Operand:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from certgrad.graph.tracing.trace import TracedGraph
 
 MANY = 1 << 16
-"""More operands than any node has."""
+"""Operands of a node, at most: more than any has."""
 ANY = [inspect.Parameter.VAR_POSITIONAL]
 _BODIES = {"scan": (1, 1), "cond": (1, MANY), "while": (2, 2)}
 _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
@@ -40,7 +40,7 @@ def check(graph: Graph) -> str | None:
 
 
 def line_of(node: Node) -> str:
-    """Where a node comes from, at the end of a message about it."""
+    """Return a node's source line, for the end of a message about it."""
     return f" (the node comes from {node.source})" if node.source else ""
 
 
@@ -59,6 +59,7 @@ def check_equations(traced: TracedGraph) -> str | None:
 
 
 def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
+    """How a node differs from its equation: in its operands, their types or its outputs. None where it does not."""
     if _as_equation(graph, node, equation):
         return None
     where = _name(node)
@@ -86,7 +87,7 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
 
 
 def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
-    """At a glance: it reads distinct values of the very types that the equation takes, and its own numbers."""
+    """Return whether a node plainly fits its equation: distinct operands of the very types, and its own numbers."""
     operands, types, literals = node.operands, equation.operand_types, equation.literals
     if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
         return False
@@ -142,7 +143,7 @@ class _Checker:
         return self._bodies(node, _name(node)) if node.bodies or node.kind in _BODIES else None
 
     def _operand(self, position: int, operand: Operand) -> str | None:
-        """What is wrong with an operand, as the rest of a sentence."""
+        """Return what is wrong with an operand, as the rest of a sentence."""
         if isinstance(operand, Literal):
             if id(operand) in self.seen:
                 return None
@@ -186,7 +187,11 @@ class _Checker:
         return None
 
     def _fits(self, node: Node, body: Graph) -> str | None:
-        """A scan's body takes what the scan takes, a row of what it runs over; a branch all but the index."""
+        """Return how the inputs of a loop's or a branch's body differ from what they are given, or None.
+
+        The body of a scan takes what the scan takes, with a row in the place of each array that it runs over; a branch
+        takes all operands but the index.
+        """
         if node.kind == "while":
             return None
         operands = node.operands[1:] if node.kind == "cond" else node.operands
@@ -225,7 +230,7 @@ def _arity(node: Node) -> tuple[int, int]:
 
 @cache
 def _taken_by(primitive: str) -> tuple[int, int]:
-    """What its rule takes; a function of real numbers so many."""
+    """Return the least and the largest number of operands that a primitive takes."""
     if primitive in FUNCTIONS:
         return (len(FUNCTIONS[primitive].arguments),) * 2
     taken = [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY

@@ -32,6 +32,7 @@ def render_dot(certificate: GraphCertificate) -> str:
 
 
 def _graph(graph: Graph, steps: Sequence[Step], prefix: str, indent: str) -> list[str]:
+    """Return the lines of DOT that draw a graph, with the bodies of its loops as clusters."""
     described = Descriptions(graph)
     lines = []
     for node, step in zip(graph.nodes, steps, strict=True):

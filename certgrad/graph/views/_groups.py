@@ -1,4 +1,4 @@
-"""What a drawing shows: nodes, or where there are many, runs of neighbours that come from one function."""
+"""The boxes of a drawing: nodes, or where there are many, runs of neighbours that come from one function."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def called(node: Node) -> str:
 
 
 def edges(groups: Sequence[Group]) -> list[tuple[int, int]]:
-    """Which group reads which, each pair once."""
+    """Return which group reads which, each pair once."""
     place = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
     found = ((place[p.node], k) for k, g in enumerate(groups) for n in g.nodes for p in n.parents if p.node in place)
     return list(dict.fromkeys((a, b) for a, b in found if a != b))

@@ -70,7 +70,7 @@ def _depths(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _ways(
     boxes: Sequence[Box], depth: Sequence[int], edges: Sequence[tuple[int, int]], layers: list[list[Box]]
 ) -> list[list[Box]]:
-    """What each edge goes through; the edges that leave a box share their way as far as they can."""
+    """Return the boxes that each edge goes through; edges that leave one box share their way as far as they can."""
     crossings: dict[tuple[int, int], Box] = {}
     ways = []
     for a, b in edges:

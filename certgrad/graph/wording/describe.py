@@ -64,7 +64,7 @@ class Descriptions:
 
 
 def sentence(node: Node) -> str:
-    """What a node is, in a few words."""
+    """Return what a node computes, in a few words."""
     if node.kind != "primitive":
         return _KINDS[node.kind]
     rule = RULES.get(node.name) or STRUCTURED.get(node.name)

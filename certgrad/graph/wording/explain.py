@@ -79,7 +79,7 @@ def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Exp
 
 
 class _ValueFacts:
-    """What the steps say of the values of one graph."""
+    """What the steps of one graph say of its values."""
 
     def __init__(self, graph: Graph, steps: Sequence[Step]) -> None:
         self.graph, self.steps = graph, steps
@@ -105,7 +105,7 @@ class _ValueFacts:
         return [f"{n} = `{self.expression(r)}` (%{r.node})" for n, r in _mentioned(step, asked)]
 
     def ignorance(self, step: Step, asked: Statement) -> str:
-        """Why the facts do not decide a hypothesis."""
+        """Return why the facts do not decide a hypothesis."""
         mentioned = [r for _, r in _mentioned(step, asked)]
         facts = [self.fact(r) for r in mentioned if self.sign(r)]
         if facts:
@@ -129,7 +129,7 @@ class _ValueFacts:
         return found
 
     def _origin(self, node: Node, relation: str) -> tuple[str, str, list[int]]:
-        """What the fact about a node rests on: words, how floats can break it, and the nodes before it."""
+        """Return what a fact about a node rests on: words, how floats can break it, and the earlier nodes."""
         if node.kind in ("input", "constant") or node.name in _MADE:
             return _MADE.get(node.name, "an array of the program"), "", []
         strict = bool(side(relation))
@@ -147,7 +147,7 @@ class _ValueFacts:
         return sentence(node), _UNDERFLOW if strict else "", parents
 
     def _is_firm(self, node: Node) -> bool:
-        """By the nodes before it."""
+        """Return whether a node's fact also holds in floats, by those of earlier nodes."""
         sign = self.steps[node.id].sign
         if node.name in _MADE:
             return True
@@ -159,12 +159,12 @@ class _ValueFacts:
         return self._handed_on(node) and bool(signed) and all(self.firm[r.node] for r in signed)
 
     def _handed_on(self, node: Node) -> bool:
-        """The node keeps what is on one side of 0 there in floating point, too."""
+        """Return whether the node keeps values on their side of 0 in floats, too."""
         less_0 = node.name == "sub" and len(node.operands) == 2 and _number(node.operands[1]) == 0
         return node.kind == "primitive" and (node.name in _HANDED_ON or less_0)
 
     def _holds(self, operand: Operand, relation: str) -> bool:
-        """The operand is strictly on that side of 0 in floating point, too."""
+        """Return whether the operand is strictly on that side of 0 in floating point, too."""
         if isinstance(operand, Literal):
             return _number(operand) > 0 if side(relation) == "> 0" else _number(operand) < 0
         return self.firm[operand.node] and side(self.sign(operand)) == side(relation)

@@ -59,7 +59,7 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
 
 
 def _sections(certificate: GraphCertificate, explain: bool) -> list[tuple[str, str, list[str]]]:
-    """What follows the table of nodes, with its title in plain text and in Markdown."""
+    """Return the sections of the report after the table of nodes, each with its title in plain text and in Markdown."""
     why = explained(certificate) if explain else []
     return [
         ("hypotheses", "Hypotheses", grouped(certificate) or ["none"]),
@@ -99,7 +99,7 @@ def _row(node: Node, step: Step) -> list[str]:
 
 
 def operation(node: Node) -> str:
-    """What the node computes, of what."""
+    """Return what the node computes, and of which operands."""
     if node.kind in ("input", "constant"):
         return f"{node.kind} {node.name}"
     operands = ", ".join(o.text if isinstance(o, Literal) else str(o) for o in node.operands)
@@ -136,7 +136,7 @@ def grouped(certificate: GraphCertificate) -> list[str]:
 
 
 def excluded(certificate: GraphCertificate) -> list[str]:
-    """One line where the arrays that were given are not among those that the certificate speaks of."""
+    """Return a line where the arrays that were given are outside of the certificate's hypotheses."""
     failing = sum(1 for found in certificate.at_arrays if found.failing)
     if not failing:
         return []
@@ -146,7 +146,7 @@ def excluded(certificate: GraphCertificate) -> list[str]:
 
 
 def at_arrays(found: AtArrays) -> str:
-    """What is said of a hypothesis at the arrays that were given."""
+    """Return a hypothesis' result at the arrays that were given, in words."""
     if found.unknown:
         return f"not evaluated at your arrays ({found.unknown})"
     if not found.failing:
@@ -173,5 +173,5 @@ def lemma_line(lemma: Lemma) -> str:
 
 
 def conclusions(certificate: GraphCertificate) -> list[str]:
-    """What the induction yields, each in one line."""
+    """Return the conclusions of the induction, one line each."""
     return [f"{c.name}: {c.statement}" + ("" if c.holds else " (not shown)") for c in certificate.conclusions]

@@ -1,4 +1,4 @@
-"""The declared configurations, one concept a file: what is listed here is what an audit of JAX covers.
+"""The declared configurations, one concept a file: an audit of JAX covers what is listed here.
 
 The name of a configuration's subject is that of a primitive, or of a function (`jax.nn.relu`).
 """

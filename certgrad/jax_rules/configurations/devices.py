@@ -50,7 +50,7 @@ _NUMBER_OF_ONE = _mapped(ON, ON, lambda x: x * lax.pbroadcast(jnp.sum(x * x), "i
 
 
 def _name(cast: str) -> str:
-    """What this JAX calls the primitive: from 0.12 on its function's name, and with a `_p` before."""
+    """Return the primitive's name in this JAX: from 0.12 on its function's name, before with a `_p`."""
     return cast if jax.__version_info__ >= (0, 12) else f"{cast}_p"
 
 

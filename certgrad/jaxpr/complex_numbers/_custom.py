@@ -17,10 +17,10 @@ KINDS = ("custom_jvp_call", "custom_vjp_call")
 
 
 def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> list[Any]:
-    """The outputs of a function with a rule, as a function of parts of which the derivative is that by the rule.
+    """Return the outputs of a function with a custom rule, called on pairs, with the derivative by that rule.
 
-    `run` computes the function on pairs, `bind` calls it, rule and all, on complex numbers. A rule that sees symbolic
-    zeros has no derivative here: a pair has one for its two parts.
+    `run` computes the function on pairs; `bind` calls the function with its rule on complex numbers. A rule that sees
+    symbolic zeros has no derivative here, as one pair has one zero for its two parts.
     """
     widths = [2 if isinstance(x, Pair) else 1 for x in operands]
     outputs: list[bool] = []

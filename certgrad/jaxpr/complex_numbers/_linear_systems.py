@@ -41,13 +41,10 @@ def factors(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
-    """What JAX's own LU solver returns for one right-hand side, or a stack of them.
+    """Return the solution by JAX's own LU solver for one right-hand side or a stack of them, on pairs.
 
-    The map is that of the equation, run on pairs; that it is the matrix whose factors are held is left to whoever
-    reads the program, as it is with real numbers.
-
-    Raises:
-        NoPairsError: another solver, or a stack of matrices.
+    The matrix is that of the equation; whether the solver holds its factors is left to whoever reads the program, as
+    with real numbers. Raises NoPairsError for another solver, or a stack of matrices.
     """
     groups, start = [], 0
     for count in eqn.params["const_lengths"]:
@@ -81,7 +78,7 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
 
 
 def _factored(held: Sequence[Any]) -> Pair | None:
-    """The matrix of which a solver holds both factors, and the permutation."""
+    """Return the matrix whose factors and permutation a solver holds."""
     if len(held) != 2 or not all(isinstance(x, Factors) for x in held):
         return None
     lu, permutation = held

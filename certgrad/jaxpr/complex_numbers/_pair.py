@@ -1,4 +1,4 @@
-"""A complex value as two real ones, and what has no such reading."""
+"""A complex value as two real ones, and values that cannot be read so."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class NoPairsError(Exception):
 
 
 class Unread:
-    """A value that has no reading, which is no matter where nothing is made of it."""
+    """A value that cannot be read as a pair; an error only where it is used."""
 
     def __init__(self, what: str) -> None:
         self.what = what
 
 
 class Factors(Unread):
-    """One of what JAX's LU factorisation of a complex matrix returns: it is read by those who solve with it."""
+    """An output of JAX's LU factorisation of a complex matrix, to be read by those who solve with it."""
 
     def __init__(self, matrix: Pair, place: int) -> None:
         super().__init__("lu")
@@ -60,14 +60,14 @@ def is_complex(aval: Any) -> bool:
 
 
 def touches(eqn: Any) -> bool:
-    """An equation, or a program in it, reads or makes complex numbers."""
+    """Return whether an equation, or a program in it, reads or makes complex numbers."""
     return any(is_complex(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
         touches(inner) for program in jaxprs_in_params(eqn.params) for inner in jaxpr_of(program).eqns
     )
 
 
 def has_complex(jaxpr: Any) -> bool:
-    """Whether a program reads or makes complex numbers."""
+    """Return whether a program reads or makes complex numbers."""
     types = {id(v.aval): v.aval for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}  # few, of many values
     return any(map(is_complex, types.values())) or any(
         has_complex(jaxpr_of(program)) for eqn in jaxpr.eqns if eqn.params for program in jaxprs_in_params(eqn.params)

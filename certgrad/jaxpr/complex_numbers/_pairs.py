@@ -33,7 +33,7 @@ def pair_of(value: Any) -> Any:
 
 
 def joined(value: Any) -> Any:
-    """The complex value of a pair. Raises NoPairsError where something is made of what has no reading."""
+    """Return the complex value of a pair. Raises NoPairsError for an unread value."""
     if isinstance(value, Unread):
         raise NoPairsError(value.what)
     return lax.complex(value.re, value.im) if isinstance(value, Pair) else value
@@ -280,7 +280,7 @@ _WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
 
 
 def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
-    """What an equation of complex numbers gives, on pairs. Raises NoPairsError."""
+    """Return the results of an equation of complex numbers, on pairs. Raises NoPairsError."""
     name = eqn.primitive.name
     if name in _WITH_PARAMETERS:
         return _WITH_PARAMETERS[name](eqn, operands)
@@ -323,8 +323,8 @@ def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def on_pairs(program: Any) -> Callable[..., list[Any]]:
-    """What a program computes of its operands, as a function that has pairs of reals for complex values inside.
+    """Return a program as a function that computes with pairs of reals in the place of complex values.
 
-    The function raises NoPairsError for a primitive that has no such reading.
+    The function raises NoPairsError for a primitive without a rule on pairs.
     """
     return lambda *args: [joined(x) for x in _run(program, args)]

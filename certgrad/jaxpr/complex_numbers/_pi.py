@@ -1,4 +1,4 @@
-"""π as a value of a traced program: what is made of it is exact, as nothing made of a literal near it would be."""
+"""π as a value of a traced program, exact, as a literal near it would not be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What collectives mean: sums, moves and copies along the axes of devices.
+"""The meaning of collectives: sums, moves and copies along the axes of devices.
 
 Each is JAX's definition of it (`jax.lax.psum` and the others), and what it lowers to: along several axes of the mesh at
 once, devices are counted with the last one fastest.
@@ -37,11 +37,7 @@ NAMES = frozenset({*_UNREAD, "axis_index"})
 
 
 def meaning(mesh: Mesh, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
-    """What each device holds after an equation of `NAMES`.
-
-    Raises:
-        DevicesError: it is not read.
-    """
+    """The arrays that each device holds after an equation of `NAMES`. Raises DevicesError where it has no rule."""
     name, params = eqn.primitive.name, eqn.params
     if params.get("axis_index_groups") is not None:
         raise DevicesError(f"{name} within groups of devices")
@@ -62,12 +58,12 @@ _CASTS = "pvary pcast preduced reduced_vary_cast reduced_vary_cast_p vary_unredu
 
 @_collective(*_CASTS.split())
 def _cast(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """What each device holds stays; JAX's type of it changes, such as "a part of what is yet to be summed"."""
+    """Return the same arrays; only JAX's type of them changes, as to "a part of a sum"."""
     return x
 
 
 def _reduction(reduce: Callable[..., Any]) -> Collective:
-    """The same on all devices: the sum (maximum, minimum) of what they hold, over axes of the array too."""
+    """The collective that sums (or takes the maximum or minimum of) all devices' arrays, over axes of the array too."""
 
     def reduced(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
         names = [axis for axis in params["axes"] if not isinstance(axis, int)]
@@ -86,8 +82,11 @@ _collective("pmin")(_reduction(jnp.min))
 
 @_collective("ppermute")
 def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """Each device holds what is sent to it, and zeros where nothing is. Where axes are given in another order than that
-    of the mesh, JAX 0.10 counts devices as the mesh does, and JAX 0.11 raises unless it is told not to."""
+    """Return the array that each device is sent, zeros where it is sent none.
+
+    Where axes are given in another order than that of the mesh, JAX 0.10 counts devices as the mesh does, and JAX 0.11
+    raises unless it is told not to.
+    """
     names = _names(params["axis_name"])
     if names != mesh.ordered(names):
         raise DevicesError("ppermute along axes in another order than that of the mesh")
@@ -108,7 +107,7 @@ def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 
 def _runs(source: Sequence[int | None]) -> Iterator[tuple[int | None, int]]:
-    """Numbers that follow one another, and runs of None, each with its length."""
+    """Yield runs of consecutive numbers, by the first one, and runs of None, each with its length."""
     start = 0
     for k in range(1, len(source) + 1):
         first = source[start]
@@ -120,7 +119,7 @@ def _runs(source: Sequence[int | None]) -> Iterator[tuple[int | None, int]]:
 
 @_collective("pbroadcast")
 def _from_one(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """What one device holds, on all."""
+    """Return one device's array on all devices."""
     array, rest = mesh.front(x, _names(params["axis_name"]))
     return Shards(lax.index_in_dim(array, params["source"], keepdims=False), rest)
 
@@ -139,7 +138,7 @@ def _split(array: Any, axis: int, count: int) -> Any:
 
 @_collective("all_gather", "all_gather_invariant", "all_gather_reduced")
 def _gathered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """What all devices hold, on each: stacked, or one after another along an axis."""
+    """Return all devices' arrays on each device: stacked, or concatenated along an axis."""
     array, rest = mesh.front(x, _names(params["axis_name"]))
     axis = len(rest) + params["all_gather_dimension"]
     array = jnp.moveaxis(array, 0, axis)

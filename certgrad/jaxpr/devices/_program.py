@@ -22,7 +22,7 @@ def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
 
 
 def devices(params: Mapping[str, Any]) -> dict[str, int]:
-    """How many devices there are along each axis that the body sees."""
+    """Return the number of devices along each axis that the body sees."""
     return {name: n for name, n in dict(params["mesh"].shape).items() if name in params["newly_manual_axes"]}
 
 
@@ -65,7 +65,7 @@ class _Run:
         return self.mesh.each(bound, operands)
 
     def steady(self, step: Callable[[list[Shards]], list[Shards]], carried: Sequence[Shards]) -> list[Shards]:
-        """What a loop carries, with the axes along which it differs after any number of steps."""
+        """Return the carry of a loop with all axes along which it may differ after any number of steps."""
         carried = list(carried)
         while True:
             axes: list[tuple[str, ...]] = []
@@ -82,6 +82,7 @@ class _Run:
             carried = wider
 
     def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        """The outputs of a scan over parts of arrays, once the axes along which each carry is split are settled."""
         consts_of, carries = scan_counts(params)
         consts, others = operands[:consts_of], operands[consts_of:]
         init, rows = others[:carries], others[carries:]
@@ -106,6 +107,10 @@ class _Run:
         return [*(Shards(a, x.axes) for a, x in zip(last, start, strict=True)), *made]
 
     def switch(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        """Return the outputs of the branch that is taken, split along the axes that any branch's outputs are.
+
+        Raises DevicesError where devices may take different branches.
+        """
         which, *args = operands
         if which.axes:
             raise DevicesError("a branch with a collective that some devices may not take")
@@ -131,6 +136,10 @@ class _Run:
         return [Shards(a, of) for a, of in zip(found, every, strict=True)]
 
     def loop(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        """Return the outputs of a `while`, once the axes along which each carry is split are settled.
+
+        Raises DevicesError where devices may leave it at different steps.
+        """
         of_test, of_body = params["cond_nconsts"], params["body_nconsts"]
         for_test, for_body = operands[:of_test], operands[of_test : of_test + of_body]
 
@@ -164,5 +173,5 @@ def _constant(value: Any, aval: Any) -> Shards:
 
 
 def _communicates(jaxpr: Any) -> bool:
-    """Whether devices see each other in a program, or where they stand."""
+    """Return whether a program uses collectives, or a device's own position."""
     return any(eqn.primitive.name in NAMES for eqn in equations_of(jaxpr))

@@ -31,7 +31,7 @@ class Shards:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What each device sees."""
+        """The shape on each device."""
         return tuple(self.array.shape[len(self.axes) :])
 
 
@@ -48,14 +48,14 @@ class Mesh:
         return self.ordered({name for one in many for name in one.axes})
 
     def along(self, x: Shards, names: Sequence[str]) -> Shards:
-        """The same on each device, with an axis for each of `names` as well."""
+        """Return the same arrays with an axis for each of `names` as well."""
         axes = self.ordered({*x.axes, *names})
         shape = (*(self.sizes[name] for name in axes), *x.shape)
         at = [axes.index(name) for name in x.axes] + [len(axes) + k for k in range(len(x.shape))]
         return x if axes == x.axes else Shards(lax.broadcast_in_dim(x.array, shape, at), axes)
 
     def each(self, function: Callable[..., Sequence[Any]], operands: Sequence[Shards]) -> list[Shards]:
-        """What a function without collectives makes on each device."""
+        """Return a function's results on each device; it uses no collectives."""
         axes = self.union(operands)
         for name in reversed(axes):
             function = jax.vmap(function, in_axes=[0 if name in x.axes else None for x in operands])
@@ -74,7 +74,7 @@ class Mesh:
         return array, rest
 
     def back(self, array: Any, names: Sequence[str], rest: Sequence[str]) -> Shards:
-        """What `front` undoes."""
+        """Return the inverse of `front`."""
         if len(names) != 1:
             array = lax.reshape(array, (*(self.sizes[name] for name in names), *array.shape[1:]))
         stands = (*names, *rest)
@@ -123,7 +123,7 @@ class Mesh:
         return Shards(lax.reshape(array, shape) if named else array, outside)
 
     def same(self, x: Shards, name: str, checked: bool) -> Shards:
-        """What all devices along an axis hold."""
+        """Return the array that all devices along an axis hold alike."""
         axis = x.axes.index(name)
         first, *others = (lax.index_in_dim(x.array, k, axis, keepdims=False) for k in range(self.sizes[name]))
         for other in () if checked else others:

@@ -37,7 +37,7 @@ Operand = Value | Cell
 
 @dataclass
 class Body:
-    """Evaluates a kernel at a place in its grid. `budget` is what is left of the operations of the whole kernel."""
+    """Evaluates a kernel at a place in its grid. `budget` is the number of operations left to the whole kernel."""
 
     place: Sequence[Value]
     grid: Sequence[Value]
@@ -187,7 +187,7 @@ def new_cell(aval: Any) -> Cell:
 
 
 def number(x: Any) -> Value:
-    """One number, which is known."""
+    """Return a known number as a value."""
     known = np.asarray(x)
     return Value(known[()], known)
 
@@ -208,7 +208,7 @@ def _selected(which: Any, cases: Sequence[Any]) -> Any:
 
 
 def _through(x: Any, transforms: Sequence[Any], mask: Value | None = None, other: Value | None = None) -> Any:
-    """What is read through one view after another; a mask is about the last one."""
+    """Return what is read through a chain of views; a mask applies to the last one."""
     for k, transform in enumerate(transforms):
         last = k == len(transforms) - 1
         x = read(x, transform, mask if last else None, other if last else None)

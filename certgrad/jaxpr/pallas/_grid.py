@@ -26,7 +26,7 @@ def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
 
 
 def in_order(params: Mapping[str, Any]) -> bool:
-    """Whether what is computed rests on the order of the grid's steps: they share a block of an output, or scratch."""
+    """Return whether the result depends on the order of the grid's steps: they share an output block, or scratch."""
     kernel = _Kernel(params)
     if kernel.named:
         return False
@@ -38,6 +38,7 @@ def in_order(params: Mapping[str, Any]) -> bool:
 
 class _Kernel:
     def __init__(self, params: Mapping[str, Any]) -> None:
+        """Read the grid, blocks and aliases of a `pallas_call`. Raises KernelError for what is not modelled."""
         mapping = params["grid_mapping"]
         if mapping.local_grid_env is not None or params.get("mesh") is not None:
             raise KernelError("a mesh of cores")
@@ -75,7 +76,9 @@ class _Kernel:
         return found
 
     def at_once(self, operands: Sequence[Any]) -> list[Any]:
-        """All steps beside each other, for any number of them: each makes blocks of its own."""
+        """Return the outputs of a kernel whose steps are independent, mapped over the grid; each step makes blocks of
+        its own.
+        """
         if self.aliases:
             raise KernelError("operands that are written to, and sizes that are names")
         axes = [one.axes(self.grid) for one in self.outputs]
@@ -100,7 +103,7 @@ class _Kernel:
     def after(
         self, body: Body, ahead: Sequence[Cell], given: Sequence[Any], made: Sequence[Any], scratch: Sequence[Cell]
     ) -> list[Any]:
-        """What a step leaves in the blocks of the outputs."""
+        """Return the contents of the output blocks after a step."""
         read, written, held = [Cell(x) for x in given], [Cell(x) for x in made], [cell.holds for cell in ahead]
         body.run(self.body, (), [*ahead, *read, *written, *scratch])
         if any(cell.holds is not x for cell, x in zip([*ahead, *read], [*held, *given], strict=True)):
@@ -117,6 +120,10 @@ class _Kernel:
                 raise KernelError("an operand that may be read after an output was written over it")
 
     def step_by_step(self, ahead: Sequence[Cell], operands: Sequence[Any]) -> list[Any]:
+        """Return the outputs of the kernel run at each place of its grid, in order, for a grid of numbers.
+
+        Scratch and output blocks live on from step to step of one core. Raises KernelError where cores share a block.
+        """
         inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
         scratch: list[Cell] = []
         left: list[dict[Index, Any]] = [{} for _ in self.outputs]
@@ -155,9 +162,9 @@ def _known_numbers(index: Sequence[Value]) -> Index | None:
 
 
 def _beside(compiler_params: Any, rank: int) -> list[int]:
-    """The axes of the grid along which steps run beside each other: on a GPU all, on a TPU those that are `parallel`.
+    """Return the axes of the grid along which steps run in parallel: on a GPU all, on a TPU those marked `parallel`.
 
-    For which of them a kernel is compiled is known where the parameters are those of one of their compilers.
+    The compiler is known only where the parameters are those of one.
     """
     named = compiler_params if isinstance(compiler_params, Mapping) else {}
     kinds = {type(one).__module__ for one in (compiler_params, *named.values())} | set(named)
@@ -170,7 +177,7 @@ def _beside(compiler_params: Any, rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """How an array is cut into blocks, and which of them a step works on."""
+    """The blocks that an array is cut into, and which of them a step works on."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -193,19 +200,19 @@ class _Blocks:
 
     @property
     def counts(self) -> Index:
-        """How many blocks there are along each axis."""
+        """The number of blocks along each axis."""
         return tuple(-(-n // b) for n, b in zip(self.shape, self.block, strict=True))
 
     @property
     def inner_shape(self) -> tuple[int, ...]:
-        """As the kernel sees a block."""
+        """The shape of a block as the kernel sees it."""
         return tuple(n for axis, n in enumerate(self.block) if axis not in self.squeezed)
 
     def axes(self, grid: Sequence[Any]) -> list[int | None]:
-        """Along each axis of the array, which axis of the grid its blocks go along; None where it is one block.
+        """Return, for each axis of the array, the axis of the grid that its blocks go along; None where it is one
+        block.
 
-        Raises:
-            KernelError: it is otherwise, or the blocks are not known to fill the array.
+        Raises KernelError where that is not so, or the blocks are not known to fill the array.
         """
         steps = self.steps
         for n, b, at in zip(self.shape, self.block, steps, strict=True):
@@ -240,7 +247,7 @@ class _Blocks:
         return lax.reshape(lax.transpose(x, order), self.shape)
 
     def at(self, place: Sequence[int], ahead: Sequence[Cell]) -> list[Value]:
-        """The block of a step of the grid, by what is prefetched."""
+        """Return the index of the block of a step, by the index map and the prefetched operands."""
         numbers = [Value(np.int32(k), np.asarray(k, np.int32)) for k in place]
         index = Body((), (), [MAX_EQUATIONS]).closed(self.index_map, [*numbers, *ahead])[: len(self.shape)]
         if any(one.number is not None and not 0 <= one.number < n for one, n in zip(index, self.counts, strict=True)):
@@ -248,7 +255,7 @@ class _Blocks:
         return index
 
     def known_at(self, place: Sequence[int], ahead: Sequence[Cell]) -> Index:
-        """As `at`, where that is known."""
+        """Return the same as numbers. Raises where they are not known."""
         index = _known_numbers(self.at(place, ahead))
         if index is None:
             raise KernelError("blocks at places that are computed")

@@ -23,7 +23,7 @@ class KernelError(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """What an operation gives: as it is traced, and as numbers, where the kernel's place in its grid decides them."""
+    """The result of an operation: as traced, and as numbers where the kernel's place in its grid determines them."""
 
     traced: Any
     known: np.ndarray | None = None
@@ -35,7 +35,7 @@ class Value:
 
 @dataclass
 class Cell:
-    """A reference: what it holds now."""
+    """A reference, with its present contents."""
 
     holds: Any
 
@@ -57,12 +57,14 @@ Place = Span | Value
 
 
 def is_size(n: Any) -> bool:
-    """A number, or a size that is a name."""
+    """Return whether it is a number, or a size that is a name."""
     return isinstance(n, int) or is_symbolic_dim(n)
 
 
 def _whole(at: Sequence[Place], shape: Sequence[Any]) -> bool:
-    """All of an array, whatever its sizes are. Raises KernelError for a part of it where a size is a name."""
+    """Return whether an index means all of an array, whatever its sizes. Raises KernelError for a part where a size is
+    symbolic.
+    """
     if all(
         isinstance(p, Span) and p.start.number == 0 and p.stride == 1 and p.size == n
         for p, n in zip(at, shape, strict=True)
@@ -74,7 +76,7 @@ def _whole(at: Sequence[Place], shape: Sequence[Any]) -> bool:
 
 
 def places(transform: Any) -> tuple[list[Place], tuple[int, ...]]:
-    """Where a transformation of a reference points to, and the shape of its numbers."""
+    """Return the places that a transformation of a reference points to, and the shape of its index arrays."""
     from jax._src.state.indexing import NDIndexer, Slice
 
     if not isinstance(transform, NDIndexer) or not all(isinstance(n, int) for n in transform.int_indexer_shape):
@@ -95,7 +97,7 @@ def _value(x: Any) -> Value:
 
 
 def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any:
-    """What stands at the places; where the mask is false, `other`."""
+    """Return the entries at the places; where the mask is false, `other`."""
     at, lanes = places(transform)
     if _whole(at, x.shape):
         return _masked(x, mask, other)
@@ -146,12 +148,12 @@ def _spans(at: Sequence[Place]) -> list[Span]:
 
 
 def _single(at: Sequence[Place]) -> list[int]:
-    """Axes at one number, which have no axis in what is read."""
+    """Return the axes indexed by one number, which the result lacks."""
     return [axis for axis, p in enumerate(at) if isinstance(p, Value)]
 
 
 def _sliced(x: Any, spans: Sequence[tuple[int, int, int]]) -> Any:
-    """From `start`, so many, so far apart, along each axis."""
+    """Return a strided slice: along each axis from `start`, with a count and a stride."""
     ends = [start + (size - 1) * stride + 1 for start, size, stride in spans]
     low = [max(-start, 0) for start, _, _ in spans]
     high = [max(end - n, 0) for end, n in zip(ends, x.shape, strict=True)]
@@ -179,8 +181,11 @@ def _masked(out: Any, mask: Value | None, other: Value | None) -> Any:
 
 @dataclass(frozen=True)
 class _Box:
-    """Lanes `low` to `high` take part. Along each axis of the memory they lie at `first`, and from there on one by one
-    along the lanes' axis `along`, if there is one."""
+    """A box of lanes, from `low` to `high`, and of memory.
+
+    Along each axis of the memory it begins at `first`, and goes on one by one along the lanes' axis `along`, if there
+    is one.
+    """
 
     low: tuple[int, ...]
     high: tuple[int, ...]
@@ -203,7 +208,7 @@ class _Box:
 
 
 def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: Value | None) -> _Box | None:
-    """The box that the lanes fill which take part, where it is known; all its places lie within the memory."""
+    """The box of the memory that the lanes in use fill, None where that is not known or reaches beyond the memory."""
     if any(p.known is None for p in at) or (mask is not None and mask.known is None):
         return None
     takes_part = np.broadcast_to(True if mask is None else mask.known, lanes)  # type: ignore[arg-type]
@@ -248,14 +253,19 @@ def _numbers(at: Sequence[Place]) -> list[Value]:
 
 
 def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | None, other: Value | None) -> Any:
+    """Return what each lane reads of an array: `other` where the mask leaves it out.
+
+    Where the lanes fill a known box of the array it is a slice, else a gather, in which NaN stands for what is out of
+    bounds. Raises KernelError for a gather of integers, which have no NaN.
+    """
     numbers = _numbers(at)
     box = _box(x.shape, numbers, lanes, mask)
     if box is None:
-        nothing = np.nan if jnp.issubdtype(x.dtype, jnp.floating) else None
-        if nothing is None:
+        out_of_bounds = np.nan if jnp.issubdtype(x.dtype, jnp.floating) else None
+        if out_of_bounds is None:
             raise KernelError("integers that are read at computed places")
         index = tuple(jnp.broadcast_to(p.traced, tuple(lanes)) for p in numbers)
-        found = x.at[index].get(mode="fill", fill_value=nothing, wrap_negative_indices=False)
+        found = x.at[index].get(mode="fill", fill_value=out_of_bounds, wrap_negative_indices=False)
         return _masked(found, mask, other)
     sizes = [1 if axis is None else box.sizes[axis] for axis in box.along]
     piece = lax.slice(x, box.first, [a + n for a, n in zip(box.first, sizes, strict=True)])

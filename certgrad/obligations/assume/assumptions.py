@@ -55,20 +55,22 @@ def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tup
 
 
 def _never_zero(poly: Poly) -> bool:
-    """The term is the inverse of a product, which is 0 nowhere: 1/x ≥ 0 says x > 0."""
+    """Return whether the term is the inverse of a product, which is 0 nowhere: 1/x ≥ 0 says x > 0."""
     single = poly.single()
     return single is not None and all(e < 0 or a.positive for a, e in single[0])
 
 
 def assumed(clause: Clause, shapes: Shapes) -> bool:
-    """The clause is one of those that are assumed where they are hypotheses."""
+    """Return whether a hypothesis is one of those that are assumed."""
     if any(v[0] in (STEP, PARTIAL) for v in clause.free) or of_solver(clause):
         return False
     return at_all_entries(clause, shapes) or all(extent(v, clause, shapes) is not None for v in clause.free)
 
 
 def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
-    """Each index numbers axes of one size, which is at least 1, from 0 on, and no condition on places names it."""
+    """Return whether each index numbers axes of one size, which is at least 1, from 0 on, and no condition on places
+    names it.
+    """
     for v in clause.free:
         axes = _numbered(v, clause, shapes)
         if axes is None or len({a.size for a in axes}) > 1 or not all(a.whole for a in axes):
@@ -77,7 +79,9 @@ def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
 
 
 def extent(v: Var, clause: Clause, shapes: Shapes) -> Poly | None:
-    """At how many values of an index, from 0 on, all that the clause reads is there; None where that is not known."""
+    """Return at how many values of an index, from 0 on, all entries that the clause reads exist; None where that is
+    unknown.
+    """
     counts = [a.places for a in _numbered(v, clause, shapes) or ()]
     known = [n for n in counts if n is not None]
     if len(known) < len(counts):
@@ -97,13 +101,15 @@ class _Axis(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """From the first entry of an axis on, which is there. A loop goes on otherwise than with its last entry."""
+        """Whether the index numbers an axis from its first entry on, which exists. A loop does not go on with its last
+        entry.
+        """
         there = self.size is not None and not_negative(self.size - ONE)
         return there and self.start.is_zero and self.stride == 1 and not self.of_times
 
     @property
     def places(self) -> Poly | None:
-        """How many there are; None where that is not known."""
+        """The number of places; None where it is not known."""
         if self.size is None or not not_negative(self.start) or self.stride < 1:
             return None
         return _quotient(self.size - self.start + number(self.stride - 1), self.stride)
@@ -155,8 +161,10 @@ def _of_atoms(v: Var, atoms: Iterable[Atom], shapes: Shapes) -> Iterator[_Axis |
 
 
 def _times(v: Var, a: Rec, shapes: Shapes) -> _Axis | None:
-    """The times of a loop as an axis that an index numbers: as many as the axes have entries of which a step reads one,
-    where these are of one size and read from the first entry on.
+    """Return the times of a loop as an axis that an index numbers.
+
+    They are as many as the axes have entries of which a step reads one, where these are of one size and read from the
+    first entry on.
     """
     own = {carried(a.level, k) for k in range(len(a.carries))}
     read = [b for c in a.carries for b in deep_atoms(c.step) if not (isinstance(b, Access) and b.tensor in own)]
@@ -168,7 +176,7 @@ def _times(v: Var, a: Rec, shapes: Shapes) -> _Axis | None:
 
 
 def _in_entry(v: Var, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes) -> Iterator[_Axis | None]:
-    """The same where an entry of an array is read."""
+    """Yield the axes that an index numbers in an entry of an array."""
     for k, ix in enumerate(index):
         if len(ix.terms) == 1 and ix.terms[0][0] == v:
             yield _Axis(sizes[k] if len(sizes) == len(index) else None, ix.const, ix.terms[0][1])
@@ -178,7 +186,7 @@ def _in_entry(v: Var, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes
 
 
 def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
-    """The same in a part of an index: x[label[i]] makes sense where label[i] does."""
+    """Yield the axes that an index numbers in a part of an index: x[label[i]] makes sense where label[i] does."""
     if t == v:
         yield None
     elif isinstance(t, Entry):
@@ -198,7 +206,7 @@ def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
 
 
 def _decided_by(t: IntegerAtom) -> list[Poly] | None:
-    """The terms, of parameters, that decide an integer; None where its parts are more than entries of them."""
+    """Return the terms in parameters that determine an integer; None where it depends on more than entries of them."""
     if isinstance(t, Rounded):
         return [t.body]
     if isinstance(t, Chosen) and t.comparison.kind == "argmax":

@@ -26,7 +26,7 @@ from .simplify import possible
 from .tensor import for_all
 
 MOST = 8
-"""A clause that falls into more parts stays whole."""
+"""Parts of a clause, at most; one that falls into more stays whole."""
 Ranges = Mapping[Var, Poly]
 _Part = tuple[Clause, dict[Var, Poly]]
 """A clause, and the ranges of its indices."""
@@ -92,7 +92,7 @@ def _over_whole_axes(part: _Part, shapes: Shapes) -> _Part:
 
 
 def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _Part | None:
-    """The part of a clause at so many places of an index, from a start on; None where it asks nothing there."""
+    """Return the part of a clause at `size` places of an index from `start` on; None where it says nothing there."""
     here = {u: n for u, n in ranges.items() if u != v}
     place = of_const(start)
     if size != ONE:
@@ -108,9 +108,9 @@ def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _
 
 
 def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
-    """Places of single indices from which on, or up to which, a condition on places in a term holds.
+    """Yield places of single indices at which a condition inside a term begins or ends to hold.
 
-    As a guard such a condition says itself where the clause is asked.
+    As a guard, such a condition says itself where the clause applies.
     """
     for term in clause.alternatives:
         for a in deep_atoms(term.poly):
@@ -131,7 +131,9 @@ def beyond_axes(clause: Clause) -> set[Var]:
 
 
 def is_permuted(v: Var, t: Chosen) -> bool:
-    """The variable is an index of the axis that is put in order, or of one along which there are several orders."""
+    """Return whether the variable is an index of the axis that is sorted, or of one along which there are several
+    orders.
+    """
     return t.comparison.permutes and all(ix.variable() == v for ix in t.arguments if v in ix.free)
 
 

@@ -24,24 +24,24 @@ from .signs import NEG, NONPOS, POS, ZERO
 from .simplify import coprime, simplified
 
 DEPTH = 4
-"""At most this many predicates are decided in turn."""
+"""Predicates that are decided in turn at most; a clause with more stays as it is."""
 MOST = 2
-"""As more clauses than this a clause is no easier to read."""
+"""Clauses that one clause is split into at most; more are no easier to read."""
 
 
 def by_region(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """The clauses, those with predicates in them as shorter ones where the regions of these are few."""
+    """Return the clauses; one with predicates becomes shorter ones, one for each region, where the regions are few."""
     others = [c for c in clauses if not _piecewise(c)]
     known = facts.extended(facts_of(others, shapes)[0])
     return _each_once(one for c in clauses for one in (_shorter(c, known) if _piecewise(c) else (c,)))
 
 
 def off_flat_parts(clauses: Sequence[Clause], facts: Facts, moving: Collection[str]) -> list[Clause]:
-    """Conditions of differentiability; that a term is not an integer is not asked of a region where it does not move.
+    """Return conditions of differentiability; "a term is no integer" is dropped in regions where the term is constant.
 
     Rounding jumps where its argument passes an integer. In a region of strict signs, which is open, an argument without
-    entries of what is differentiated is constant: its rounding is as well, and has the derivative 0. So
-    `clip(x, 0, 255).astype(int)` asks nothing of x > 255, although 255 is an integer.
+    entries of what is differentiated is constant: its rounding is as well, and has the derivative 0. So `clip(x, 0,
+    255).astype(int)` asks nothing of x > 255, although 255 is an integer.
     """
 
     def flat(one: _Region) -> bool:
@@ -98,7 +98,7 @@ def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
 
 
 def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO, NEG)) -> list[_Region] | None:
-    """The regions in which something is asked; None where they are too many, or a guard is not decided in one."""
+    """The regions in which a clause says something; None where they are too many, or a guard is not decided in one."""
     off = tuple(Atomic("= 0" if value else "!= 0", guard) for guard, value in clause.guards)
     try:
         return list(_regions(clause.alternatives, off, facts, (), DEPTH, signs))
@@ -107,12 +107,12 @@ def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO,
 
 
 class _NotDecidedError(Exception):
-    """More predicates stand in a clause than are decided, or guards that are none."""
+    """A clause has too many predicates, or a guard that is not decided."""
 
 
 @dataclass(frozen=True)
 class _Region:
-    """The signs of terms, of which predicates speak, and what the alternatives are there."""
+    """The signs of predicates' terms in a region, and the alternatives there."""
 
     signs: tuple[tuple[Poly, int], ...]
     alternatives: tuple[Atomic, ...]
@@ -126,8 +126,10 @@ def _regions(
     depth: int,
     tried: Sequence[int],
 ) -> Iterator[_Region]:
-    """The regions in which the alternatives do not hold anyway, and where no guard is `off`; `tried` are signs that
-    together are all. A predicate asks whether its term is positive or not.
+    """Yield the regions, by the signs of predicates, in which no alternative holds already and all guards hold.
+
+    `off` are conditions of which each must fail. `tried` are signs that together are all; a predicate is decided by
+    whether its term is positive. Raises _NotDecidedError where `depth` predicates do not decide it.
     """
     if any(holds(a, facts) or _no_integer(a) for a in (*alternatives, *off)):
         return
@@ -156,12 +158,12 @@ def _no_integer(a: Atomic) -> bool:
 
 
 def _fails(a: Atomic, facts: Facts) -> bool:
-    """The relation holds nowhere in the region."""
+    """Return whether the relation holds nowhere in the region."""
     return a.signs is not None and not facts.signs(a.poly) & a.signs
 
 
 def _complete(found: Sequence[_Region], facts: Facts) -> bool:
-    """The regions are all that there are: those of one term, with every sign that it can have."""
+    """Return whether the regions are those of every sign that one term can have."""
     terms = {p for one in found for p, _ in one.signs}
     if len(terms) != 1 or any(len(one.signs) != 1 for one in found):
         return False
@@ -170,7 +172,7 @@ def _complete(found: Sequence[_Region], facts: Facts) -> bool:
 
 
 def _telling(signs: tuple[tuple[Poly, int], ...], facts: Facts) -> list[tuple[Poly, int]]:
-    """The signs of a region without those that follow from the others."""
+    """Return the signs of a region without those that follow from the others."""
     kept = list(signs)
     for one in signs:
         rest = facts.extended([Fact(p, sign, universal=False) for p, sign in kept if (p, sign) != one])

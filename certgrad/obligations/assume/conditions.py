@@ -72,7 +72,7 @@ class Clause:
 
     @property
     def step(self) -> Var | None:
-        """The step of a loop that ends by its values, where the clause is asked at each of these."""
+        """The step of a loop that ends by its values, where the clause is about each step."""
         return next((v for v in self.free if v[0] == STEP), None)
 
     def rewritten(self, change: Callable[[Poly], Poly]) -> Clause:
@@ -86,7 +86,7 @@ class Clause:
         return self.rewritten(Rewriter(mapping)) if self.free & mapping.keys() else self
 
     def guarded(self, guard: Poly, value: bool) -> Clause:
-        """The clause where `guard` has the value; absent where it has the other one."""
+        """Return the clause where `guard` has the value; none where it has the other value."""
         return replace(self, guards=(*self.guards, (guard, value)))
 
 
@@ -94,7 +94,7 @@ Clauses = tuple[Clause, ...]
 
 
 def nowhere(origin: str) -> Clauses:
-    """What is the case at no input; the origin says why."""
+    """Return a condition that holds at no input; the origin says why."""
     return (Clause((Atomic("!= 0", NOTHING),), origin=origin),)
 
 
@@ -110,17 +110,17 @@ CONTINUOUS = ", continuously"
 
 
 def of_solver(clause: Clause) -> bool:
-    """The clause is the equation of a solver."""
+    """Return whether the clause is the equation of a solver."""
     return clause.origin.startswith(SOLVER)
 
 
 def has_one_solution(equation: Clause) -> bool:
-    """The equation of a solver is affine in the unknown."""
+    """Return whether the equation of a solver is affine in the unknown."""
     return not equation.origin.endswith(CONTINUOUS)
 
 
 def name_of_solver(clause: Clause) -> str:
-    """Which solver's equation the clause is."""
+    """Return the name of the solver whose equation the clause is."""
     return clause.origin.removeprefix(SOLVER).removesuffix(CONTINUOUS)
 
 
@@ -139,7 +139,7 @@ def merged(*groups: Iterable[Clause]) -> Clauses:
 
 
 def guard_facts(guards: Iterable[tuple[Poly, bool]]) -> list[Fact] | None:
-    """What the guards say, as signs; None where they cannot hold. A guard of another form says nothing."""
+    """Return the guards as signs; None where they cannot hold. Guards of another form are left out."""
     out: list[Fact] = []
     together = ONE
     for poly, value in guards:
@@ -184,7 +184,7 @@ def _predicate_fact(a: Atom, value: bool) -> list[Fact]:
 
 
 def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
-    """The facts imply the clause; with `cases`, in each sign region of the predicates inside it.
+    """Return whether the facts imply the clause; with `cases`, in each sign region of the predicates inside it.
 
     A condition of differentiability is asked without `cases` while a program is followed: that a selection makes it
     hold in each of its regions says nothing about the seams between them (see `_seams`).
@@ -199,7 +199,7 @@ def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
 
 
 def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
-    """A guard of several terms has the other value where the facts hold: they decide the predicates in it."""
+    """Return whether the facts decide a guard's predicates so that it has the other value."""
     for guard, value in guards:
         if len(guard) > 1 and (found := _decided(guard, facts)) is not None:
             constant = found.constant()
@@ -209,7 +209,7 @@ def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
 
 
 def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:
-    """In every sign region of a predicate inside the alternatives, one of them holds."""
+    """Return whether, in every sign region of a predicate inside the alternatives, one of them holds."""
     inside = [p for a in alternatives for p in predicates(a.poly)]
     if not inside or depth == 0:
         return False
@@ -234,7 +234,7 @@ def _decided(poly: Poly, facts: Facts) -> Poly | None:
 
 
 def fails_always(clause: Clause) -> bool:
-    """The clause says of numbers what is not so."""
+    """Return whether the clause is a false statement on numbers."""
     signs = [(a.signs, a.poly.constant()) for a in clause.alternatives]
     return not clause.guards and all(s is not None and c is not None and not _sign(c) & s for s, c in signs)
 
@@ -244,7 +244,7 @@ def _sign(c: fmpq) -> int:
 
 
 def holds(atomic: Atomic, facts: Facts) -> bool:
-    """The facts imply the relation."""
+    """Return whether the facts imply the relation."""
     wanted = atomic.signs
     if wanted is not None:
         return not facts.signs(atomic.poly) & ~wanted

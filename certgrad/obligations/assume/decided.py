@@ -17,7 +17,7 @@ from .signs import NEG, POS
 
 
 def bound_free(a: Atom) -> bool:
-    """The atom mentions no variable of a sum around it."""
+    """Return whether the atom mentions no variable of a sum around it."""
     return not any(v[0] == "b" for v in a.free)
 
 
@@ -71,11 +71,11 @@ def _has_floor(poly: Poly) -> bool:
 
 
 def decided(poly: Poly, facts: Facts, around: bool = False) -> Poly:
-    """The term with each predicate replaced by its value where the facts determine it.
+    """Return the term with each predicate that the facts decide replaced by 1 or 0.
 
-    `around` says that nothing was put into the term that holds at the point alone, so that what strict signs make of it
-    is what it is around the point. A boundary p = 0 where p is then the number 0 is none: p > 0 fails all around, and
-    what is differentiated there has that lane. (`min(r·A, clip(r)·A)` where nothing is clipped.)
+    `around` says that the term holds around the point, so that facts were not put into it which hold at the point
+    alone. A side [p > 0] of which p is then identically 0 is decided as 0: around the point, too, p > 0 does not hold
+    (`min(r·A, clip(r)·A)` where nothing is clipped).
     """
 
     def value(a: Atom) -> Poly | None:

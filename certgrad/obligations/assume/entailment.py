@@ -14,7 +14,7 @@ from .facts import Facts
 
 
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
-    """One of the assumed clauses, instantiated at the clause's own entries, implies it case by case."""
+    """Return whether one of the assumed clauses, at the clause's own entries, implies it case by case."""
     question = Question.on(x.poly for x in clause.alternatives)
     for known in assumed:
         if known.guards:
@@ -50,7 +50,7 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
 
 
 def _off_poles(b: Poly, p: Poly) -> bool:
-    """b ≠ 0 wherever p is none of 0, −1, −2, …: b is a multiple of p + k for a k of 0, 1, 2, …"""
+    """Return whether b ≠ 0 wherever p is none of 0, −1, −2, …: b is a multiple of p + k for a k of 0, 1, 2, …"""
     mono = next((m for m, _ in p.items() if m), None)
     if mono is None or b.coefficient(mono) == 0:
         return False
@@ -59,7 +59,7 @@ def _off_poles(b: Poly, p: Poly) -> bool:
 
 
 def _apart(p: Poly, b: Poly) -> bool:
-    """b ≠ 0 wherever p is not an integer: for some finite q, q·b ± p is an integer, so that q·b is none."""
+    """Return whether b ≠ 0 wherever p is no integer: for some finite q, q·b ± p is an integer, so that q·b is none."""
     single = p.single()
     if single is None or len(b) > 4:
         return False
@@ -73,7 +73,7 @@ def _apart(p: Poly, b: Poly) -> bool:
 
 
 def _integer(poly: Poly) -> bool:
-    """Integers times products of values of floor."""
+    """Return whether the term is a sum of integers times products of values of floor."""
     return all(
         c.q == 1 and all(isinstance(a, Fn) and a.name == "floor" and e > 0 for a, e in mono) for mono, c in poly.items()
     )

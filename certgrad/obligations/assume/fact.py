@@ -1,4 +1,4 @@
-"""A fact: the sign of a term, and what it says at the entries that a question mentions."""
+"""A fact: the sign of a term, and its instances at the entries that a question mentions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
 MAX_TOGETHER = 64
-"""Places at which a statement is looked at, where no single entry says which."""
+"""Places, at most, at which a statement applies where no single entry determines them; beyond, it is not used."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Question:
-    """What a question mentions: entries, and whether conditions on places say that some of these are not there."""
+    """A question: the entries that it mentions, and whether conditions on places say that some of these do not
+    exist.
+    """
 
     entries: frozenset[Access]
     conditional: bool
@@ -56,9 +58,9 @@ class Question:
         return sorted(self.entries, key=lambda a: a.key)
 
     def has(self, polys: Iterable[Poly]) -> bool:
-        """All entries of the terms are there where what is asked makes sense.
+        """Return whether all entries of the terms exist wherever the question makes sense.
 
-        What a sum of the question runs over may be nothing, so that there is no entry at its variable.
+        A sum of the question may be empty, so that no entry need exist at its variable.
         """
         polys = tuple(polys)
         asked = not self.conditional and all(p.free <= self.free for p in polys)
@@ -66,7 +68,7 @@ class Question:
 
 
 def instances(fact: Fact, question: Question) -> Iterable[Fact]:
-    """What a fact says at the entries that a question mentions."""
+    """Yield a fact at the entries that a question mentions."""
     if not fact.universal or not fact.poly.free:
         yield fact
         return
@@ -77,9 +79,9 @@ def instances(fact: Fact, question: Question) -> Iterable[Fact]:
 
 
 def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access]) -> Iterator[dict[Var, Ix]]:
-    """What the free index variables of a statement's terms are where entries of these are among the targets.
+    """Yield values of the free index variables at which entries among the terms are among the targets.
 
-    An entry that has all of the variables says what they are. Where none does, several say it together: a matrix
+    An entry that has all of the variables determines them. Where none has, several determine them together: a matrix
     product's Σ_k x[i, k]·w[k, j] is that of the row i of one entry and the column j of another.
     """
     terms = tuple(terms)
@@ -108,10 +110,10 @@ def unbound(a: Atom) -> frozenset[Var]:
 
 
 def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
-    """What the variables of a pattern are where it is the target; None where it cannot be.
+    """Return the values of a pattern's variables at which it is the target; None where it cannot be.
 
-    The pattern stands in a statement whose binders go up to this level. A target may stand under binders too: variables
-    of theirs that binders of the statement could capture are not put into it.
+    The pattern stands in a statement whose binders go up to `level`. A target may stand under binders too: variables of
+    theirs that binders of the statement could capture are not put into it.
     """
     if pattern.tensor != target.tensor:
         return None
@@ -134,9 +136,9 @@ def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
 
 
 def _solution(ix: Ix, divisor: int) -> Ix | None:
-    """ix / divisor, if that is a place for all values of what stands in it: an integer that is not negative.
+    """Return ix / divisor, if that is an integer ≥ 0 for all values of its parts; else None.
 
-    Index variables are none below 0; what an array of integers gives may be.
+    Index variables are never below 0; entries of arrays of integers may be.
     """
     if divisor < 1 or ix.atoms or any(c < 0 or c % divisor for _, c in ix.terms):
         return None

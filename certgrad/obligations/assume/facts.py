@@ -38,6 +38,7 @@ _without_facts: Memo[Poly, int] = Memo()
 
 
 MAX_ASSUMED = 4096
+"""Sets of assumptions that are remembered; then the memory begins anew."""
 _assumed: Memo[tuple[tuple[Fact, ...], frozenset[str]], Facts] = Memo()
 """Sets of assumptions that were met, not too many of them."""
 
@@ -84,6 +85,7 @@ class Facts(LinearSigns):
         return not self.consistent(ground)
 
     def _signs(self, poly: Poly) -> int:
+        """Return the possible signs of a term. Each method below narrows them; the dearer ones run where they may."""
         if isinstance(a := poly.atom(), Matrix) and self._of_positive_definite(a):
             return POS
         if self.facts and (value := apart(poly)) is not None and self._says(of_spectrum(value), NONZERO):
@@ -106,9 +108,10 @@ class Facts(LinearSigns):
         return out
 
     def _by_conjugate(self, poly: Poly) -> int:
-        """u + w, of which w alone has a root: where |w| > |u| it has the sign of w, where |u| > |w| that of u.
+        """Return the sign of u + w by its conjugate, where w alone has a root.
 
-        Which is larger is the sign of w² − u² = (w + u)·(w − u), where w is a real number: w² ≥ 0 is shown.
+        Where |w| > |u| it is that of w, where |u| > |w| that of u. Which is larger is the sign of w² − u² = (w + u)·(w
+        − u), where w is a real number: w² ≥ 0 is shown.
         """
         roots = [(m, c) for m, c in poly.items() if any(isinstance(e, Fraction) for _, e in m)]
         if len(roots) != 1 or any(e.denominator != 2 for _, e in roots[0][0] if isinstance(e, Fraction)):
@@ -123,16 +126,18 @@ class Facts(LinearSigns):
         return ANY if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
 
     def _says(self, poly: Poly, signs: int) -> bool:
-        """An assumption about this very term says as much, or it is a number that says it."""
+        """Return whether an assumption about this very term says as much, or it is a number that says it."""
         c = poly.constant()
         return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
 
     def _of_full_rank(self, a: Matrix) -> bool:
-        """It is a singular value of a matrix that is assumed to have full rank: a square one has a determinant."""
+        """Return whether an atom is a singular value of a matrix assumed to have full rank: a square one has a
+        determinant.
+        """
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
     def _has_determinant(self, a: Matrix) -> bool:
-        """The determinant of the matrix inside is assumed not to be 0."""
+        """Return whether the determinant of the matrix inside is assumed not to be 0."""
         sides = (a.vars, a.vars[::-1])
         return any(self._says(_number(of_matrix("determinant", a.body, *v, a.ranges, ())), NONZERO) for v in sides)
 
@@ -148,7 +153,9 @@ class Facts(LinearSigns):
         return out
 
     def _of_positive_definite(self, a: Matrix) -> bool:
-        """It is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive definite."""
+        """Return whether an atom is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive
+        definite.
+        """
         if a.name not in ("determinant", "eigenvalue"):
             return False
         minors = [m for f in self.facts if f.signs == POS and isinstance(m := f.poly.atom(), Matrix)]
@@ -177,7 +184,7 @@ class Facts(LinearSigns):
         return out
 
     def by_match(self, poly: Poly) -> int:
-        """A fact about the same term up to a factor of known sign."""
+        """Return the signs of a term by a fact about the same term up to a factor of known sign."""
         out = ANY
         facts = self.relevant(poly)
         if not facts:
@@ -204,7 +211,7 @@ class Facts(LinearSigns):
         return out
 
     def _by_parts(self, poly: Poly) -> int:
-        """Signs of a common factor and of what is left; then of the factors over the rationals."""
+        """The signs of a term by those of its common factor and the rest, then of its factors over the rationals."""
         numerator, denominators = cleared(poly)
         if numerator.is_zero:
             return ZERO

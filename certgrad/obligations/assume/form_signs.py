@@ -27,11 +27,11 @@ from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, plus, signs_of_
 
 _SIGNS = {">= 0": NONNEG, "> 0": POS}
 MOST_CONDITIONS = 4
-"""A weight is looked at for all truth values of so many conditions."""
+"""Conditions whose truth values are all tried, at most, for a weight's sign; beyond, it has any sign."""
 
 
 def _least(weight: Poly) -> fmpq:
-    """The least value of a term in conditions on indices, whichever of them hold."""
+    """Return the least value of a term over all truth values of its conditions on indices."""
     conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
     values = []
     for truth in product((True, False), repeat=len(conditions)):
@@ -77,7 +77,7 @@ class FormSigns(ABC):
         return total
 
     def of_masked_sum(self, poly: Poly) -> int:
-        """Signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
+        """Return the signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
 
         It is f's where w ≥ 0 whichever conditions hold, and w > 0 at the first or the last v, of which there is one.
         """
@@ -103,7 +103,7 @@ class FormSigns(ABC):
         return signs if attained else signs | ZERO
 
     def of_squared_sums(self, poly: Poly) -> int:
-        """Signs by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)², so that a variance is not negative.
+        """Return the signs of a variance by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)².
 
         If the term is −k·(Σ f)² + r with k ≥ 0, it is at least r − k·n·Σ f². The square of a combination Σ w_a·S_a of
         sums is found by one of them, whose products with the others give the w_a.
@@ -147,6 +147,7 @@ class FormSigns(ABC):
         return signs
 
     def atom_signs(self, a: Atom) -> int:
+        """Return the possible signs of an atom, by its kind and by the facts about it."""
         if a.positive:
             return POS
         if isinstance(a, (Pred, Side)):
@@ -176,7 +177,7 @@ class FormSigns(ABC):
         return self.by_match(poly_of(a)) & self.by_bounds(a)
 
     def of_place(self, poly: Poly) -> int:
-        """Signs of an integer that choices and numbers of places bound, as n − rank(i) ≥ 1."""
+        """Return the signs of an integer by the bounds of the places and counts in it: n − rank(i) is at least 1."""
         if not any(isinstance(a, IndexNumber) for mono in poly for a, _ in mono):
             return ANY
         ix = as_index(poly)

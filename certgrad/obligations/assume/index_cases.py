@@ -42,10 +42,7 @@ class Indices:
     """The shapes of tensors: what stands at a variable in one of them is an entry of it."""
 
     def known_of(self, entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
-        """What the facts and clauses say of an entry of an integer tensor, or of a rounded number.
-
-        Of each group of conditions, one holds.
-        """
+        """Groups of conditions on an entry of an integer tensor, or on a rounded number; of each group one holds."""
         out: list[tuple[Condition, ...]]
         out = [(c[0],) for f in self.facts.facts if (c := _on_entry(f.poly, f.signs, f.universal, entry)) is not None]
         for clause in self.clauses:
@@ -69,7 +66,7 @@ class Indices:
         return replace(self, conditions=(*self.conditions, condition))
 
     def substituted(self, mapping: Mapping[Var, Ix], more: Mapping[Var, Poly]) -> Indices:
-        """With variables replaced by expressions; what was known of their ranges becomes conditions."""
+        """Return the indices with variables replaced by expressions; the variables' ranges become conditions."""
         conditions = [(ix.subst(mapping), r) for ix, r in self.conditions]
         for v, value in mapping.items():
             if v in self.ranges:
@@ -91,7 +88,7 @@ _OnEntry = tuple[Condition, Mapping[Var, Ix]]
 
 
 def _on_entry(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> _OnEntry | None:
-    """That the term, in which one entry stands, has one of the signs, as a condition on the entry that is asked for."""
+    """Return "the term, with one entry in it, has one of the signs" as a condition on that entry."""
     if isinstance(entry, Rounded):
         return _on_rounded(poly, signs, universal, entry)
     entries = [a for a in deep_atoms(poly) if isinstance(a, Access)]
@@ -142,7 +139,7 @@ def failing(a: IxPred | IxEq) -> Condition:
 
 
 def counts(a: Pred) -> bool:
-    """It says that conditions on indices hold at some values of others: [Σ_j [i(j) = i(k)] > 0]."""
+    """Return whether a predicate says that a count is positive: [Σ_j [i(j) = i(k)] > 0]."""
     return all(
         c > 0 and all(isinstance(b, Sum) and all(isinstance(x, (IxPred, IxEq)) for x, _ in b.body) for b, _ in m)
         for m, c in a.poly.items()
@@ -150,9 +147,10 @@ def counts(a: Pred) -> bool:
 
 
 def some_place(poly: Poly, indices: Indices) -> bool:
-    """A term that counts is positive: at the values that stand at the same places in entries of the same tensors.
+    """Return whether a term that counts places is known to be positive: one entry of the same tensor is a place that it
+    counts.
 
-    Those entries stand in it, or in the conditions that are in force.
+    Entries are those in the term and in the conditions that are in force.
     """
     for mono, _ in poly.items():
         if len(mono) != 1 or mono[0][1] != 1 or not isinstance(a := mono[0][0], Sum):
@@ -174,7 +172,7 @@ def some_place(poly: Poly, indices: Indices) -> bool:
 
 
 def _hold_at(a: Sum, place: Mapping[Var, Ix], indices: Indices, within: bool) -> bool:
-    """The place is in the ranges (known if `within`), and the conditions in the sum hold there."""
+    """Return whether the place is in the ranges (known if `within`), and the conditions in the sum hold there."""
     for v, n in zip(a.vars, a.ranges, strict=True):
         below, above = place[v].scaled(-1).shifted(-ONE), place[v].shifted(-n)
         if not within and (indices.feasible((below, ">=")) or indices.feasible((above, ">="))):
@@ -196,11 +194,13 @@ class _Deciding(Rewriter):
         self.loops = _loops.table.setdefault((indices.facts, indices.clauses), {})
 
     def of_closed(self) -> Rewriter:
-        """What is known of indices around a loop says nothing of the conditions in one without free variables."""
+        """The rewriter for terms without free variables, to which conditions on indices around a loop do not apply."""
         return _Deciding(replace(self.context, ranges={}, conditions=()), {})
 
     def mono(self, mono: Mono) -> Poly:
-        """Equations that stand beside an inequality may decide it, where what they are about is nowhere bounded."""
+        """Return a monomial whose inequalities are decided by equations beside them, where these are about unbounded
+        integers.
+        """
         equations = [a for a, _ in mono if isinstance(a, IxEq) and by_entries(a.ix)]
         open_ones = [a for a, _ in mono if isinstance(a, IxPred) and by_entries(a.ix)]
         if not equations or not open_ones:
@@ -327,7 +327,11 @@ def choices(poly: Poly) -> list[IxPred | IxEq]:
 
 
 def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
-    """The term where the condition holds and where it fails, as far as that can be, with what was substituted."""
+    """Return the term where an index condition holds and where it fails, each with its indices and the substitution
+    made.
+
+    A case that is infeasible is left out.
+    """
     out: list[tuple[Poly, Indices, Mapping[Var, Ix]]] = []
     for condition, value in ((holding(a), ONE), (failing(a), ZERO)):
         here = indices.where(condition)
@@ -396,7 +400,7 @@ def _moved(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
 
 
 def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
-    """The term where an integer is equal to another: what stands at the one stands at the other.
+    """Return the term at a place where an integer atom has a value: entries at the atom become entries at the value.
 
     As a = e, x[a] = x[e], and [a ≥ i] = [e ≥ i].
     """

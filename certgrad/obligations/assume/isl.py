@@ -39,6 +39,7 @@ here = _Isl()
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
 MAX_CONDITIONS = 8
+"""Index conditions in one question to isl, at most; beyond, it counts as undecided."""
 Knowledge = Callable[[Entry | Rounded], list[tuple[Condition, ...]]]
 """What is assumed of an entry of an integer tensor, or of a rounded number: of each group of conditions, one holds."""
 
@@ -48,7 +49,7 @@ def _nothing(entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
 
 
 class Words:
-    """Names for the parameters of one question, with what is known of them."""
+    """The names of parameters in one question to isl, with what is known of them."""
 
     def __init__(self, ranges: Mapping[Var, Poly], known_of: Knowledge) -> None:
         self.ranges, self.known_of = dict(ranges), known_of
@@ -152,7 +153,7 @@ class Words:
         return found
 
     def bound(self, v: Var, name: str) -> None:
-        """What is known of a variable: it is at least 0, and less than its range."""
+        """Note that a variable is at least 0 and less than its range."""
         if v[0] != "s":
             self.known.append(f"{name} >= 0")
         if v in self.ranges:
@@ -165,6 +166,7 @@ class Words:
         return "(" + " + ".join(parts) + ")"
 
     def atom(self, a: IntegerAtom) -> str:
+        """Return isl's word for an integer atom, and note what is known of it: its bounds and its definition."""
         divisor = whole_number(a.divisor) if isinstance(a, Quotient) else None
         if isinstance(a, Quotient) and divisor is not None:
             return f"floor({self.ix(a.ix)}/{divisor})"
@@ -198,7 +200,7 @@ class Words:
 
 
 def _around(remains: bool, e: str, m: str, name: str) -> str:
-    """What e mod m is, if it `remains`, or e div m, for m ≥ 1: where −m ≤ e < 2·m, as on a ring gone round once."""
+    """Return the constraint that defines e mod m (`remains`) or e div m, for m ≥ 1 and −m ≤ e < 2·m."""
     ways = [
         f"({k} * {m} <= {e} < {k + 1} * {m} and {name} = {f'{e} - {k} * {m}' if remains else k})" for k in (-1, 0, 1)
     ]
@@ -209,13 +211,13 @@ def _around(remains: bool, e: str, m: str, name: str) -> str:
 
 
 def bounds_of_count(a: Entry | Rounded) -> list[Ix]:
-    """What is not negative as the integer is a number of places: it, and the places that it does not count."""
+    """Return expressions that are ≥ 0 as an integer is a count of places: it, and the number of places not counted."""
     least, most = bounds_of_number(a.body.atom()) if isinstance(a, Rounded) else (None, None)
     return [] if least is None or most is None else [of_atom(a).shifted(-least), of_atom(a).scaled(-1).shifted(most)]
 
 
 def conditions_on(a: Chosen) -> list[Ix]:
-    """What the condition on the indices that a comparison looks at says of the chosen ones: each is at least 0."""
+    """Return expressions that are ≥ 0 at a chosen place, by the condition on the places that may be chosen."""
     rule = a.comparison
     single = rule.where.single()
     if rule.kind != "argmax" or single is None or single[1] != 1:
@@ -237,7 +239,7 @@ _answers: Memo[str, bool] = Memo()
 
 
 def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
-    """Whatever the sizes and the other indices are, the 0/1-valued term is 1 for some value of the dummies."""
+    """Return whether a 0/1-valued term is 1 for some value of the dummies, whatever the sizes and other indices are."""
     atoms = atoms_of(where)
     if len(atoms) > MAX_CONDITIONS or not all(isinstance(a, (IxPred, IxEq)) for a in atoms):
         return False
@@ -264,7 +266,7 @@ def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Pol
 
 
 def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge = _nothing) -> bool:
-    """Some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
+    """Return whether some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
     words = Words(ranges, known_of)
     try:
         texts = [words.condition(c) for c in _at_equations(list(conditions))]

@@ -23,6 +23,7 @@ from .form_signs import FormSigns
 from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 
 MAX_ROWS = 300
+"""Inequalities in an elimination, at most; beyond, it counts as feasible."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ strict."""
 
 
 def infeasible(constraints: Iterable[Constraint]) -> bool:
-    """True only if no assignment of reals to the monomials satisfies all constraints.
+    """Return whether no real values of the monomials satisfy all constraints.
 
     Elimination that grows past a bound counts as feasible: the answer False is always safe.
     """
@@ -120,11 +121,12 @@ class LinearSigns(FormSigns):
         """The assumptions that speak of what the term mentions, at its entries."""
 
     def consistent(self, facts: Iterable[Fact]) -> bool:
-        """Linear arithmetic sees no contradiction among them."""
+        """Return whether linear arithmetic sees no contradiction among them."""
         constraints = [c for f in facts for c in self._constraints(f)]
         return not infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def by_linear(self, poly: Poly, possible: int) -> int:
+        """Return those of the possible signs that linear arithmetic over the facts does not exclude."""
         if len(poly) > LONGEST:
             return possible
         relevant = self.relevant(poly)
@@ -164,7 +166,7 @@ class LinearSigns(FormSigns):
         return Constraint(poly - ONE, False) if self._is_integer(poly) else Constraint(poly, True)
 
     def _is_integer(self, poly: Poly) -> bool:
-        """Whatever the inputs are, the term is an integer: coefficients and atoms are integers."""
+        """Return whether the term is an integer at all inputs: coefficients and atoms are integers."""
         return all(c.q == 1 and self._is_integer_product(mono) for mono, c in poly.items())
 
     def _is_integer_product(self, mono: Mono) -> bool:
@@ -177,7 +179,7 @@ class LinearSigns(FormSigns):
         return floor or isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Sum) and self._is_integer_product(a.body))
 
     def _without_positive_divisors(self, poly: Poly) -> Poly:
-        """The term times what it is divided by, where that is positive: x/β − 1 and x − β have one sign."""
+        """Return the term times its positive divisors: x/β − 1 and x − β have one sign."""
         for _ in range(4):
             divisors: dict[Atom, Exponent] = {}
             for mono in poly:
@@ -190,7 +192,7 @@ class LinearSigns(FormSigns):
         return poly
 
     def _side_constraints(self, polys: list[Poly], shrinking: bool = False) -> list[Constraint]:
-        """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
+        """Return constraints on single monomials: positive ones, bounded functions, dimensions of at least 1."""
         out: dict[Mono, list[Constraint]] = {}
         queue = [m for p in polys for m in p if m]
         for mono in queue:
@@ -250,16 +252,16 @@ class LinearSigns(FormSigns):
 
     @cached_property
     def _has_upper_bounds(self) -> bool:
-        """Some assumption is about 1 − a for an atom a."""
+        """Whether an assumption is about 1 − a for an atom a."""
         return any((ONE - f.poly).atom() is not None for f in self.facts)
 
 
 def _bounded(a: Atom) -> bool:
-    """`_side_constraints` says more of the atom than its sign."""
+    """Return whether `_side_constraints` says more of the atom than its sign."""
     return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and (a.name == "floor" or bool(_size(a))))
 
 
 def _size(a: Fn) -> str:
-    """Whether the function's values are between −1 and 1, and which ends they leave out."""
+    """Return whether the function's values are between −1 and 1, and which ends they never take."""
     known = FUNCTIONS.get(a.name)
     return "" if known is None else known.size

@@ -61,7 +61,7 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
 
 
 def _of_all_values(a: Atomic) -> Atomic | None:
-    """What is asked of all eigenvalues or singular values as one condition on the matrix.
+    """Return a condition on all eigenvalues or singular values as one on the matrix; None for other conditions.
 
     All eigenvalues are positive where it is positive definite; none is repeated where the discriminant is not 0.
     """
@@ -83,7 +83,7 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
 
 
 def possible(clause: Clause) -> Clause:
-    """Without alternatives that no point satisfies, as 0 ≥ 1; where there are no others, with one of them: 0 ≠ 0."""
+    """The clause without alternatives that no point satisfies, as 0 ≥ 1; if it has no others, with one of them."""
     left = tuple(a for a in clause.alternatives if not _impossible(a))
     return clause if left == clause.alternatives else replace(clause, alternatives=left or (Atomic("!= 0", ZERO),))
 
@@ -115,7 +115,7 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 
 def _each_factor(clause: Clause) -> list[Clause]:
-    """A clause that can never hold, where a product of predicates is 0, says that each of these is 1."""
+    """A clause that never holds, guarded by "a product of predicates is 0", as clauses that each predicate is 1."""
     if len(clause.guards) != 1 or not _never(clause):
         return [clause]
     ((guard, value),) = clause.guards
@@ -153,7 +153,7 @@ def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
 
 
 def _never(clause: Clause) -> bool:
-    """The clause holds where its guards fail alone."""
+    """Return whether the clause holds where its guards fail alone."""
     return all(map(_impossible, clause.alternatives))
 
 
@@ -162,9 +162,10 @@ def _impossible(a: Atomic) -> bool:
 
 
 def _unguarded(clause: Clause) -> Clause:
-    """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0.
+    """Return the clause without its guards where it then says as much.
 
-    One on an index that holds anyway where its guards fail needs none: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
+    A clause that can never hold says that its guards fail: "0 ≠ 0 where [x > 0] = 0" is x > 0. An index bound that
+    holds wherever its guards fail needs no guards: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
@@ -254,7 +255,7 @@ def _alone(clause: Clause) -> Atomic | None:
 
 
 def _in_either_case(clauses: list[Clause]) -> list[Clause]:
-    """Clauses that are asked where a guard holds and where it fails are asked without it."""
+    """Return the clauses; two that differ in whether a guard holds become one without it."""
     bare: dict[tuple[Atomic, ...], list[Poly]] = {}
     for c in clauses:
         if len(c.guards) == 1:
@@ -269,7 +270,7 @@ def _in_either_case(clauses: list[Clause]) -> list[Clause]:
 
 
 def _without_idle_guards(clause: Clause) -> Clause:
-    """Without guards on indices alone that the alternatives do not mention: what is then asked implies the clause."""
+    """Return the clause without guards on indices that its alternatives do not mention; it then implies the clause."""
     if any(a.poly.constant() is not None for a in clause.alternatives):
         return clause
     mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
@@ -313,10 +314,10 @@ def _root(poly: Poly) -> Poly:
 
 
 def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
-    """The same sign asked without divisors, and without factors whose sign is known: what is asked of
-    t·σ(l) + (1 − t)·(1 − σ(l)) is asked of t·exp(l) + 1 − t, and x² > 1 is x > 1 where x > 0.
+    """Return an equivalent sign condition without divisors and without factors of known sign.
 
-    p/b > 0 is p·b > 0, which says that b is not 0, as p/b does. Where b is squared, p alone would not say so.
+    So t·σ(l) + (1 − t)·(1 − σ(l)) > 0 becomes t·exp(l) + 1 − t > 0, and x² > 1 becomes x > 1 where x > 0. p/b > 0
+    becomes p·b > 0, which implies b ≠ 0 as p/b does; for an even power of b it would not, and the condition stays.
     """
     if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
         return a
@@ -343,6 +344,7 @@ def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
 
 
 def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
+    """Return conditions that together say p > 0: of a product, one for each factor whose sign decides it."""
     if poly.is_zero or _divided_in_places(poly):
         return [Atomic("> 0", poly)]
     c, taken, rest = content(poly, only_positive=True)
@@ -372,8 +374,9 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
 
 
 def _divided_in_places(poly: Poly) -> bool:
-    """A sum with predicates, a part of which alone is divided by something: without the divisor it would be asked not
-    to be 0 where nothing is divided by it.
+    """Return whether a sum with predicates has a divisor in some of its parts only.
+
+    Cleared of that divisor, the condition would ask it not to be 0 where nothing is divided by it.
     """
     divisors = {a for m in poly for a, e in m if e < 0}
     some = any(not divisors <= {a for a, e in m if e < 0} for m in poly)

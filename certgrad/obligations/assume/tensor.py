@@ -83,7 +83,7 @@ def _as_it_is(poly: Poly) -> Poly:
 
 
 def _of_entries(shape: Sequence[Poly], clauses: Iterable[Clause]) -> Clauses:
-    """The clauses, but for those whose guards hold at no entry: what stands beyond an array asks nothing of it."""
+    """Return the clauses without those whose guards hold at no entry of the array."""
     own = Indices({template(k): n for k, n in enumerate(shape) if n != ONE})
     out: list[Clause] = []
     for clause in clauses:
@@ -94,7 +94,7 @@ def _of_entries(shape: Sequence[Poly], clauses: Iterable[Clause]) -> Clauses:
 
 
 def _on_places(guard: Poly) -> bool:
-    """It is about indices alone, those of the entry among them."""
+    """Return whether a guard is about indices alone, those of the entry among them."""
     return any(v[0] == "t" for v in guard.free) and all(
         type(a) in INDEX_PREDICATES or (isinstance(a, Pred) and counts(a)) for a in atoms_of(guard)
     )

@@ -1,4 +1,4 @@
-"""One obligation at one family of shapes: attempts at its proof, at a witness, and what they come to."""
+"""One obligation at one family of shapes: attempts at its proof and at a witness, and the resulting claim."""
 
 from __future__ import annotations
 
@@ -65,9 +65,10 @@ class StillOpenError(Exception):
 
 
 def plainly_refuted(witness: Witness | None, exact: bool = True) -> bool:
-    """By a gap that no rounding explains: large beside both sides, not what is left where terms cancel.
+    """Return whether no rounding explains a witness' gap: it is large beside both sides, not what is left where terms
+    cancel.
 
-    Not `exact` is a program with literals of 32 bits, or with functions that are computed by approximation.
+    `exact` is False for programs with literals of 32 bits, or with functions that are computed by approximation.
     """
     if witness is None:
         return False
@@ -85,9 +86,11 @@ def prove_all(
     settled: Collection[str],
     stuck: Collection[str],
 ) -> tuple[dict[str, CaseClaim], dict[str, Outcome]]:
-    """What came of each obligation, and of the attempt to prove it; of the `settled` ones nothing more is asked.
+    """Return the claim and the outcome of each obligation at one family of shapes, but for those that are `settled`.
 
-    Those that are `stuck` are not proved at other shapes: here they could only be refuted, and nothing else is tried.
+    Those in `stuck` are unproved at other shapes: here only a witness is searched for. The programs are interpreted
+    with few steps first; where these do not suffice, what can be decided without terms is, and the rest is tried with
+    all steps. Where a program cannot be interpreted, only obligations between equal programs hold.
     """
     op = traces.op
     results: dict[str, CaseClaim] = {}
@@ -148,11 +151,10 @@ def _without_terms(
     settled: Collection[str],
     reason: str,
 ) -> dict[str, tuple[Outcome, CaseClaim]]:
-    """What is decided by evaluation, where the programs as terms take long to make.
+    """Decide obligations by evaluation where the programs are too long to be read as terms.
 
-    A program of hundreds of operations can be too much for terms, and is evaluated at a point in no time. Only what is
-    plainly wrong counts: an approximation may still be read as what it approximates. Of a rule that is wrong, a value
-    that is made by the function's own operations needs no terms either.
+    Only a plain difference counts, as an approximation may still be read as what it approximates. The value of a rule
+    that runs the function's own operations needs no terms either.
     """
     if record.reading.gives_up:
         return {}
@@ -188,7 +190,9 @@ def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
 
 
 def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
-    """With literals read as closed forms, all is to be proved or nothing is claimed. Before that, no witness counts."""
+    """Raise to end the attempt where literals are read as closed forms: all is proved so or nothing, and no witness
+    counts.
+    """
     if record.reading.gives_up and result.verdict in OPEN:
         least = Fraction(ROUNDING[False])
         found = None if record.reading.moved else _witness(traces, instance, kind, record, early=True, at_least=least)
@@ -203,9 +207,9 @@ def _limits(op: Subject) -> tuple[int, float]:
 def _attempt(
     problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs
 ) -> tuple[Outcome, CaseClaim]:
-    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+    """Try to prove an obligation: a short attempt, then a search for a witness, then a long attempt.
 
-    What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
+    What is still not proved is tried with shared values in the place of what computes them, under one more hypothesis.
     """
     if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
         result = judged(traces, instance, kind, alike, record, problem.shapes)
@@ -251,8 +255,9 @@ def _attempt(
 
 
 def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
-    """A proof under what the obligation is claimed under anyhow, if there is one; or with indices in range, where a
-    slice clamps them as a gather need not.
+    """Return a proof under the hypotheses that the obligation has at the general shapes, or with indices in range.
+
+    A slice clamps its indices, as a gather need not.
     """
     whole = {n for n, dtype in zip(problem.names, problem.shapes.dtypes, strict=True) if dtype == "int"}
     asked = (c for c in problem.in_range if {n for p in polys(c) for a in atoms_of(p) for n in tensors_in(a)} <= whole)
@@ -270,7 +275,7 @@ def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -
 
 
 def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
-    """A proof of a JVP with any numbers in place of what it multiplies by 0, if there is one."""
+    """A proof of a JVP with arbitrary numbers in the place of values that it multiplies by 0; None if there is none."""
     op = traces.op
     if programs.jvp is None:
         return None
@@ -286,7 +291,7 @@ def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) ->
 
 
 def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
-    """A proof with shared values as numbers, if there is one."""
+    """Return the outcome of a proof with shared values in the place of what computes them; None where there is none."""
     if kind == DERIVATIVE:
         return _idle(traces, shapes, programs, record)
     if not generality.alike.compares_programs(kind, programs):
@@ -315,7 +320,9 @@ def judged(
     shapes: Shapes,
     search_at: int = SIZES,
 ) -> CaseClaim:
-    """What an attempt comes to: where it is open, a witness is searched for at so many sizes."""
+    """Return the claim that an outcome supports: proved, if a point satisfies its hypotheses; else refuted by a witness
+    at `search_at` sizes, or unproved.
+    """
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
@@ -358,7 +365,7 @@ def _witness(
     at_least: Fraction | None = None,
     search_at: int = SIZES,
 ) -> Witness | None:
-    """A point where an obligation fails, inside what it is claimed under."""
+    """Return a point where an obligation fails inside its domain and listed hypotheses, or None."""
     listed = record.listed.get(kind)
     return auditing.witnesses.search(traces.op, instance, kind, early, traces.wide, at_least, listed, search_at)
 
@@ -371,7 +378,7 @@ def _refuted(witness: Witness, residual: str = "") -> CaseClaim:
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
-    """How clauses are read as statements at a family of shapes."""
+    """Return how clauses are read as statements at a family of shapes."""
     return wording.stated.Reads(dim_shapes(op, shapes), outcome.ranges, outcome.tests)
 
 

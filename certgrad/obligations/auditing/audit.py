@@ -67,7 +67,7 @@ def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None)
 
 
 def _guarded(traces: Traces) -> Certificate:
-    """What is proved of the traces, if what runs is as they are."""
+    """Return the certificate of the traces; nothing is claimed where what runs may differ from them."""
     if traces.op.conformance:
         traces.listening = partial(listening, traces.op)
     certificate = where_excluded(traces, _audited(traces))
@@ -94,7 +94,7 @@ def _as_floats_decide(traces: Traces, certificate: Certificate) -> Certificate:
 
 
 def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
-    """With what comes of comparing the traces with what happens."""
+    """Return the certificate after the traces are compared with what runs."""
     if traces.op.conformance is None or certificate.verdict not in PROOFS:
         return certificate
     if not traces.op.conformance:
@@ -103,7 +103,7 @@ def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certific
 
 
 def _audited(traces: Traces) -> Certificate:
-    """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
+    """The certificate of the program as written; where it is not proved, with long literals read as closed forms."""
     trial, plain = Reading(trial=True), Reading()
     try:
         return _audit_as_written(traces, trial)
@@ -121,7 +121,7 @@ def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
 
 
 def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
-    """What is proved with all that was met read as what it stands for, but for literals that cannot be read so."""
+    """Return the certificate with literals read as closed forms, but for those that cannot be read so."""
 
     def proved(reading: Reading) -> Certificate | None:
         try:
@@ -153,6 +153,7 @@ def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
 
 
 def _audit(traces: Traces, reading: Reading) -> Certificate:
+    """Return the certificate of an op under one reading of its literals: each case, each obligation."""
     op = traces.op
     texts: list[str] = []
     identities: list[TracedCase] = []
@@ -176,7 +177,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
 
 
 def _rules_used(record: Record) -> list[str]:
-    """What each primitive means, the relations between loops, and the laws of the calculus."""
+    """Return the names of the primitives' rules, the relations between loops, and the laws that the proofs used."""
     laws = (law for law in Law if law in record.laws)
     return [
         *(f"semantics of {name}" for name in sorted(record.primitives)),

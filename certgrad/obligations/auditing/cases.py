@@ -14,7 +14,7 @@ from certgrad.language.tree import Statement
 from certgrad.obligations import auditing
 from certgrad.obligations.assume.conditions import Clause, fails_always
 from certgrad.obligations.auditing.redundant import ranges_at
-from certgrad.obligations.certificate import CaseClaim, Witness
+from certgrad.obligations.certificate import CaseClaim, Hypothesis, Witness
 from certgrad.obligations.conformance import ALL_DTYPES, WIDTHS
 from certgrad.obligations.generality.decisions import Fixed, concrete, contrary, same_with_numbers_in_float32
 from certgrad.obligations.generality.instances import Family, Instance
@@ -39,7 +39,9 @@ ENTRIES = 200
 def proved_case(
     traces: Traces, instances: Family, record: Record
 ) -> tuple[dict[str, list[CaseClaim]], str, list[str], Programs]:
-    """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
+    """Return the claims of a case at all families of shapes in each dtype that needs a proof, with scope, texts and
+    programs.
+    """
     dtypes = proved_in(traces, instances.prove[0], instances.compare)
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
@@ -72,11 +74,11 @@ class _Dtypes:
 
 
 def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = ()) -> _Dtypes:
-    """One trace stands for all dtypes where float32 gives the same program and the code cannot tell further ones apart;
-    of a user's rule also at the other instances, whose ranks its code may ask for together with a dtype.
+    """Return in which dtypes a case has to be traced and proved, and which the claim is about.
 
-    Else float64 and float32 are each proved on their own, and the claim is about those two only. That will do for a
-    user's rule; an op of the library has to be one program in every dtype.
+    One trace is for all dtypes where float32 gives the same program and the code cannot tell others apart; of a user's
+    rule also at `others`, whose ranks its code may ask for together with a dtype. Else float64 and float32 are proved
+    each, and the claim is about these two, which is `unproved` for an op of the library.
     """
     narrow = traces.narrow()
     try:
@@ -115,13 +117,13 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
 
 
 def _different(programs: Programs, others: Programs) -> str | None:
-    """The name of a program that is not the same but for dtypes."""
+    """Return the name of a program that differs in more than dtypes, or None."""
     first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
     return next((name for name, text in first.items() if text != second[name]), None)
 
 
 def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> bool:
-    """At some sizes the programs are the same but for dtypes."""
+    """Return whether the programs in both widths differ in dtypes alone at some sizes."""
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs) is None
     except CertgradError:
@@ -129,7 +131,7 @@ def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -
 
 
 def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> str | None:
-    """The same at another instance, or at some sizes, where both trace."""
+    """The name of a program that differs in more than dtypes at another instance or sizes where both trace, or None."""
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs)
     except CertgradError:
@@ -143,8 +145,10 @@ def _impure(traces: Traces, instance: Instance) -> str:
 
 
 def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
-    """The results, and the traces as texts. Nothing more is looked at where each obligation is refuted, or where one
-    is open and nothing but proofs is asked for."""
+    """Return the claims of a case by obligation, and the texts of its traces.
+
+    It ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
+    """
     op = traces.op
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     texts: list[str] = []
@@ -156,21 +160,44 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
     sizes: Mapping[str, Sequence[Poly]] = {}
 
     def settled() -> set[str]:
-        """The obligations that are refuted at one family of shapes, and so whatever comes of them at others."""
+        """Return the obligations refuted at one family of shapes; other families cannot change that."""
         return {kind for kind, so_far in results.items() if any(plainly_refuted(r.witness) for r in so_far)}
 
     def listed_at(instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
-        """What the general hypotheses say at another family of shapes, by obligation."""
+        """Return the general hypotheses at another family of shapes, by obligation."""
         there = dim_shapes(op, shapes)
         return {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
 
     def nothing_there(kind: str, instance: Instance, shapes: Shapes, programs: Programs, fixed: Fixed) -> bool:
-        """At these sizes the function has no value, and what is proved of the others says that they are not meant."""
+        """Return whether the function has no value at these sizes, which the claim at the others then excludes."""
         said = listed_at(instance, fixed, shapes).get(kind, []) if fixed else []
         proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN
         return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
 
+    def further(
+        kind: str,
+        result: CaseClaim,
+        outcome: Outcome,
+        trace: Trace,
+        shapes: Shapes,
+        fixed: Fixed,
+        listed: Sequence[Clause],
+    ) -> list[Hypothesis]:
+        """Return the hypotheses of an obligation at special shapes that do not follow from the general ones there."""
+        own = outcome.hypotheses if trace.instance is looks.general else ()
+        reading = reads_of(op, shapes, outcome)
+        general_there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
+        said = {*map(general_there, listed)}
+        return beyond(result.hypotheses, said, own, listed, reading, shapes.integers(op.arg_names))
+
     def examine(trace: Trace, fixed: Fixed) -> None:
+        """Prove the obligations of one trace, or take their proof at other shapes that covers it (`covered`), and add
+        the claims to `results`.
+
+        The first is at the general shapes, with all its hypotheses; later ones have those that are further. `fixed`
+        holds the sizes that are set. A trace of a program that was examined already adds nothing; nor does an
+        obligation at sizes at which the function has no value.
+        """
         nonlocal sizes
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
         if trace.text in proved:  # another family of shapes came to the same programs
@@ -204,12 +231,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
                 ranges[kind] = outcomes[kind].ranges
                 stated[kind] = [h.tree for h in result.hypotheses]
             else:
-                own = outcomes[kind].hypotheses if instance is looks.general else ()
-                reading = reads_of(op, shapes, outcomes[kind])
-                listed = here.get(kind, ())
-                said = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
-                said_there, integers = {*map(said, listed)}, shapes.integers(op.arg_names)
-                more = beyond(result.hypotheses, said_there, own, listed, reading, integers)
+                more = further(kind, result, outcomes[kind], trace, shapes, fixed, here.get(kind, ()))
                 result = msgspec.structs.replace(result, hypotheses=more)
             results[kind].append(result)
 
@@ -233,7 +255,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
 
 
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
-    """A witness at sizes of a contrary case: what is drawn of the whole family need not be of it."""
+    """Return a witness at the sizes of a contrary case, which draws from the whole family may miss."""
     small = dict(zip(instance.names, cycle((1, 2, 3)), strict=False))
     sizes = small | {name: size.evaluate(small) for name, size in fixed.items()}
     there = instance.at(sizes)

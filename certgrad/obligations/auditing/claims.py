@@ -1,4 +1,4 @@
-"""What was found, and the claims of a certificate that say it."""
+"""From the results of proofs to the claims of a certificate."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Listed:
-    """What an obligation is claimed under at the general family of shapes, where another family is looked at."""
+    """The hypotheses of an obligation at the general family of shapes, for use at another family."""
 
     here: Sequence[Clause]
     """The hypotheses, as far as they can be written over this family's axes."""
@@ -78,7 +78,7 @@ class Record:
 def each_listed(
     outcome: Outcome, axes: Mapping[str, Sequence[Size]], inputs: Sequence[str], read: Reads, reals: Reals
 ) -> list[Hypothesis]:
-    """Each condition once, whatever its index variables are called."""
+    """Return each condition once, whatever its index variables are called."""
     return each_once(
         hypothesis(
             read(clause), clause.origin, prove.negligible.negligible(clause, reals, inputs), inputs=inputs, axes=axes
@@ -94,7 +94,7 @@ def at_shapes(
     residual: str = "",
     witness: Witness | None = None,
 ) -> CaseClaim:
-    """What is claimed at one family of shapes; `case_claim` adds of which case, and for which shapes."""
+    """Return a claim at one family of shapes; `case_claim` adds the case and the scope."""
     return CaseClaim(
         signature="",
         statics={},
@@ -108,7 +108,7 @@ def at_shapes(
 
 
 def case_claim(case: Case, scope: str, claims: Sequence[CaseClaim]) -> CaseClaim:
-    """The worst of the claims at families of shapes; hypotheses are those of all of them."""
+    """Return the worst of the claims at families of shapes, with the hypotheses of all of them."""
     verdict = worst([c.verdict for c in claims])
     return msgspec.structs.replace(
         next(c for c in claims if c.verdict == verdict),

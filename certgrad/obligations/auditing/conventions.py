@@ -44,7 +44,7 @@ def conventions(traces: Traces) -> list[Convention]:
     return [
         Convention(
             point=point,
-            rule=_value(problem, point, op, promised),
+            rule=_value_at(problem, point, op, promised),
             jax=_jax_value(op, point, gradients),
             torch=op.torch_at.get(point, ""),
         )
@@ -73,7 +73,11 @@ def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[A
     return [c.alternatives[0] for c in read_domain((text,), names, where)]
 
 
-def _value(problem: Problem | None, point: str, op: Subject, promised: str) -> str:
+def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -> str:
+    """Return what the VJP gives at a point such as `x = 0` for a seed of 1, as text.
+
+    It is what the declaration promises, where the op was not interpreted, and where no real number is the value.
+    """
     if problem is None:
         return promised
     names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
@@ -86,7 +90,7 @@ def _value(problem: Problem | None, point: str, op: Subject, promised: str) -> s
         return ONE if a in seeds else None
 
     promises = [p.strip() for p in promised.split(",")]
-    shown: list[str] = []
+    texts: list[str] = []
     for cotangent in problem.vjp:
         try:
             value = decided(Rewriter(replace=at_one)(cotangent.body), facts)
@@ -94,14 +98,14 @@ def _value(problem: Problem | None, point: str, op: Subject, promised: str) -> s
                 if a.relation == "= 0":
                     value = eliminated(value, a.poly)
             value = decided(value, facts)
-            known = value.constant() is not None
+            is_number = value.constant() is not None
             text = wording.present.show(value)
         except UndefinedTermError:
-            known, text = False, "undefined"
+            is_number, text = False, "undefined"
         # Where it is no real number, floats return what the declaration promises, and a test compares it.
-        said = promises[len(shown) % len(promises)]
-        shown.append(said if not known and said in ("inf", "-inf", "nan") else text)
-    return ", ".join(shown)
+        promise = promises[len(texts) % len(promises)]
+        texts.append(promise if not is_number and promise in ("inf", "-inf", "nan") else text)
+    return ", ".join(texts)
 
 
 def _jax_value(op: Subject, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:

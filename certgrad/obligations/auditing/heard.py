@@ -1,4 +1,4 @@
-"""What an audit hears of code beside its proof, for `verify` to hear again: without terms, and without a verdict."""
+"""What an audit hears of code beside its proof, for `verify` to hear again: without terms and without a verdict."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .measured import conformances, is_about, scope_with, unlike_what_runs
 
 @dataclass(frozen=True)
 class Heard:
-    """What the claims of a certificate have to be about, where it is a certificate of this code.
+    """What a certificate of this code must be about.
 
-    `digest` is of the programs at everything that was looked at. `scopes` has for each case the shapes, ranks and
-    dtypes that a claim may be about.
+    `digest` is of the programs of all traces. `scopes` has for each case the shapes, ranks and dtypes that a claim may
+    be about.
     """
 
     digest: str = ""
@@ -47,6 +47,7 @@ def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
 
 
 def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
+    """What `verify` needs to hear of the code again: the digest of all traces, the scopes, and the differences seen."""
     texts: list[str] = []
     scopes: list[str] = []
     apart: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""A certificate that says `proved` is looked at once more, by evaluation, before anyone sees it."""
+"""The last look: a certificate that says `proved` is evaluated once more before it is returned."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
 
 
 def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[Shape, Programs]]:
-    """Concrete shapes, with the programs that the audit traced there; another one where all of them are tiny.
+    """Yield concrete shapes with the programs that the audit traced there, and one larger shape where all of them are
+    tiny.
 
-    In float32 as well if `narrow`, where sizes make coarse floats.
+    With `narrow`, also in float32 where sizes make coarse floats.
     """
     found: dict[tuple, tuple[Shape, Programs]] = {}
     for trace, sizes in traces.at_numbers(index, narrow):
@@ -70,7 +71,7 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[S
 
 
 def _once(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> list[Any]:
-    """What is traced at a shape for a look, kept for the next one."""
+    """Return what is traced at a shape, kept for the next look."""
     key = index, traced.__name__
     if key not in traces.of_looks:
         traces.of_looks[key] = list(traced(traces.op, index))
@@ -105,8 +106,10 @@ def _with(certificate: Certificate, index: int, kind: str, verdict: VerdictName,
 
 
 def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
-    """The certificate with what was seen outside of its hypotheses: refuted where one excludes a point at which the
-    forward has a derivative, and the rule returns another value or none."""
+    """Return the certificate after a look at points that its hypotheses exclude.
+
+    It is refuted where the forward has a derivative at such a point, and the rule returns another value or none.
+    """
     if certificate.verdict not in HOLDS or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
     if any(one.met for one in traces.op.ideals):  # the forward that runs is near to the one that is proved of

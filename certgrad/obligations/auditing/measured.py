@@ -1,4 +1,4 @@
-"""A certificate with what comes of comparing the traced programs with what happens."""
+"""The comparison of traced programs with what runs, and its effect on a certificate."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LARGEST = 64
 
 
 def unlike_what_runs(traces: Traces, run: Traces) -> Hidden | None:
-    """Why what runs may do something else than these traces of it say; None if not."""
+    """Return why what runs may differ from these traces, or None."""
     return unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers])
 
 
 def conformances(run: Traces) -> list[Conformance]:
-    """For each case what comes of comparing the traces of what runs with what happens, in the dtypes claimed."""
+    """Return, for each case, the comparison of the traces with what runs, in the dtypes claimed."""
     return [_conformance(run, family) for family in run.families]
 
 
@@ -55,7 +55,7 @@ def _conformance(run: Traces, family: Family) -> Conformance:
 
 
 def is_about(difference: Difference, kind: str) -> bool:
-    """Whether an obligation is about the programs that differ."""
+    """Return whether an obligation is about the programs that differ."""
     return not (difference.programs and OF_KINDS[kind].isdisjoint(difference.programs))
 
 
@@ -65,9 +65,9 @@ def scope_with(scope: str, result: Conformance) -> str:
 
 
 def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
-    """The certificate with what was measured of the traces of what runs.
+    """Return the certificate after the comparison of its traces with what runs.
 
-    A case where something else happens than what was proved is refuted where a witness shows that, else unproved.
+    A case in which what runs differs from what was proved is refuted if a witness shows it, else unproved.
     """
     instances = [family.prove[0] for family in run.families]
     found = conformances(run)
@@ -92,7 +92,7 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
 
 
 def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate:
-    """With a text in each claim of what it was compared with."""
+    """Return the certificate with a text in each claim of what it was compared with."""
     claims = (msgspec.structs.replace(claim, measured=list(texts)) for claim in certificate.claims)
     return with_claims(certificate, claims)
 

@@ -32,19 +32,22 @@ from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 from .witnesses import ROUNDING, array, as_data, programs_at
 
 SHAPES, POINTS = 3, 4
+"""Shapes, and points of each, of a numeric check, at most."""
 FEW = 2, 2
-"""At how many shapes, and points of each, the check looks; and where a claim has many cases that are open."""
+"""Shapes, and points of each, where a claim has many open families."""
 MANY = 4
+"""Open families from which on a check takes `FEW` shapes and points."""
 SECONDS = 20.0
-"""A backstop, so high that what is said does not depend on the machine."""
+"""Seconds of a check, a backstop: so high that its result does not depend on the machine."""
 STEP = 1e-3
+"""The step of the difference quotient, and half of it."""
 CLOSE, APART = 1e-6, 1e-3
 """Two sides agree up to the one, and differ from the other on, relative to the larger; between, nothing is said."""
 
 
 @dataclass(frozen=True)
 class Numeric:
-    """What a numeric check found: at how many points both sides agree, and where they do not."""
+    """The result of a numeric check: the number of points at which both sides agree, and where they differ."""
 
     agreed: int = 0
     differs: str = ""
@@ -54,19 +57,21 @@ class Numeric:
 
     @property
     def differing(self) -> str:
-        """That they differ, in words; empty where they do not."""
+        """That they differ, in words; "" where they do not."""
         return f"{DIFFERS_IN_FLOATS}: {self.differs}; no rigorous arithmetic confirms it" if self.differs else ""
 
     @property
     def agrees(self) -> str:
-        """That they agree, in words; empty where they do not, or nothing could be looked at."""
+        """That they agree, in words; "" where they do not, or no point was evaluated."""
         points = "point" if self.agreed == 1 else "points"
         said = f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing"
         return said if self.agreed and not self.differs else ""
 
 
 def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
-    """Check an obligation at points of the domain, at some shapes of a family, which is one of so many."""
+    """Check an obligation in floats, at points of the domain at some shapes of a family; fewer where `of` families are
+    many.
+    """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
     agreed, until = 0, budget.until(SECONDS)
@@ -119,8 +124,10 @@ def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iter
 
 
 def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tuple[float, float, float] | None:
-    """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none, but at
-    a `degenerate` point a side that is of the rule alone may be.
+    """Return both sides of an obligation as numbers, and the error of the difference quotient; None where one is no
+    number.
+
+    At a `degenerate` point only the function's own side must be a number.
     """
     rule, moving = programs.rule, programs.moving
     # A loop without end is an error there; what is infinite, as a maximum over nothing, differs from itself by nan.

@@ -1,4 +1,4 @@
-"""Whether what is proved of a program with its literals read as exact numbers is so of the program as it is written.
+"""Whether a proof with literals read as exact numbers is about the program as written.
 
 Where a literal stands on a jump, as in `square(1.7320508075688772) >= 3`, the number that it was rounded from says
 nothing of what runs.
@@ -28,6 +28,7 @@ APART = {"float64": 1e-6, "float32": 1e-3}
 """By how much of the largest output a reading may change the outputs, where literals have that many bits."""
 _NEGLIGIBLE = {"float64": NEGLIGIBLE, "float32": 2.0**-16}
 MOST_NAMED = 3
+"""Literals that a reason names; the others are not listed."""
 
 
 class AsRead:
@@ -61,9 +62,10 @@ Proof = TypeVar("Proof")
 def read_otherwise(
     plain: Reading, prove: Callable[[Reading], Proof | None], runs: Callable[[Proof], Sequence[Run]]
 ) -> tuple[Proof, Reading] | None:
-    """What is proved with all that was met read as what it stands for, but for literals that cannot be read so.
+    """Return the proof with literals read as what they stand for, but for those that cannot be read so, and this
+    reading.
 
-    `prove` gives what is proved with a reading, None where that is not all; `runs` are the programs at points.
+    `prove` returns the proof with a reading, None where something is not proved; `runs` are the programs at points.
     """
     moving = plain.moving()
     while moving is not None:
@@ -79,14 +81,15 @@ def read_otherwise(
 
 
 def _why_refused(literals: Iterable[LongLiteral], reading: Reading) -> str:
-    """What an open obligation says of literals that are not read as the numbers which they may be rounded from."""
+    """The reason, in an open obligation, why literals are not read as the numbers that they may be rounded from."""
     texts = [f"{one.text} is not read as {reading.meant[one].text()}" for one in literals]
     return f"{', '.join(texts)}, as a comparison, a rounding, a sign or an output would come out otherwise"
 
 
 def as_stored(runs: Iterable[Run], widths: Sequence[str]) -> str:
-    """Why nothing is claimed of programs whose floats, as these dtypes store them, decide otherwise than the decimals
-    that are written; empty where none was seen to."""
+    """Return why nothing is claimed: floats as these dtypes store them decide a comparison unlike the decimals written;
+    "" if none does.
+    """
     for run in runs:
         rounded = rounded_in(run[0], widths)
         for width in widths if rounded else ():
@@ -109,7 +112,7 @@ def _stores_another(x: np.generic, width: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Alone:
-    """One literal in a reading, all others as they are written."""
+    """A reading of one literal, with all others as written."""
 
     reading: Literals
     value: float
@@ -124,7 +127,7 @@ def ordinary_runs(traces: Traces, certificate: Certificate, index: int) -> Itera
 
 
 def with_reason(certificate: Certificate, reasons: Collection[str]) -> Certificate:
-    """A certificate with more reasons in what is open of it."""
+    """Return a certificate with further reasons in its open claims."""
     if not reasons:
         return certificate
     change = msgspec.structs.replace
@@ -136,7 +139,7 @@ def with_reason(certificate: Certificate, reasons: Collection[str]) -> Certifica
 
 
 def unproved(certificate: Certificate, index: int, reason: str) -> Certificate:
-    """A certificate of which nothing is claimed in a case."""
+    """Return a certificate in which one case is not claimed."""
     change = msgspec.structs.replace
 
     def claim(one: Claim) -> Claim:

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 def specialised(
     clauses: Sequence[Clause], general: Instance, instance: Instance, fixed: Fixed, shapes: Shapes, there: Shapes
 ) -> list[Clause]:
-    """What the general family's conditions say at a family of it: at fixed sizes, and where star groups have no axes.
+    """Return the general family's conditions at a family of it: at fixed sizes, or where star groups have no axes.
 
-    A group without axes is read as one axis of size 1, on which every index is 0. Empty where the family is not one
-    of these.
+    A group without axes is read as one axis of size 1, on which every index is 0. Empty where the family is not one of
+    these.
     """
     empty = [group for group, axes in instance.groups.items() if not axes and general.groups.get(group)]
     sizes = {**fixed, **dict.fromkeys(empty, ONE)}
@@ -49,8 +49,9 @@ def specialised(
 
 
 def _at(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) -> list[Clause]:
-    """What conditions say at fixed sizes, at each entry and at the first ones. `shapes` are those of their arrays, and
-    `there` what these are at the fixed sizes.
+    """Return conditions at fixed sizes, at each entry and at the first ones.
+
+    `shapes` are those of their arrays, `there` the same at the fixed sizes.
     """
     out: list[Clause] = []
     for clause in clauses:
@@ -78,7 +79,7 @@ def beyond(
     read: Reads,
     integers: frozenset[str],
 ) -> list[Hypothesis]:
-    """Without the hypotheses that follow from those that hold `here`, and say `said`: i ≤ 1 is i ≤ n − 1 at n = 2.
+    """Return the hypotheses that do not follow from those that hold `here` and say `said`: i ≤ 1 is i ≤ n − 1 at n = 2.
 
     `clauses` are what is listed, as clauses over the general family's axes, where it is over those. The arrays of
     `integers` have no entry between two of them: i < 1 is i ≤ 0.
@@ -106,14 +107,14 @@ def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fix
 
 
 def _at_first_index(clause: Clause) -> list[Clause]:
-    """The clause, and what it says where some of its indices are 0, as along an axis of size 1."""
+    """Return the clause, and the clause with some of its indices 0, as along an axis of size 1."""
     free = sorted(clause.free)[:4]
     choices = [set(s) for k in range(len(free) + 1) for s in combinations(free, k)]
     return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
 
 
 def _without_axes(gone: Mapping[str, Collection[int]]) -> Rewriter:
-    """Leave out the index along these axes of arguments, where it is 0, in indices too that are entries themselves."""
+    """Return the rewriter that drops the index along these axes of arguments where it is 0, in nested indices too."""
 
     def kept(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
         places = gone.get(tensor, ())

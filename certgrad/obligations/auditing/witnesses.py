@@ -94,7 +94,9 @@ def search(
 
 
 def _read_in_part(op: Subject) -> bool:
-    """A function is read as its ideal inside its declared domain alone: what is undefined elsewhere is no witness."""
+    """Return whether a function is read as its ideal inside its declared domain alone: elsewhere, undefined values are
+    no witness.
+    """
     return any(one.met and one.within is not None for one in op.ideals)
 
 
@@ -104,7 +106,9 @@ def _of_values(kind: str) -> tuple[str, bool]:
 
 
 def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
-    """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
+    """Return whether somewhere the marked solvers return solutions of their equations, and the two sides of the
+    obligation agree.
+    """
     kind, of_reference = _of_values(kind)
     return agrees_somewhere(
         kind,
@@ -117,13 +121,15 @@ def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) 
 
 
 def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
-    """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+    """Return whether both programs of an obligation, as they run, give finite numbers at some drawn point."""
     kind, of_reference = _of_values(kind)
     return programs_at(op, instance, wide, of_reference).finite_somewhere(kind)
 
 
 def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bool:
-    """The programs of an obligation return finite numbers at a point, in the dtypes that a signature names."""
+    """Return whether the programs of an obligation return finite numbers at a point, in the dtypes that a signature
+    names.
+    """
     with wide_floats(rule.wide), computed_by(compute):
         xs, tangents, seeds = ([array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
         for k, dtype in enumerate(exact):
@@ -161,6 +167,7 @@ def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
 
 
 def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distance:
+    """Return how far two functions are apart at drawn points, evaluated in float64."""
     found = Distance(in_floats=True)
     rng = seeded(op.name, "floats")
     inputs = inputs_of(op, instance)
@@ -177,9 +184,9 @@ def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distanc
                 except Exception as error:  # a function may refuse a point in its own way
                     found.problem = found.problem or str(error)
                     continue
-            here = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
+            arguments = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
             for a, b in zip(left, right, strict=True):
-                compared(found, _exact(a), _exact(b), here)
+                compared(found, _exact(a), _exact(b), arguments)
     return found
 
 
@@ -224,7 +231,7 @@ class ProgramsAt:
         return found
 
     def finite_somewhere(self, kind: str) -> bool:
-        """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+        """Return whether both programs of an obligation, as they run, give finite numbers at some drawn point."""
         if kind not in self._finite:
             self._finite[kind] = any(self._finite_at(dims, kind, rng) for dims, rng in self._drawn(kind))
         return self._finite[kind]
@@ -257,7 +264,7 @@ def _programs_at(op: Itself, instance: Itself, wide: bool, of_reference: bool) -
 
 
 def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:
-    """The point certainly satisfies all hypotheses that are listed at the general family of shapes."""
+    """Return whether the point certainly satisfies all hypotheses that are listed at the general family of shapes."""
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     groups = {axes: instance.groups[star] for star, axes in listed.general.groups.items() if star in instance.groups}
     sizes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Just beyond a point, along the direction in which it moves: there, what is tied at the point is in an order.
+"""Values and derivatives just beside a point, along its tangent, where numbers that are tied at the point are ordered.
 
 Of two numbers that are equal at the point, the one that grows faster is greater right after it, and less right before.
 A program whose comparisons are all decided so is smooth on that side; its value and its derivative at the point are the

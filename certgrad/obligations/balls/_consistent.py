@@ -16,8 +16,11 @@ from certgrad.obligations.balls._rule import Dims, Input, Programs
 from certgrad.obligations.balls._values import Array
 
 SHAPES = 2
+"""Shapes at which a solver's equation is tried."""
 POINTS = 16
+"""Points of each shape; where too few agree, the claim is unproved."""
 MOST_AXES = 8
+"""Axes of size 2, at most, in the smallest shape that is never too large."""
 ENOUGH = 8
 """At so many of all points: a solver of another equation, or one of too few steps, is near a solution of the declared
 one at some, as where a layer is saturated or a matrix is nearly the identity."""
@@ -33,9 +36,9 @@ def agrees_somewhere(
     domain: Domain,
     name: str,
 ) -> bool:
-    """At ENOUGH of the points that are drawn both sides of the obligation are evaluated, and agree.
+    """Return whether both sides of the obligation have values and agree at `ENOUGH` of the drawn points.
 
-    Named sizes are at least 2 there and entries are generic: that a matrix is symmetric, or has one row, hides which
+    Named sizes are at least 2 there and entries are generic: a symmetric matrix, or one with one row, would hide which
     equation a solver solves.
     """
     rng = seeded(name, kind, "consistent")

@@ -58,6 +58,7 @@ def _table(pair: Callable[[Any, Any], Any], left: Array, right: Array) -> Array:
 
 @primitive("dot_general")
 def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
+    """Return the contraction of two arrays with its tangent; of integers and conditions without one."""
     (x_contract, y_contract), (x_batch, y_batch) = params["dimension_numbers"]
     if x.real != y.real:  # of numbers, and conditions that are 0 or 1
         x, y = as_real(x), as_real(y)

@@ -51,7 +51,7 @@ def _cond(ctx: Context, params: Params, index: Value, *xs: Value) -> list[Value]
 
 @primitive("platform_index")
 def _platform_index(ctx: Context, params: Params) -> Value:
-    """Which branch runs on a CPU: the one that names it, else the default."""
+    """Return the branch that runs on a CPU: the one that names it, else the default."""
     platforms = list(params["platforms"])
     named = [k for k, names in enumerate(platforms) if names is not None and "cpu" in names]
     if not named and None not in platforms:
@@ -60,7 +60,7 @@ def _platform_index(ctx: Context, params: Params) -> Value:
 
 
 def _nothing(aval: Any) -> Value:
-    """What a scan of length 0 emits."""
+    """Return the stacked output of a scan of length 0."""
     return Value(np.empty((0, *aval.shape), dtype=object if is_float(aval.dtype) else aval.dtype))
 
 

@@ -21,8 +21,10 @@ from certgrad.obligations.balls._scalars import UNKNOWN
 NEAR = 1e-3
 """A part of a value: an approximation is nearer than that."""
 SHAPES = 6
+"""Shapes at which two functions are compared."""
 POINTS = 3 * len(SCHEDULE)
 SECONDS = 10.0
+"""Seconds of that comparison; points that were not compared by then are not counted."""
 PRECISION = 256
 
 
@@ -58,8 +60,9 @@ def distance(
     name: str,
     further: Sequence[str] = (),
 ) -> Distance:
-    """Of the forwards of two rules, at points inside the domain. The same call gives the same points, unless it takes
-    longer than it may.
+    """Return how far the forwards of two rules are apart at points inside the domain.
+
+    The same call gives the same points, unless its time ends first.
     """
     found = Distance()
     rng = seeded(name, "distance")

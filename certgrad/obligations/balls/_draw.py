@@ -127,7 +127,7 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
 
 
 def _draw_near(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
-    """A number that is told, one beside it, one between two of them, or one that may be an index."""
+    """Return one of the given numbers, one beside it or between two of them, or a possible index."""
     choice = rng.random()
     if choice < 0.3:
         return rng.choice(told)
@@ -155,7 +155,7 @@ def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
 
 
 def tops_of(shapes: Sequence[tuple[int, ...]]) -> list[int]:
-    """The sizes, each of which may bound an index; the greatest comes last."""
+    """Return the sizes that may bound an index, the greatest last."""
     return sorted({n for shape in shapes for n in shape}) or [2]
 
 
@@ -165,7 +165,7 @@ def rounds(inputs: Sequence[Input], tops: Sequence[int]) -> int:
 
 
 def bounds_of(inputs: Sequence[Input], tops: Sequence[int], again: bool, rng: random.Random) -> list[int]:
-    """By input what bounds its indices in one draw: the greatest size, and in the second round any."""
+    """Return, by input, the bound of its indices in one draw: the greatest size, in the second round any."""
     return [rng.choice(tops) if again else tops[-1] for _ in inputs]
 
 
@@ -180,10 +180,10 @@ def draw_inputs(
     integers: tuple[int, ...] = (),
     until: float = inf,
 ) -> list[Array] | None:
-    """The k-th point at these shapes that lies inside the domain, or None if none was hit `until` then, by the thread's
+    """Return the k-th point at these shapes inside the domain; None if none is drawn before `until` of the thread's
     processor time.
 
-    Its floats are `beside` the numbers given, if any are; its integers are drawn from the `integers` as well.
+    Floats are near the numbers in `beside`, if there are any; integers may be any of `integers` as well.
     """
     if integers:
         inputs = [replace(one, told=(*one.told, *integers)) if one.kind == "int" else one for one in inputs]

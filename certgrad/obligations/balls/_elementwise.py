@@ -230,7 +230,10 @@ def _sign(x: Real) -> Real:
 
 
 def _absolute_tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
-    """A kink at 0; where x stays 0 along the direction, that does not tell whether it is 0 all around."""
+    """Return the tangent of |x|: sign(x)·dx, at x = 0 with the sign of x just beside the point if that is examined.
+
+    Else there is a kink at 0; UNKNOWN where x stays 0 along the direction, as it may be 0 all around or not.
+    """
     if dx is None or dx is KINK:
         return dx
     side = _sign(x)

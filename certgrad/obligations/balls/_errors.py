@@ -1,4 +1,4 @@
-"""What the ball evaluator raises when a point or a program is beyond it. None of these is a verdict."""
+"""Errors of the ball evaluator. None of them is a verdict."""
 
 
 class BallError(Exception):

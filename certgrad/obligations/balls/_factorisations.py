@@ -30,7 +30,7 @@ def _middle(a: Array) -> np.ndarray:
 
 
 def _eigen(a: Array) -> tuple[Array, Array]:
-    """As `eigen`, with the signs of LAPACK's vectors."""
+    """Return the eigenvalues and eigenvectors, with the signs that LAPACK gives the vectors."""
     with _told_apart():
         values, vectors = eigen(a)
     return values, vectors * _signs(vectors.T, np.linalg.eigh(_middle(a))[1].T)
@@ -45,7 +45,7 @@ def _told_apart() -> Iterator[None]:
 
 
 def _signs(vectors: Array, likely: np.ndarray) -> np.ndarray:
-    """Of each vector, in rows, 1 or −1: the sign that makes it the likely one."""
+    """Return, for each vector in rows, the sign (1 or −1) that makes it the likely one."""
     pivots = np.argmax(np.abs(likely), axis=1)
     return np.array([1 if (v[k] > 0) == (w[k] > 0) else -1 for v, w, k in zip(vectors, likely, pivots, strict=True)])
 
@@ -105,7 +105,7 @@ def qr(a: Array) -> tuple[Factors, Differential]:
 
 
 def _applied(x: Value, factors: Callable[[Array], tuple[Factors, Differential]]) -> list[Value]:
-    """The factors of each matrix of a batch, with their tangents."""
+    """Return the factors of each matrix of a batch, with their tangents."""
     if not x.real:
         raise Unsupported("a factorisation of integers")
     shape, moves = x.primal.shape, filled(x)

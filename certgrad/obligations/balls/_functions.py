@@ -108,7 +108,7 @@ def polygamma(order: int, x: Real) -> Real:
 
 
 def _pole(x: Real) -> bool:
-    """Whether x is a pole of the Gamma function: 0, -1, -2, ..."""
+    """Return whether x is a pole of the Gamma function: 0, -1, -2, ..."""
     return bool(x <= 0) and s.is_integer(x)
 
 

@@ -43,7 +43,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Gap:
-    """Both sides where they differ. `undefined`: one of them is nan or infinite, so the gap has no size."""
+    """Both sides of an obligation where they differ. `undefined`: one of them is nan or infinite, so the gap has no
+    size.
+    """
 
     where: str
     lhs: Real
@@ -61,13 +63,13 @@ class Gap:
             return abs(lhs - rhs) / abs(lhs).max(abs(rhs))
 
     def reaches(self, size: Fraction) -> bool:
-        """Whether the relative gap is certainly at least `size` (an undefined side always counts)."""
+        """Return whether the relative gap is certainly at least `size` (an undefined side always counts)."""
         relative = self.relative
         return relative is None or bool(relative >= s.rational(size))
 
 
 def _differ(lhs: Real, rhs: Real) -> str | None:
-    """None where the two sides can be equal, else "value" or "undefined"."""
+    """Return "value" or "undefined" where the two sides differ, else None."""
     if lhs is UNKNOWN or rhs is UNKNOWN:
         raise Undecided("a side of the obligation is not known at this precision")
     if s.finite(lhs) and s.finite(rhs):
@@ -78,7 +80,7 @@ def _differ(lhs: Real, rhs: Real) -> str | None:
 
 
 def _first_gap(sides: Sequence[tuple[str, Real, Real]], used_stop_gradient: bool = False) -> Gap | None:
-    """The first place where values differ, else the first where one side is undefined."""
+    """Return the first place where values differ, else the first where one side is undefined."""
     undefined = None
     for where, lhs, rhs in sides:
         how = _differ(lhs, rhs)
@@ -96,13 +98,11 @@ def named_place(output: int, index: tuple[int, ...]) -> str:
 def derivative(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False, strict: bool = False
 ) -> tuple[list[Array], bool]:
-    """The derivative of the forward's float outputs along the point's tangent; whether stop_gradient mattered.
+    """Return the derivative of the forward's float outputs along the point's tangent, and whether stop_gradient
+    mattered.
 
-    Where branches meet it is what both sides give, if they agree along all directions that are looked at, unless
-    `strict`.
-
-    Raises:
-        NotDifferentiable: the forward has no derivative or no finite value at the point.
+    Unless `strict`, where branches meet it is their common value, if they agree along all directions that are tried.
+    Raises NotDifferentiable where the forward has no derivative or no finite value at the point.
     """
     try:
         return _along(programs, point, precision, loose)

@@ -153,7 +153,7 @@ def _drops(params: Params) -> bool:
 
 
 def absent(dtype: np.dtype) -> Any:
-    """What `gather` fills in of integers and booleans unless told otherwise."""
+    """Return the value that `gather` fills in for integers and booleans by default."""
     if dtype.kind == "b":
         return True
     limits = jnp.iinfo(dtype)  # which knows the types of 2 and 4 bits
@@ -191,7 +191,10 @@ def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
 
 
 def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[..., Any] | None) -> None:
+    """Register a scatter. `value` and `tangent` say how an update joins the entry; without them it replaces it."""
+
     def rule(ctx: Context, params: Params, x: Value, indices: Value, updates: Value) -> Value:
+        """Return the operand with its updates, in their order. Raises Undecided where their order would matter."""
         targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
         if _mode(params) == "promise_in_bounds" and (targets < 0).any():
             raise Undecided("an update lands outside of the bounds that were promised")

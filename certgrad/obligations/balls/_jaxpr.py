@@ -75,13 +75,13 @@ def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
 
 
 def long_constants(program: Any) -> bool:
-    """A program, or one in it, holds floats with as many digits as their dtype has."""
+    """Return whether a program, or one in it, holds floats with as many digits as their dtype has."""
     return any(has_long(value, dtype) for value, dtype in _constants_and_literals(program))
 
 
 @lru_cache(maxsize=256)
 def holds_long(jaxpr: Jaxpr) -> bool:
-    """`long_constants` of a program that does not change."""
+    """Return `long_constants` of a program that does not change."""
     return long_constants(jaxpr)
 
 
@@ -94,8 +94,9 @@ def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str =
 
 @lru_cache(maxsize=256)
 def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ...], str], ...]) -> Jaxpr:
-    """What the equation that computes the tangent of an op of certgrad runs, on arrays of these shapes and kinds, in
-    the width that it was traced in."""
+    """Return the program that an op's tangent equation runs, on arrays of these shapes and kinds, in the width of its
+    trace.
+    """
     wide = all(one.dtype.itemsize > 4 for one in linear.outputs or ())
     with jax.enable_x64(wide):
         return program_of({"linear": linear, "count": count}, [placeholder(*one, wide) for one in types])
@@ -105,11 +106,11 @@ _compiled = Kept()
 """By the text of a program in the compiler's words, and by the program: a solver is traced anew for every program that
 calls it, and to compile it takes longer than all else that is asked of it."""
 _COMPILED = 128
-"""How many entries are kept."""
+"""Compiled programs that are kept; then the oldest goes."""
 
 
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:
-    """What a traced program returns when JAX runs it, in float64."""
+    """Return a traced program's results as JAX computes them in float64."""
     known: dict[Any, tuple[Jaxpr | None, Callable[..., list[Any]]]] = _compiled.table
     with jax.enable_x64(True):
         key = id(jaxpr), *map(jax.typeof, arguments)  # the identity is no other's while it is kept

@@ -159,7 +159,7 @@ def _lu(ctx: Context, params: Params, a: Value) -> list[Value]:
 
 @primitive("lu_pivots_to_permutation")
 def _lu_pivots_to_permutation(ctx: Context, params: Params, pivots: Value) -> Value:
-    """The permutation that interchanges make: each row with its pivot's, one after the other."""
+    """Return the permutation of a sequence of row interchanges."""
     lead, size = pivots.primal.shape[:-1], params["permutation_size"]
     out = np.empty((*lead, size), dtype=np.int32)
     for at in np.ndindex(lead):
@@ -174,16 +174,15 @@ def _lu_pivots_to_permutation(ctx: Context, params: Params, pivots: Value) -> Va
 
 @lru_cache(maxsize=1024)
 def _eliminates(solver: Any) -> bool:
-    """The solver is JAX's own, by elimination."""
+    """Return whether the solver is JAX's own, by elimination."""
     return lu_solver(solver) is not None
 
 
 @primitive("custom_linear_solve")
 def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    """What the solver returns; its derivative is that of x with matvec(x) = b: dx solves for db - d(matvec)(x).
+    """Return the solution of matvec(x) = b; its tangent dx solves matvec(dx) = db − d(matvec)(x).
 
-    A solver that is not JAX's own elimination may return a solution nearly, or none: then it is the one near what it
-    returns.
+    A solver that is not JAX's own elimination may be inexact: then the solution is the root near what it returns.
     """
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:

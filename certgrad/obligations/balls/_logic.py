@@ -132,7 +132,7 @@ def _picked(index: Array, cases: list[Array]) -> Array:
 
 
 def _same(values: list[Any], tangents: list[Any]) -> bool:
-    """Whether all branches are one constant: then a jump of the predicate does not matter."""
+    """Return whether all branches are one constant, so that a jump of the predicate does not matter."""
     return all(d is None for d in tangents) and all(t.tied(values[0], v) for v in values[1:])
 
 
@@ -208,9 +208,10 @@ def _stop_gradient(ctx: Context, params: Params, x: Value) -> Value:
 
 
 def _arbitrary_at_kinks(tangent: Array) -> Array:
-    """0 where there is no derivative: what does not depend on a stopped value's tangent is the same for any.
+    """Return a tangent with 0 for each kink, where any number would do.
 
-    What does depend on it shows so where there is one.
+    A result that does not depend on a stopped value's tangent is the same for any; one that does shows so where there
+    is a derivative.
     """
     return np.where([d is t.KINK or d is UNKNOWN for d in tangent.flat], ZERO, tangent.ravel()).reshape(tangent.shape)
 

@@ -1,4 +1,4 @@
-"""What is drawn from random keys: the bits that JAX draws from that very key, and the numbers that are made of them.
+"""Random draws: the bits that JAX draws from that very key, and the numbers made of them.
 
 What is computed of them is computed here as well, so that two ways to write one draw differ by no rounding of floats.
 """
@@ -52,7 +52,9 @@ def _numbers_of_bits(ctx: Context, params: Params, x: Value) -> Value:
 
 
 def _is_of_keys(equation: Any) -> bool:
-    """An operation on keys themselves, as a split or a choice of one, and no program that also does something else."""
+    """Return whether it is an operation on keys themselves, as a split or a choice of one, and no program that also
+    does something else.
+    """
     values = (*equation.invars, *equation.outvars)
     return any(is_key(v.aval.dtype) for v in values) and not any(programs_in(equation))
 

@@ -19,16 +19,16 @@ Run = tuple[Any, Sequence[Array], Sequence[Array | None] | None]
 """A program, its arguments, and their tangents."""
 
 VANISHING = 2.0**-240
-"""A distance below this is that of numbers which are equal, but for how exactly literals are read."""
+"""A distance below which numbers are equal but for how literals are read."""
 NEGLIGIBLE = 2.0**-40
-"""Of tangents and cotangents about 1: what is less than this apart is a matter of rounding in 64 bits."""
+"""A difference that rounding in 64 bits makes, of tangents and cotangents about 1."""
 
 
 def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float, negligible: float = NEGLIGIBLE) -> bool:
-    """A comparison, a rounding, a sign or an index of a program comes out otherwise in another reading of its literals,
-    or outputs differ by more than `apart` of the largest, and by more than what is `negligible`.
+    """Return whether a program behaves otherwise in another reading of its literals.
 
-    What the balls cannot evaluate is compared as far as they come.
+    That is: a comparison, a rounding, a sign or an index differs, or outputs differ by more than `apart` of the largest
+    and by more than `negligible`. Where balls cannot evaluate, the comparison goes as far as they come.
     """
     (first, decided), (second, there) = (_evaluated(run, one) for one in (reading, other))
     if any(map(_differ, decided, there)):
@@ -53,7 +53,7 @@ def _differ(a: Real, b: Real) -> bool:
 
 
 def _side(a: Real) -> int | None:
-    """−1 or 1; 0 where a number is 0 or may be; None where there is none."""
+    """Return −1 or 1; 0 where a number is 0 or may be; None where there is none."""
     if type(a) is float:
         return None if isnan(a) else 1 if a > 0 else -1
     x = s.ball(a)

@@ -131,6 +131,9 @@ def scalar(x: Any, dx: Tangent) -> Value:
 
 
 def _cumulative(name: str, step: Step, discrete: Any) -> None:
+    """Register a cumulative operation: `step` gives value and tangent of one step, `discrete` numpy's ufunc for
+    integers.
+    """
     value, tangent = step
 
     def rule(ctx: Context, params: Params, x: Value) -> Value:
@@ -215,13 +218,13 @@ _arg("argmin", -1)
 
 
 def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) -> tuple[list[int], list[bool]]:
-    """A stable order of the columns of `keys`, and which places hold a tie that the inputs can break."""
+    """Return a stable order of the columns of `keys`, and whether each place holds a tie that the inputs may break."""
 
     def against(i: int, j: int) -> int:
         return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)
 
     def tie(i: int, j: int) -> bool:
-        """A key that can move does not tell them apart, nor do those before it, whatever those after it do."""
+        """Return whether an active key ties i and j, and no key before it tells them apart."""
         for key, dkey in zip(keys, dkeys, strict=True):
             if _order(key[i], key[j]):
                 return False

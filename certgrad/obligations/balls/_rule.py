@@ -16,8 +16,9 @@ from certgrad.signatures.sizes import Size, Star
 Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]
 MAX_NUMBERS = 24
+"""Numbers of a program near which points are drawn, the smallest first; further ones are not used."""
 LARGEST = 1000
-"""Beyond this the rounding of a literal grows to a gap."""
+"""The largest number near which points are drawn; beyond, the rounding of a literal grows to a gap."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Rule:
 
 
 class Structure(Protocol):
-    """What is so of the entries of an array together, as that a matrix is symmetric."""
+    """A property of an array as a whole, such as that a matrix is symmetric."""
 
     def structured(self, x: Array) -> Array:
-        """The array with the structure that is made of any one: of one with it, that one. Rationals stay rationals."""
+        """An array with the property, made of any array; one that has it is unchanged. Rationals stay rationals."""
         ...
 
     def along(self, x: Array, dx: Array) -> Array:
@@ -180,7 +181,7 @@ class Programs:
         return programs
 
     def long_literals(self, kind: str) -> bool:
-        """The programs of an obligation hold floats with as many digits as their dtype has."""
+        """Return whether the programs of an obligation hold floats with as many digits as their dtype has."""
         return any(map(_jaxpr.holds_long, self._of(kind)))
 
     def numbers(self, kind: str) -> list[Fraction]:

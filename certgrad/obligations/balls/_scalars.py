@@ -50,7 +50,7 @@ HALF: Final = fmpq(1, 2)
 
 
 class _Watching(threading.local):
-    """Where the thread's distances are collected, if it watches."""
+    """The distances to boundaries that a thread collects, if it watches them."""
 
     into: list[Real] | None = None
     rounding: bool = False
@@ -77,13 +77,13 @@ def watched(rounding: bool = False) -> Iterator[list[Real]]:
 
 
 def watch(*distances: Real) -> None:
-    """Note distances to a boundary, if anyone watches."""
+    """Note distances to a boundary, if they are watched."""
     if _watching.into is not None:
         _watching.into.extend(distances)
 
 
 def watching() -> bool:
-    """Whether anyone watches."""
+    """Return whether distances are watched."""
     return _watching.into is not None
 
 
@@ -103,7 +103,7 @@ def ball(x: Real) -> arb:
 
 
 def finite(x: Real) -> bool:
-    """Whether x is certainly a finite real number."""
+    """Return whether x is certainly a finite real number."""
     return type(x) is fmpq or type(x) is arb
 
 
@@ -267,7 +267,7 @@ def _extremum(a: Real, b: Real, side: int) -> Real:
 
 
 def either(a: Real, b: Real) -> Real:
-    """An enclosure of both, of which it is not known which one it is."""
+    """Return an enclosure of two numbers, one of which is meant."""
     if a is b:
         return a
     return if_finite(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
@@ -284,7 +284,7 @@ def floor(a: Real) -> Real:
 
 
 def _noted(a: Real, whole: Real) -> Real:
-    """The integer below a number, with what it rests on noted if anyone watches that."""
+    """Return the floor of a number; what it rests on is noted if distances are watched."""
     if _watching.rounding and whole is not UNKNOWN:
         watch(int(whole.numerator), sub(a, whole), sub(add(whole, ONE), a))
     return whole
@@ -304,7 +304,7 @@ def truncate(a: Real) -> Real:
 
 
 def is_integer(a: Real) -> bool:
-    """Whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
+    """Return whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
     if type(a) is fmpq:
         if _watching.into is not None:
             _watching.into.append(a - fmpq((a + HALF).floor()))
@@ -324,7 +324,7 @@ def as_int(a: Real) -> int:
 
 
 def overlap(a: Real, b: Real) -> bool:
-    """Whether a and b can be the same number: two finite scalars only."""
+    """Return whether a and b can be the same number: two finite scalars only."""
     if type(a) is fmpq and type(b) is fmpq:
         return bool(a == b)
     return bool(ball(a).overlaps(ball(b)))

@@ -46,13 +46,11 @@ def root_near(
     left: Callable[[Value, bool], Value],
     moves: bool,
 ) -> Value:
-    """The solution of left(z) = 0 near what the solver returns at the arguments, with its tangent if it `moves`.
+    """Return the solution of left(z) = 0 near the solver's result at the arguments, with its tangent if it `moves`.
 
-    `left(z, moves)` is the left side of the equation, with the tangents of the arguments or without.
-
-    Raises:
-        NotDifferentiable: there is no such solution, as far as can be shown.
-        Unsupported: the solver's program is not one for concrete sizes.
+    `left(z, moves)` is the left side of the equation, with the tangents of the arguments or without. Raises
+    NotDifferentiable where no such solution is shown to exist, Unsupported where the solver's program is not one for
+    concrete sizes.
     """
     sizes = tuple(n for n in shape if isinstance(n, int))
     if len(sizes) != len(shape):
@@ -115,7 +113,7 @@ def _near(root: Vector, found: list[float]) -> bool:
 
 
 def _run(called: str, solver: object, arguments: Sequence[Array]) -> np.ndarray:
-    """What the solver returns in float64, at the middle of its arguments."""
+    """Return the solver's result in float64 at the middle of its arguments."""
     given = [_middle(x) if x.dtype == object else x for x in arguments]
     try:
         out = np.asarray(_jaxpr.run(solver, given)[0])

@@ -69,7 +69,7 @@ def _special(
 
 
 def _positive(*xs: Real) -> bool:
-    """Each of them; nan is not."""
+    """Return whether all are positive; nan is not."""
     return all(s.compare(x, ZERO) == 1 for x in xs)
 
 
@@ -137,7 +137,7 @@ def _positive_last(*xs: Real) -> bool:
 
 
 def _everywhere_if_whole(v: Real, x: Real) -> bool:
-    """J and I of whole orders are entire."""
+    """Return whether J_v and I_v are smooth at x: everywhere at an integer order v, else where x > 0."""
     return s.is_integer(v) or _positive(x)
 
 

@@ -64,7 +64,7 @@ def scaled(coefficient: Real, da: Tangent) -> Tangent:
 
 
 def by_partial(coefficient: Callable[[], Real], da: Tangent) -> Tangent:
-    """As `scaled`, where the partial derivative may fail to exist: then the point is a kink."""
+    """Return coefficient · da, a kink where the partial derivative does not exist."""
     if da is None or da is KINK:
         return da
     slope = coefficient()
@@ -119,7 +119,7 @@ def later(da: Tangent, db: Tangent) -> int:
 
 
 def alike(da: Tangent, db: Tangent) -> bool:
-    """Two numbers move alike along the direction: where they are equal they stay so, as far as is known."""
+    """Return whether two tangents are known to be equal, so that equal numbers stay equal along the direction."""
     if da is KINK or db is KINK:
         return False
     if da is UNKNOWN or db is UNKNOWN:
@@ -152,7 +152,7 @@ def extremum(side: int) -> Callable[..., Tangent]:
 
 
 def either(da: Tangent, db: Tangent) -> Tangent:
-    """The tangent of what is one of two numbers, it is not known which, and goes on being that one."""
+    """Return the tangent of a number that is one of two and stays it."""
     if da is None and db is None:
         return None
     return KINK if da is KINK or db is KINK else s.either(ZERO if da is None else da, ZERO if db is None else db)

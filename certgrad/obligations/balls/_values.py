@@ -79,7 +79,7 @@ def filled(value: Value) -> Array:
 
 @cache
 def is_float(dtype: Any) -> bool:
-    """Whether a dtype stands for the reals here. Raises Unsupported for one of JAX's own that is not of random keys."""
+    """Return whether a dtype stands for the reals. Raises Unsupported for JAX's own dtypes but random keys."""
     if is_key(dtype):
         return False
     if jnp.issubdtype(dtype, jax.dtypes.extended):
@@ -97,8 +97,9 @@ def shortest(x: Any, dtype: Any) -> s.Real:
 
 
 def loosely(x: Any, dtype: Any) -> s.Real:
-    """The same; of a float that has as many digits as its dtype all that lies two units in the last place around it:
-    such a number was computed in floats, and stands for another one.
+    """Return a float as a ball of two units in the last place, if it has as many digits as its dtype; else exactly.
+
+    Such a number was computed in floats, and stands for another one.
     """
     text = _text(x, dtype)
     if _is_long(text, dtype):
@@ -108,7 +109,7 @@ def loosely(x: Any, dtype: Any) -> s.Real:
 
 @dataclass(frozen=True)
 class Stored:
-    """The very number that a float is, where the widest dtype is this one."""
+    """A reading of floats as the very numbers that they are, where the widest dtype is this one."""
 
     widest: Any
 
@@ -125,6 +126,7 @@ def _text(x: Any, dtype: Any) -> str:
 DIGITS = {"float64": 15, "float32": 7}
 """A literal with fewer significant digits is meant as it is written."""
 UNITS = 2
+"""Units in the last place by which a computed literal may be off."""
 
 
 def _is_long(text: str, dtype: Any) -> bool:
@@ -133,7 +135,7 @@ def _is_long(text: str, dtype: Any) -> bool:
 
 
 def has_long(x: Any, dtype: Any) -> bool:
-    """A literal, or an entry of a captured array, has as many digits as its dtype."""
+    """Return whether a literal, or an entry of a captured array, has as many digits as its dtype."""
     return is_float(dtype) and any(_is_long(str(v), dtype) for v in np.asarray(x, dtype).flat if np.isfinite(v))
 
 

@@ -31,7 +31,7 @@ def _geometry(params: Params) -> Geometry:
 
 
 def window_sizes(shape: Sequence[int], window: Sequence[int], geometry: Geometry) -> Index:
-    """How many places a window has along each axis."""
+    """Return how many places a window has along each axis."""
     sizes = []
     for n, k, stride, pads, dilate, holes in zip(shape, window, *geometry, strict=True):
         wide = (n - 1) * holes + 1 if n else 0
@@ -41,7 +41,7 @@ def window_sizes(shape: Sequence[int], window: Sequence[int], geometry: Geometry
 
 
 def window_reads(at: Sequence[int], offset: Sequence[int], shape: Sequence[int], geometry: Geometry) -> Index | None:
-    """What the window at a place reads at an offset; None where that is padding."""
+    """Return the index that the window at a place reads at an offset; None where that is padding."""
     source = []
     for o, k, n, stride, (low, _), dilate, holes in zip(at, offset, shape, *geometry, strict=True):
         raw = o * stride + k * dilate - low
@@ -102,7 +102,7 @@ def _general_reduce_window(ctx: Context, params: Params, x: Value, start: Value)
 
 
 def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
-    """Where the window's selected entry is (the first, as in XLA), and whether a tie that inputs can break is there."""
+    """The index of the window's selected entry (the first, as in XLA), and whether inputs may break a tie there."""
     side = {"ge": 1, "gt": 1, "le": -1, "lt": -1}[params["select_prim"].name]
     moves = filled(x)
     best: Index | None = None

@@ -24,13 +24,15 @@ from certgrad.obligations.balls._values import Array
 
 ProgramsAt = Callable[[Dims], Programs]
 SIZES = 8
-"""Number of choices of sizes that a search draws."""
+"""Choices of sizes that a search draws; then no witness is found."""
 SHRINK_EVALUATIONS = 120
+"""Evaluations that make a witness simpler, at most; then it stays as it is."""
 SECONDS = 60.0
-"""For one search: a backstop, so high that it decides nothing but where one point takes seconds."""
+"""Seconds of one search, a backstop: it decides only where one point takes seconds."""
 SHRINK_POINTS = 12
+"""Points at smaller dims at which a failure is looked for, to show it there."""
 BESIDE = 4
-"""Points beside one at which a side is undefined."""
+"""Points beside one at which a side is undefined, which must be undefined there as well."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class _Search:
         return _gap(self.kind, programs, point, self.precision, self.at_least, self.loose)
 
     def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Candidate]:
-        """The points with a gap among so many drawn ones; with `beside`, of those by the numbers in the programs."""
+        """Yield the points with a gap among so many drawn ones; with `beside`, points near numbers in the programs."""
         numbers = programs.numbers(self.kind) if beside else []
         whole = beside and any(one.kind == "int" for one in self.inputs)
         integers = programs.integers(self.kind) if whole else ()
@@ -134,7 +136,7 @@ class _Search:
         return False
 
     def inside(self, point: Point) -> bool:
-        """Whether the point's inputs lie in the domain."""
+        """Return whether the point's inputs lie in the domain."""
         if self.domain is None:
             return True
         return self.domain({one.name: nested(x) for one, x in zip(self.inputs, point.inputs, strict=True)})
@@ -220,7 +222,7 @@ def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: 
 
 
 def _smaller(found: _Candidate, search: _Search) -> _Candidate:
-    """The same failure at smaller dims, if a few points show it."""
+    """Return the same failure at smaller dims, if a few points show it."""
     for dims in _below(found.programs.dims):
         if not search.fits(dims) or any(n < 1 for one in search.inputs for n in dims.shape(one.dims)):
             continue
@@ -278,7 +280,7 @@ def _simpler(value: Any, group: str) -> list[Fraction]:
 
 
 def _moved(point: Point, rng: Random) -> Point:
-    """Each number of the inputs a little farther, to one side or the other."""
+    """Return the point with each number of the inputs moved a little to either side."""
 
     def beside(value: Any) -> Any:
         return value + Fraction(rng.choice((-1, 1)), rng.randint(1000, 2000)) if isinstance(value, Fraction) else value

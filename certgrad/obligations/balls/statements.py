@@ -104,13 +104,11 @@ def question(statement: Statement) -> Question:
 
 
 def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool | None:
-    """Whether the statement holds at a point; None where it is undefined.
+    """Return whether the statement holds at a point; None where it is undefined.
 
     Arrays are of exact rationals, balls or integers, each star group as one axis where the statement has indices.
-
-    Raises:
-        UnfitError: it does not fit the arrays, or says what no arithmetic can tell.
-        Undecided: more precision is needed.
+    Raises UnfitError where it does not fit the arrays or no arithmetic can decide it, Undecided where more precision is
+    needed.
     """
     return language.evaluate.evaluate(statement, arrays, sizes, BALLS)
 
@@ -124,7 +122,7 @@ def compared_with(conditions: Sequence[str], names: Sequence[str], name: str) ->
 
 
 def inside(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:
-    """Every condition, as a user writes them, certainly holds at every entry."""
+    """Return whether every condition, as a user writes them, certainly holds at every entry."""
     names = tuple(values)
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     try:

@@ -20,7 +20,7 @@ def arguments_of(node: ast.AST) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
-    """What binds the names of a module, a class or a function, each with all that do; twice what a loop binds."""
+    """Return the statements that bind each name of a module, a class or a function; those in a loop count twice."""
     bound: dict[str, list[ast.AST]] = {}
     imported: set[str] = set()
 
@@ -28,6 +28,7 @@ def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
         bound.setdefault(name, []).extend(nodes)
 
     def visit(node: ast.AST, times: int) -> None:
+        """Add what a node binds, each as often as it may run: twice inside a loop."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
@@ -80,7 +81,7 @@ def methods_in(tree: ast.Module) -> frozenset[str]:
 
 
 def targets(node: ast.AST) -> Iterator[ast.AST]:
-    """What a statement assigns to or deletes, each part."""
+    """Yield each part of what a statement assigns to or deletes."""
     waiting: list[ast.AST | None] = []
     if isinstance(node, ast.Assign | ast.Delete):
         waiting = [*node.targets]
@@ -104,7 +105,9 @@ def makes_a_table(node: ast.AST) -> bool:
 
 
 def returns_its_own(node: ast.AST | None) -> bool:
-    """A function returns what it was given or what is written inside of it, and nothing that it looks up."""
+    """Return whether a function returns only its arguments or what is written inside of it, and nothing that it looks
+    up.
+    """
     if not isinstance(node, ast.FunctionDef):
         return False
     own = {*arguments_of(node)}

@@ -1,4 +1,4 @@
-"""Certificates by what they were proved of: looked up by the declaration, served when the traces are the same."""
+"""Certificates by what they were proved of: found by the declaration, served when the traces are the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._key import facts, kernel_state, known_by_version, of_library, subject, su
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One trace that the audit asked for, and what came of it."""
+    """One trace that the audit made, and its fingerprint or error."""
 
     spec: Spec
     fingerprint: str
@@ -66,9 +66,9 @@ class Cache:
         return entry.certificate
 
     def keep(self, traces: Traces, certificate: Certificate) -> None:
-        """Keep a certificate for the traces that its audit asked for.
+        """Store a certificate with the traces of its audit.
 
-        Only what is proved is kept: the search for a witness against the rest runs the code at further shapes.
+        Only proved ones are stored: the search for a witness against the rest runs the code at further shapes.
         """
         op = traces.op
         if not known_by_version(op) or any(c.verdict not in HOLDS for c in certificate.claims):
@@ -104,7 +104,7 @@ class Cache:
         return entry_name(op.name, subject_of_composed(op, [one.digest for one in traced]))
 
     def specs(self, op: Subject) -> list[Spec]:
-        """What the audit that the entry of the op comes from traced, in order; empty if there is none."""
+        """Return the traces of the audit in the op's entry, in order; empty if there is none."""
         entry = self._entry(entry_name(op.name, subject(op)))
         return [step.spec for step in entry.steps] if entry else []
 

@@ -41,13 +41,11 @@ TreeOf = Callable[[str], ast.Module | None]
 
 
 class _EffectError(Exception):
-    """What may change something beyond the project."""
+    """Code that may change something beyond the project."""
 
 
 def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, str]:
-    """What the import of a module may do beyond the project, in words, and what it may read there; empty where it does
-    nothing. Where it does something, nobody knows all that it reads.
-    """
+    """Return what the import of a module may do beyond the project, and what it may read there; "" for nothing."""
     held, tree = sys.modules.get(module), tree_of(module)
     if held is None or tree is None:
         return "" if held is not None and hasattr(held, "__path__") else "it has no text", ""
@@ -62,7 +60,7 @@ def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, s
 
 
 class _Use(IntEnum):
-    """What becomes of what is handed on."""
+    """How a called function uses its arguments."""
 
     KEPT = 0
     """It is not called."""
@@ -74,14 +72,14 @@ class _Use(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class _Argument:
-    """What a function is given."""
+    """An argument of a function."""
 
     of: ast.AST
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """What names mean where code runs."""
+    """The meaning of names where code runs."""
 
     names: Mapping[str, Any]
     """The variables of the module, and what a function closes over."""
@@ -127,6 +125,7 @@ class _Reader:
             self._node(node, scope)
 
     def _node(self, node: ast.AST, scope: _Scope) -> None:
+        """Read what a node does when it runs. Raises _EffectError for a change beyond the project."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -157,7 +156,7 @@ class _Reader:
             self.read(ast.iter_child_nodes(node), scope)
 
     def _reads(self, node: ast.Name | ast.Attribute, scope: _Scope) -> None:
-        """A name is looked at, and not called."""
+        """Read the use of a name that is not called."""
         value = self._value(node, scope)
         if value is _UNKNOWN and isinstance(node, ast.Name) and node.id not in scope.local:
             value = scope.names.get(node.id)  # bound again, perhaps to the same
@@ -165,13 +164,13 @@ class _Reader:
             self.reads = self.reads or f"it reads {told}"
 
     def _is_known(self, name: str, scope: _Scope) -> bool | None:
-        """What a name means is known; None where it means nothing after the import."""
+        """Return whether the meaning of a name is known; None where it has none after the import."""
         if scope.local or scope.whole or not self._is_bound_once(name, scope):
             return False
         return True if name in scope.names or name == "*" else None
 
     def _body(self, node: ast.AST, scope: _Scope) -> bool:
-        """All of a function, once; whether it calls, or hands on, what it is given."""
+        """Read a function's body once; return whether it calls, or passes on, its arguments."""
         if node not in self.calling:
             self.calling[node] = True  # until all of it is read: it may call itself
             inner = scope.inside(node, whole=True)
@@ -184,7 +183,7 @@ class _Reader:
     # --- what is changed ---
 
     def _adds_to(self, name: str, scope: _Scope) -> None:
-        """`x += …` changes a table where it is: it is one that is written here, or no table."""
+        """Read `x += …`, which changes a table in place: x must be written here, or be no table."""
         tree = self.tree_of(scope.module)
         bound = scope.local.get(name, bindings(tree).get(name, []) if tree is not None else [])
         made = [one for one in bound if not isinstance(one, ast.Name)]
@@ -193,7 +192,7 @@ class _Reader:
             raise _EffectError(f"it changes {name}")
 
     def _is_own(self, node: ast.expr, scope: _Scope) -> bool:
-        """What gets an attribute or an entry was made by the project."""
+        """Return whether the object that gets an attribute or an entry was made by the project."""
         root = node
         while isinstance(root, ast.Attribute | ast.Subscript):
             root = root.value
@@ -210,7 +209,7 @@ class _Reader:
         return isinstance(value, np.ndarray) or (value is not _UNKNOWN and self._owns(type(value)))
 
     def _writes_table(self, node: ast.expr, scope: _Scope) -> bool:
-        """The table of this name is written in a module of the project, or in a class of it."""
+        """Return whether the table of this name is written in a module of the project, or in a class of it."""
         if isinstance(node, ast.Name):
             return self._table_in(scope.module, node.id)
         holder = self._value(node.value, scope) if isinstance(node, ast.Attribute) else None
@@ -274,7 +273,7 @@ class _Reader:
             raise _EffectError(f"it calls what {ast.unparse(made.func)} returns")
 
     def _is_option(self, node: ast.AST, scope: _Scope) -> bool:
-        """It is no function of the project, and holds none."""
+        """Return whether an argument is no function of the project, and holds none."""
         if isinstance(node, ast.Tuple | ast.List | ast.Dict | ast.Call):
             made_by = self._value(node.func, scope) if isinstance(node, ast.Call) else None
             parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]
@@ -285,20 +284,20 @@ class _Reader:
         return isinstance(node, ast.Constant | ast.UnaryOp) or (known and not isinstance(value, _TABLES))
 
     def _result_use(self, value: FunctionType) -> _Use:
-        """What becomes of what is given to a function, and to the functions inside of it."""
+        """Return how a function, or one inside of it, uses its arguments."""
         node = tree_of_code(value.__code__)
         self._function(value)
         inside = [n for n in ast.walk(node) if isinstance(n, FUNCTIONS)] if node is not None else []
         return _Use.ALL_CALLED if any(self.calling.get(n, True) for n in inside) else _Use.KEPT
 
     def _is_method(self, name: str) -> bool:
-        """A class of the project has a method of this name."""
+        """Return whether a class of the project has a method of this name."""
         modules = [n for n in list(sys.modules) if n.partition(".")[0] in self.own]
         return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
 
     def _local(self, name: str, scope: _Scope) -> _Use:
-        """A variable of a function is called: what it is given, or a function inside of it. What becomes of what that
-        is given: what a function is given may not call anything (`_handed`).
+        """Read the call of a local variable and return how it uses its arguments; an argument may not call any
+        (`_handed`).
         """
         for bound in scope.local[name]:
             if isinstance(bound, _Argument):
@@ -309,7 +308,7 @@ class _Reader:
         return _Use.ALL_CALLED if any(self.calling.get(one, True) for one in inside) else _Use.KEPT
 
     def _handed(self, given: Iterable[ast.AST | None], scope: _Scope, use: _Use) -> None:
-        """What is handed on, and what becomes of it. What may be called must be known, and call nothing itself."""
+        """Read what is passed on, by its use. What may be called must be known, and call nothing itself."""
         strict = use is _Use.ALL_CALLED
         for one in given:
             if isinstance(one, ast.Name | ast.Attribute):
@@ -321,7 +320,7 @@ class _Reader:
                 self._written(one, scope)
 
     def _named(self, node: ast.Name | ast.Attribute, scope: _Scope, use: _Use) -> None:
-        """What has a name is handed on."""
+        """Read an object with a name that is passed on."""
         strict, shown = use is _Use.ALL_CALLED, ast.unparse(node)
         if isinstance(node, ast.Name) and node.id in scope.local:
             if strict and self._local(node.id, scope) is _Use.ALL_CALLED:
@@ -335,7 +334,7 @@ class _Reader:
                 raise _EffectError(f"it hands on {shown}, which calls what it is given")
 
     def _written(self, node: ast.AST, scope: _Scope) -> None:
-        """What may be called is written down where it is handed on."""
+        """Read a function that is written where it is passed on."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             self._handed(node.elts, scope, _Use.ALL_CALLED)
         elif isinstance(node, ast.Dict):
@@ -352,7 +351,7 @@ class _Reader:
             raise _EffectError(f"it hands on {ast.unparse(node)}")
 
     def _run(self, value: Any, name: str) -> _Use:
-        """A call of a value; what becomes of what it is given."""
+        """Read a call of a value, and return how it uses its arguments."""
         if keeps(value):
             return _Use.KEPT
         if isinstance(value, MethodType) and isinstance(value.__func__, FunctionType):
@@ -379,7 +378,7 @@ class _Reader:
         return _Use.ALL_CALLED if calls(value) else _Use.CALLED
 
     def _function(self, function: FunctionType) -> _Use:
-        """All of a function of the project; what becomes of what it is given."""
+        """Read a function of the project; return how it uses its arguments."""
         if function.__code__.co_filename.startswith("<"):  # which dataclasses and their like write
             return _Use.KEPT
         node = tree_of_code(function.__code__)
@@ -391,6 +390,7 @@ class _Reader:
     # --- classes ---
 
     def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
+        """Read what making a class runs: its decorators, its bases' hooks, its metaclass and its body."""
         for decorator in node.decorator_list:
             self._call(decorator, [node], scope)
         self.read([*node.bases, *(k.value for k in node.keywords)], scope)
@@ -417,7 +417,7 @@ class _Reader:
                 self._body(inner, inside)
 
     def _hook(self, kind: type, name: str) -> _Use:
-        """What Python calls of a class when it makes a subclass or an object; what becomes of what that is given."""
+        """Read what Python calls when it makes a subclass or an object; return how that uses its arguments."""
         found = vars(kind).get(name)
         function = getattr(found, "__func__", getattr(found, "fget", found))
         if isinstance(function, FunctionType) and self._owns(function):
@@ -434,14 +434,14 @@ class _Reader:
         return home_of(module, self.own) == "own"
 
     def _names_own(self, node: ast.AST, scope: _Scope) -> bool:
-        """The project's code, which is called where what is made of it is."""
+        """Return whether an expression names code of the project, which may be called wherever its result is."""
         if isinstance(node, ast.Name) and node.id in scope.local:
             return any(isinstance(b, FUNCTIONS) for b in scope.local[node.id])
         value = self._value(node, scope)
         return isinstance(node, ast.Lambda) or (callable(value) and self._owns(value))
 
     def _registers(self, value: Any, given: Sequence[ast.AST], scope: _Scope) -> bool:
-        """It registers a class of the project with JAX, or sets JAX: both are in the key."""
+        """Return whether a call registers a class of the project with JAX, or configures JAX: both are in the key."""
         if getattr(value, "__self__", None) is jax.config:
             return getattr(value, "__name__", "") == "update"
         name = getattr(value, "__name__", "")
@@ -450,7 +450,7 @@ class _Reader:
         return isinstance(given[0], ast.ClassDef) or self._owns(self._value(given[0], scope))
 
     def _value(self, node: ast.AST, scope: _Scope) -> Any:
-        """What a dotted name means; unknown where that depends on when it is asked."""
+        """Return the value of a dotted name; unknown where it depends on the time."""
         if isinstance(node, ast.Name):
             if node.id in scope.local or not self._is_bound_once(node.id, scope):
                 return _UNKNOWN
@@ -478,7 +478,7 @@ _SHOWN = frozenset("__init__ __new__ __setattr__ __repr__ __str__ __hash__ __cal
 
 
 def _unasked(kind: type) -> list[str]:
-    """What Python may call of an object that no call names: operators, properties, what follows its making."""
+    """Return the methods of a class that Python may call where no call stands: operators, properties."""
     found = [name for name, held in vars(kind).items() if isinstance(held, FunctionType) and name.startswith("__")]
     made = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
     properties = [name for name, held in vars(kind).items() if isinstance(held, property)]
@@ -486,12 +486,12 @@ def _unasked(kind: type) -> list[str]:
 
 
 def _is_super(node: ast.Attribute) -> bool:
-    """`super().__init__`, which is read with the class."""
+    """Return whether it is `super().__init__`, which is read with the class."""
     of = node.value.func if isinstance(node.value, ast.Call) else None
     return isinstance(of, ast.Name) and of.id == "super"
 
 
 def _sets_entries(node: ast.Attribute) -> bool:
-    """`x.at[...].set`"""
+    """Return whether it is `x.at[...].set`."""
     at = node.value.value if isinstance(node.value, ast.Subscript) else None
     return node.attr in ("set", "add", "multiply") and isinstance(at, ast.Attribute) and at.attr == "at"

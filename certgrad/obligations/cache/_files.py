@@ -13,7 +13,7 @@ _PACKAGE = Path(certgrad.__file__).resolve().parent
 
 
 def package_is_as_it_was() -> bool:
-    """No file of certgrad was edited since this process first asked for its text."""
+    """Return whether no file of certgrad was edited since this process first asked for its text."""
     return bool(_package_state()) and _package_state() == state_of(package_files("**/*.py"))
 
 
@@ -48,9 +48,7 @@ def state_of(files: Iterable[Path]) -> list[tuple[str, int, int]]:
 
 
 def state_below(root: Path) -> str:
-    """A digest of the names, sizes and times of the files of a package, or of a module that is one file: another
-    installation has others.
-    """
+    """Return a digest of the names, sizes and times of a package's files, or of a single-file module."""
     files = sorted(root.rglob("*")) if root.is_dir() else [root]
     return digest(repr(state_of(f for f in files if f.suffix in (".py", ".so"))).encode())
 

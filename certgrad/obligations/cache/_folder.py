@@ -27,15 +27,16 @@ MAX_TOTAL = 64 * 2**20
 _SUFFIX = ".entry"
 _TEMPORARY = ".writing-"
 _ABANDONED_AFTER = 3600.0
+"""Seconds after which a temporary file counts as abandoned, and is removed."""
 _DIGEST = 32
+"""Bytes of an entry's digest, in front of it."""
 _IGNORE = "# Made by certgrad: what earlier audits proved. It may be removed at any time.\n*\n"
 
 
 class Folder:
-    """A folder of entries. Nothing here raises for what the disk does; `problem` says why writing failed, if it did.
+    """A folder of entries. Errors of the disk are not raised; `problem` says why writing failed.
 
-    Raises:
-        UsageError: what is given is no path.
+    Raises UsageError for a path that is none.
     """
 
     def __init__(self, path: Path | str, max_total: int = MAX_TOTAL) -> None:
@@ -59,7 +60,7 @@ class Folder:
         return entry if len(entry) <= MAX_ENTRY and _digest(entry) == digest else None
 
     def has(self, beginning: str) -> bool:
-        """There is an entry whose name begins so."""
+        """Return whether an entry's name begins so."""
         with contextlib.suppress(OSError), os.scandir(self.path) as entries:
             return any(entry.name.startswith(beginning) for entry in entries)
         return False
@@ -137,7 +138,7 @@ def _remove(path: str) -> None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Opens a file; what is no file but a pipe is opened without waiting for a writer."""
+    """Open a file; a pipe is opened without waiting for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

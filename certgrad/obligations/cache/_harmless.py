@@ -1,4 +1,4 @@
-"""Functions and classes of libraries that change nothing beyond what they are given."""
+"""Functions and classes of libraries that change nothing but their arguments."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ HELD = ("__wrapped__", "fun", "fwd", "bwd", "jvp")
 
 
 def keeps(value: Any) -> bool:
-    """It makes something of a function or a class, and does not call it."""
+    """Return whether a decorator wraps a function or a class without calling it."""
     return _in_table(value, _WRAPPERS) or (callable(value) and is_keeper(value))
 
 
 def decorates(value: Any) -> bool:
-    """What it makes of a function keeps another function, and calls neither."""
+    """Return whether a decorator's result wraps another function, and neither call happens at the import."""
     return _in_table(value, _DECORATORS)
 
 
@@ -86,24 +86,24 @@ def _in_table(value: Any, table: Mapping[str, str]) -> bool:
 
 
 def is_keeper(value: Any) -> bool:
-    """Whether a value comes from a package that keeps what it is given."""
+    """Return whether a value comes from a package that keeps what it is given."""
     known = str(getattr(value, "__module__", "")).partition(".")[0] in _KEEPERS
     return known and not str(getattr(value, "__name__", "")).startswith(_SETTINGS)
 
 
 def calls(value: Any) -> bool:
-    """It is there to call what it is given."""
+    """Return whether a function only calls its argument."""
     module = str(getattr(value, "__module__", None) or type(value).__module__)
     return module.startswith(tuple(_CALLING_MODULES)) or getattr(value, "__name__", "") in _CALLERS
 
 
 def is_listed(value: Any) -> bool:
-    """One of those that are known by name to change nothing, and to tell nothing but versions of packages."""
+    """Return whether a value is known by name to change nothing, and to read nothing but versions of packages."""
     return _in_table(value, _PURE)
 
 
 def is_pure(value: Any) -> bool:
-    """A function or class of a library that changes nothing, but for what it calls of what it is given."""
+    """Return whether a function or class of a library changes nothing, but for the arguments that it calls."""
     if is_listed(value) or (isinstance(value, type) and issubclass(value, BaseException)):
         return True
     kind = value if hasattr(value, "__module__") and value.__module__ else type(value)

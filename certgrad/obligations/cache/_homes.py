@@ -1,4 +1,4 @@
-"""What belongs to a library, and is known by its name and the library's version.
+"""Objects of libraries, which are known by their name and the library's version.
 
 A module is a `library` whose version or text every key has, a part of `python` that tells nothing of the outside, one
 that does (`outside`), of an `installed` package, or the user's `own`.
@@ -38,10 +38,10 @@ class UnknownError(Exception):
 
 
 def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
-    """The name of what a library offers; of an installed package, unless it is among the `own`, with its state.
+    """Return the name under which a library offers a value; of an installed package not among `own` with its state.
 
-    None for what is none of a library's, and for what a library made for its caller. Raises UnknownError for parts of
-    Python that tell of the outside.
+    None for a value of no library, and for one that a library made for its caller. Raises UnknownError for parts of
+    Python that read the outside world.
     """
     if isinstance(value, types.ModuleType):
         if home_of(value.__name__) == "outside":
@@ -80,7 +80,7 @@ _HEAP_TYPE = 1 << 9
 
 
 def _is_static(value: Any) -> bool:
-    """A class that is part of compiled code: nobody can change it, or make another one of its name."""
+    """Return whether a class is compiled code, so that nobody can change it or make another of its name."""
     return isinstance(value, type) and not value.__flags__ & _HEAP_TYPE
 
 

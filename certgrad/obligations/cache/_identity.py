@@ -53,7 +53,7 @@ _BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 _OF_JIT = ("_fun", "_jit_info", "cache_parameters")
 _INLINED = ("inline", "keep_unused")
 MOST = 200_000
-"""At most this many values are read."""
+"""Values that are read at most for one identity; beyond, the code has none, and nothing is served."""
 _OF_IMPORT = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __path__ __file__ __cached__ __builtins__ __annotations__".split()
 )
@@ -117,6 +117,7 @@ class Identity:
         self._say("end")
 
     def _content(self, value: Any, kind: type) -> None:
+        """Add what a value of a known kind is made of; of any other object, see `_object`. Raises UnknownError."""
         if kind is types.FunctionType:
             self._function(value)
         elif kind is types.ModuleType or isinstance(value, types.ModuleType):
@@ -167,7 +168,7 @@ class Identity:
             self._object(value, kind)
 
     def _module(self, module: types.ModuleType) -> None:
-        """One that data holds, which can be asked for all that it has."""
+        """Add a module that data holds, all of whose attributes may be read."""
         if self._named_module(module) == "own":
             for name, held in sorted(vars(module).items()):
                 if name not in _OF_IMPORT:
@@ -175,7 +176,7 @@ class Identity:
                     self._value(held)
 
     def _named_module(self, module: types.ModuleType) -> str:
-        """One that code has by a name; whose it is."""
+        """Add a module that code names; return whose it is."""
         library_name(module, self._own)  # refuses what tells of the outside
         where = home_of(module.__name__, self._own)
         self._say(module.__name__, package_state(module.__name__) if where == "installed" else "")
@@ -212,6 +213,7 @@ class Identity:
                 raise UnknownError(f"an object of type {type(value).__name__} cannot be read")
 
     def _object(self, value: Any, kind: type) -> None:
+        """Add an object by its class and its state. Raises UnknownError where Python does not see all of its state."""
         if isinstance(value, logging.Logger):
             self._say(value.name, str(value.getEffectiveLevel()), str(value.disabled))
             return
@@ -310,7 +312,7 @@ class Identity:
             self._annotation(annotation, names)
 
     def _annotation(self, annotation: Any, names: Mapping[str, Any]) -> None:
-        """What certgrad reads of an annotation: values, shapes and dtypes; of a text, what its names mean."""
+        """Add what certgrad reads of an annotation: values, shapes and dtypes; of a text, what its names mean."""
         if isinstance(annotation, str):
             self._say("text", annotation)
             with suppress(SyntaxError):
@@ -330,7 +332,7 @@ class Identity:
             self._annotation(part, names)
 
     def _names(self, function: types.FunctionType) -> None:
-        """What the code names: globals, and attributes of the modules that it comes to."""
+        """Add what a function's code names: globals, and attributes of the modules that it reaches."""
         names = Named(function.__code__)
         builtin = vars(builtins)
         of_objects = id(function) in self._flattening and not any(
@@ -364,8 +366,9 @@ class Identity:
         self._module_attributes(modules, names.attributes)
 
     def _module_attributes(self, modules: list[types.ModuleType], names: set[str]) -> None:
-        """The values of these names in modules of the project, and in those that they lead to: certgrad looks for each
-        attribute in each module (`generality/reach.py`).
+        """Add the values of these names in modules of the project, and in modules that they lead to.
+
+        certgrad looks for each attribute in each module (`generality/reach.py`).
         """
         done: set[int] = set()
         while modules:
@@ -376,7 +379,7 @@ class Identity:
                 modules += [one for one in held if isinstance(one, types.ModuleType)]
 
     def _chain(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
-        """What a chain of names, `module.part.function`, leads to. A module at its end is handed on, whole."""
+        """Add the object that a chain of names, `module.part.function`, leads to; a module at its end as a whole."""
         for name in names:
             held = self._attribute(module, name)
             if not isinstance(held, types.ModuleType):
@@ -401,8 +404,9 @@ class Identity:
         return held
 
     def _made_by_library(self, held: Any) -> bool:
-        """An object of a library's class that wraps nobody else's code. Whatever else stands in a module of a library,
-        numbers, arrays and containers too, may have been put there by others.
+        """Return whether an object of a library's class wraps nobody else's code.
+
+        Other objects in a library's module, such as numbers, arrays and containers, may have been put there by others.
         """
         if isinstance(held, (types.FunctionType, types.ModuleType, types.BuiltinFunctionType, *_DATA)):
             return False
@@ -412,7 +416,7 @@ class Identity:
 
 
 def _meant(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """What a dotted name means; None where it means nothing."""
+    """Return the value of a dotted name; None where it has none."""
     if isinstance(node, ast.Attribute):
         return getattr(_meant(node.value, names), node.attr, None)
     return names.get(node.id) if isinstance(node, ast.Name) else None
@@ -459,28 +463,28 @@ def _dumped(tree: ast.AST) -> str:
 
 
 def _state_is_all(kind: type) -> bool:
-    """Its attributes and slots are all of its state, by Python's own account."""
+    """Return whether attributes and slots are all of an object's state, by Python's own account."""
     own = getattr(kind, "__getstate__", None)
     return own is object.__getstate__ or getattr(own, "__module__", "") == "dataclasses"
 
 
 def _of_python(kind: type) -> bool:
-    """Python's own classes, and JAX's and numpy's: those that say themselves what of them counts say all of it."""
+    """Return whether a class is Python's, JAX's or numpy's, whose `__reduce__` gives all of its state."""
     return home_of(kind.__module__) in ("python", "library")
 
 
 def registered_with_jax(kind: type) -> list[Any]:
-    """What takes objects of a class apart for JAX, and puts them together again."""
+    """Return the functions that flatten and unflatten a class for JAX."""
     return [getattr(tree_util._registry.get(kind), name, None) for name in ("to_iter", "from_iter")]
 
 
 def _attributes(value: Any, *also: str) -> dict[str, Any]:
-    """What was put on a function, but for what Python and JAX put there."""
+    """Return the attributes that were set on a function, but for those of Python and JAX."""
     return {k: v for k, v in vars(value).items() if k in also or not (k.startswith("__") or k in _OF_JIT)}
 
 
 def _options(compiled: Any) -> list[Any]:
-    """What `jax.jit` was told, as it saves it."""
+    """Return the options of `jax.jit`, as it stores them."""
     state, told = compiled.__getstate__(), getattr(compiled, "_jit_info", None)
     caches = repr(state["global_cache_key"]).partition(" at 0x")[0]
     return [state["static_argnums"], state["static_argnames"], caches, *(getattr(told, n, None) for n in _INLINED)]

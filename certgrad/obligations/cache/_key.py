@@ -52,10 +52,10 @@ def subject(op: Subject) -> str:
 
 
 def _flags() -> str:
-    """How JAX is set, and the variables of the environment that its compiler reads.
+    """Return JAX's settings, and the environment variables that its compiler reads.
 
-    Of the platforms, those that there are count: an audit asks for the CPU, and where there is no other it is the same
-    as to ask for none.
+    Of the platforms only available ones count: an audit asks for the CPU, and where there is no other it is the same as
+    to ask for none.
     """
     flags = sorted((k, repr(v)) for k, v in jax.config.values.items() if k != "jax_platforms")
     variables = [(name, os.environ.get(name)) for name in ("XLA_FLAGS", "NVIDIA_TF32_OVERRIDE")]
@@ -84,18 +84,18 @@ def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
 
 
 def of_library(op: Subject) -> bool:
-    """The op is certgrad's own, and so are the ops that it is composed of."""
+    """Return whether the op is certgrad's own, and so are the ops that it is composed of."""
     return str(op.__module__).startswith(f"{certgrad.__name__}.ops.")
 
 
 def facts(traces: Traces) -> list[str]:
-    """What a search of the op's source says of it: how its code may depend on dtypes and on ranks."""
+    """Return what a search of the op's source says of how its code may depend on dtypes and ranks."""
     ranks = [rank_sensitive(traces.op, f.located) for f in traces.families if f.ranked]
     return [dtype_sensitive(traces.op), *ranks]
 
 
 def known_by_version(op: Subject) -> bool:
-    """Nothing outside the traces enters the certificate but what comes from a package whose version is in the key.
+    """Return whether all that enters the certificate beside the traces comes from packages with a version in the key.
 
     That is: the op says what it is like by a function of JAX, and its rules are those of the op itself.
     """

@@ -1,4 +1,4 @@
-"""What the statements that run at an import read of the outside: the system, the environment, files, the clock.
+"""What statements at import time read of the outside: the system, the environment, files, the clock.
 
 A call of what tells of the outside is an effect already (`_effects.py`). Left are names that are only looked at:
 `os.environ[...]`, `sys.argv`, `from sys import platform`.
@@ -19,8 +19,9 @@ _KINDS = (type, BuiltinFunctionType, FunctionType)
 
 
 def import_reads(node: ast.Import | ast.ImportFrom, known: Callable[[str], bool | None]) -> str:
-    """What an import brings that tells of the outside and is not seen where its name is used: values, and whatever
-    stands under a name of which nobody knows what it means there. That is `known` of a name; None: it means nothing.
+    """Return what an import brings from outside that its later uses do not show: values, and names of unknown meaning.
+
+    `known` says of a name whether its meaning is known; None where it has none.
     """
     if isinstance(node, ast.ImportFrom) and node.level:
         return ""

@@ -18,14 +18,16 @@ def text_of(code: CodeType) -> str:
 
 
 def digest_of_texts(codes: Iterable[CodeType]) -> str:
-    """Of all source text, with its comments, in whichever folder and wherever in its file it stands."""
+    """Return a digest of all source text with comments, whatever the folder and the place in its file."""
     texts = sorted((basename(code.co_filename), code.co_qualname, text_of(code)) for code in codes)
     return hashlib.blake2b(repr(texts).encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
 def lines_of(codes: Iterable[CodeType]) -> dict[str, list[tuple[int, int]]]:
-    """Of each file the lines of the code in it, each with a checksum, in an order that is the same wherever in the file
-    the code stands. A file has its name without a folder, and a further one of that name a number before it.
+    """Return, by file, the lines of the code in it, each with a checksum, in an order that does not depend on where it
+    stands.
+
+    A file has its name without a folder, and a further one of that name a number before it.
     """
     placed = sorted((c.co_filename, c.co_qualname, text_of(c), c.co_firstlineno) for c in codes)
     out: dict[str, list[tuple[int, int]]] = {}

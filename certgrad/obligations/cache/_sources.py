@@ -45,7 +45,7 @@ def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str
 
 
 def beyond_project(modules: Iterable[str], own: frozenset[str]) -> str:
-    """What the import of one of these modules does, or reads, beyond the project, in words; empty where none does."""
+    """Return what the import of one of these modules does, or reads, beyond the project, in words; "" for nothing."""
     said = (_effect(name, own) or _EFFECTS[name, own][2][1] for name in modules)
     return next(filter(None, said), "")
 
@@ -58,7 +58,7 @@ def packages_of(modules: Iterable[str], own: frozenset[str], since: float) -> di
 
 
 def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[set[str], set[str]]:
-    """The modules of the project to which some of them lead, and the installed packages."""
+    """Return the project's modules that some of these lead to, and the installed packages."""
     read, packages = set[str](), set[str]()
     waiting = [*modules]
     while waiting:
@@ -89,7 +89,7 @@ def _with_what_they_use(packages: set[str]) -> set[str]:
 
 @lru_cache(maxsize=256)
 def _used_by(package: str) -> frozenset[str]:
-    """The installed packages of which its modules that are loaded hold something."""
+    """Return the installed packages that loaded modules of a package use."""
     loaded = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == package and m is not None]
     names = {name for module in loaded for name in _modules_named_in(module)}
     return frozenset(name.partition(".")[0] for name in names if home_of(name) == "installed")
@@ -111,7 +111,7 @@ class _Text:
     """A file of the project."""
 
     def __init__(self, path: Path, written: float) -> None:
-        """It was written at that time, in seconds of the clock."""
+        """`written` is when the file was written, in seconds of the clock."""
         self.written, self.tree = written, ast.parse(path.read_bytes())
 
     @cached_property
@@ -125,7 +125,7 @@ class _Text:
 
     @cached_property
     def imports(self) -> tuple[tuple[str, int], ...]:
-        """What its statements import, wherever they stand: names, with the dots before them."""
+        """The imported names, wherever the statements stand, each with the number of dots before it."""
         return tuple(dict.fromkeys(_imports(self.tree)))
 
 
@@ -150,7 +150,7 @@ def _read(path: Path, time: int, size: int) -> _Text:
 
 
 def _at_import(node: ast.AST) -> Iterator[str]:
-    """The names that code uses which runs when its module is imported, but for what it calls."""
+    """Yield the names that code uses which runs at the import, but for the functions that it calls."""
     if isinstance(node, ast.Name):
         yield node.id
     if isinstance(node, ast.Attribute):

@@ -23,7 +23,7 @@ from ..generality.state import ReadState
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
 from ._calls import called, precisions
 from ._compared import Compared, Sizes, sized
-from ._surroundings import turned
+from ._surroundings import difference_in_surroundings
 
 WIDTHS = ("float64", "float32")
 HALF = ("bfloat16", "float16")
@@ -73,7 +73,7 @@ class Conformance:
 
 @dataclass(frozen=True)
 class Effort:
-    """At how many sizes and in how many dtypes at most; None: as for a rule."""
+    """The largest number of sizes and of dtypes to compare; None: as for a rule."""
 
     traces: int | None = None
     calls: int | None = None
@@ -84,10 +84,10 @@ class Effort:
 def conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort = Effort(), heard: Heard | None = None
 ) -> Conformance:
-    """Compare a subject's programs with traces at numbers, and with one call in each of the dtypes that are claimed.
+    """Compare a subject's programs with traces at numbers, and with one call in each of the claimed dtypes.
 
-    What was `heard` in other traces of it is answered otherwise as well. Where all code is a library's, or certgrad's,
-    there is nothing to compare.
+    Questions that were `heard` in other traces get other answers as well. Where all code is a library's, or certgrad's,
+    nothing is compared.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
@@ -99,6 +99,11 @@ def conformance(
 def _conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort, earlier: Heard | None
 ) -> Conformance | Difference:
+    """Return what was compared with the traces, or the first difference: traces at numbers, calls, other answers to its
+    code.
+
+    `earlier` is what was heard of the code in a trace at numbers that was made before.
+    """
     compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
@@ -138,7 +143,9 @@ def _conformance(
         if (last or precision is plan[0]) and (changed := state.compare()):  # after two calls a cycle is where it was
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
-    if (found := turned(subject, dtypes, effort.either and not subject.draws, asked, state)) is not None:
+    if (
+        found := difference_in_surroundings(subject, dtypes, effort.either and not subject.draws, asked, state)
+    ) is not None:
         return found
     gone = {text.partition(" (")[0] for text in refused}
     if done := [str(p) for p in plan if str(p) not in gone]:
@@ -161,4 +168,4 @@ def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference 
 
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
-"""The sizes of the dimensions in calls; the second where one in half precision differs, which rounding may make."""
+"""Sizes of the dimensions in calls; the second where a result in half precision differs, as rounding may do."""

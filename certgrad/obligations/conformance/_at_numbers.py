@@ -1,7 +1,7 @@
-"""At which numbers a rule is traced, and these traces, compared with the program that was proved, at these numbers.
+"""Traces of a rule at numbers, compared with the program that was proved.
 
-Where both are the same program as text, they are. Else both are evaluated: JAX itself writes some operations otherwise
-where a size is a number.
+Equal texts are equal programs. Others are evaluated: JAX itself writes some operations otherwise where a size is a
+number.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..tracing.jax_internals import Program, equations_of, kind_of, serialised_a
 from ._compared import Compared, Programs, Sizes, sized
 
 POINTS = 2
+"""Points at which programs at numbers are evaluated."""
 ROUNDING = {"float64": 256, "float32": 64}
 FEW = 8
 """Units of rounding, of the largest entry, by which two orders of the same operations may differ.
@@ -30,7 +31,7 @@ FEW = 8
 Few in half precision, where each counts; more in wider types, where long programs gather them."""
 NOISE = {"float64": 32, "float32": 32}
 FEW_TIMES = 4
-"""How much farther than the program's own rounding a result may be from it."""
+"""How many times the program's own rounding a result may be off."""
 LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
 ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
@@ -38,12 +39,12 @@ ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
 LEAST = 4
 """A smaller number of the code is rarely a size, and is looked at anyway."""
 LARGE = 512
-"""Of sizes above this, one dimension has one."""
+"""A size above which only one dimension may be."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where something else happens than what was proved: in which programs, at which sizes, and what."""
+    """A difference between what runs and what was proved: in which programs, at which sizes, and how."""
 
     programs: tuple[str, ...]
     """None is named where all are meant."""
@@ -57,10 +58,11 @@ class Difference:
 
 
 def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[int]) -> list[dict[str, int]]:
-    """Two assignments of sizes; one where nothing is asked about sizes and the code has no number that may be one.
+    """Return two assignments of numbers to sizes, or one where no size is compared and the code has no number that may
+    be one.
 
-    Each has a size that was `questioned` (which may be given in terms of others, as `128*n`), if there is one left, and
-    as many numbers of the code as there are dimensions for them, so that these stand at others the second time.
+    Each assignment has one of the `questioned` sizes (given in terms of others, as `128*n`) if one is left, and as many
+    `numbers` of the code as there are dimensions for them, at other dimensions the second time.
     """
     numbers = [n for n in numbers if n >= LEAST]
     found: list[dict[str, int]] = []
@@ -80,7 +82,9 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | None = None) -> Difference | None:
-    """How the trace at these sizes, made now if it is not `known`, differs from what was proved."""
+    """Return how the trace at these sizes differs from what was proved, or None; `known` is that trace if it was made
+    before.
+    """
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
     try:
@@ -112,8 +116,10 @@ def values_apart(
     dtype: str,
     everywhere: bool = False,
 ) -> dict[str, str]:
-    """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn. One
-    that cannot be evaluated is left out.
+    """Return, for each program whose results differ from those proved, how they differ; with `everywhere`, at each
+    drawn point.
+
+    A program that cannot be evaluated is left out.
     """
     apart: dict[str, list[str]] = {name: [] for name in general}
     if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
@@ -146,13 +152,13 @@ def _as_taken(program: Program, operands: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def most_entries(program: Program) -> int:
-    """How many entries the largest array of a program at numbers has."""
+    """Return the number of entries of a program's largest array."""
     shapes = (v.aval.shape for eqn in program.jaxpr.eqns for v in eqn.outvars if hasattr(v.aval, "shape"))
     return max((prod(int(n) for n in shape) for shape in shapes), default=0)
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """How results differ from the program's at operands of a dtype, by more than its operations round; or nothing."""
+    """How results differ from the program's at operands of a dtype by more than its operations round; "" if not."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
     if len(found) == len(own) and all(map(_identical, found, own)):
         return ""
@@ -165,10 +171,10 @@ def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndar
 def _rounded_otherwise(
     program: Program, operands: list[np.ndarray], own: Sequence[np.ndarray], sizes: Sizes, coarsest: str
 ) -> list[np.ndarray]:
-    """The program's results where each operation, and each operand, is off by a unit of rounding, up or down.
+    """Return the program's results with each operand and operation off by a unit of rounding, up or down.
 
-    So far results may differ, whatever their own size: of products that cancel, what is left is as large as they round.
-    Where a result jumps, that is cut.
+    Results that differ by as much may be equal: where products cancel, the rest is as large as their rounding. A change
+    larger than a small part of the result, as at a jump, is cut.
     """
     eps = float(ml_dtypes.finfo(coarsest).eps)
     real = next((x.dtype for x in operands if x.dtype.kind == "f"), np.dtype(np.float64))
@@ -211,7 +217,7 @@ def in_words(how: Mapping[str, str]) -> str:
 
 
 def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: Sequence[np.ndarray], dtype: str) -> str:
-    """How the results found differ from the program's in the dtype, whose value in 64 bits is `exact`; or nothing.
+    """Return how the results differ from the program's in the dtype, whose value in 64 bits is `exact`; "" if not.
 
     Where the program itself is far from that value, rounding is large, and a difference of its size says nothing. This
     can take a proof away and never gives one.
@@ -230,7 +236,7 @@ def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: S
 
 
 def _apart(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | None:
-    """The first entry that differs."""
+    """Return the first entry that differs, or None."""
     eps = float(ml_dtypes.finfo(dtype).eps)
     with np.errstate(all="ignore"):
         sound = np.isfinite(b) & np.isfinite(c)

@@ -1,4 +1,4 @@
-"""Calls of a rule outside of any trace, compared with the value of what was proved."""
+"""Calls of a rule outside of any trace, compared with the program that was proved."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Precision:
 
 
 def precisions(dtypes: Sequence[str]) -> list[Precision]:
-    """In what a rule is called: each dtype once, and one of the narrow ones while JAX computes in 64 bits."""
+    """Return the dtypes of calls: each dtype once, and a narrow one while JAX computes in 64 bits."""
     return [Precision(d, under_x64=d == "float16") for d in dtypes]
 
 
 POINTS = 3
-"""Of scalars that are Python's numbers."""
+"""Points at which scalars that are Python's numbers are tried."""
 TRIES = 4
-"""For a point at which a rule takes integers as they are."""
+"""Draws, at most, of a point at which a rule takes integers as they are."""
 _NUMBERS = ("f", "i", "u", "b")
 PLAIN = "numbers of Python's and arrays of numpy's"
 
@@ -59,12 +59,12 @@ class ChangedError(Exception):
 def called(
     subject: Compared, place: Sizes, second: Sizes, precision: Precision, plainly: bool = False
 ) -> tuple[Difference | None, str]:
-    """How a call in one dtype differs from what was proved; and why it could not be made.
+    """Return how a call in one dtype differs from what was proved, and why it could not be made.
 
-    JAX hands on what it is given: if `plainly`, these are numbers of Python's and arrays of numpy's, where the rule
-    takes them. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the array of whoever calls. What such a
-    number does may depend on its value, so that scalars are given at several points.
-    A difference in half precision, where few units of rounding count, must show at a second place too.
+    With `plainly`, numbers of Python and arrays of numpy are passed where the rule takes them, as JAX hands on what it
+    is given. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the caller's array. What such a number does
+    may depend on its value, so that scalars are given at several points. A difference in half precision, where few
+    units of rounding count, must show at the `second` place too.
     """
     difference, problem = _at(subject, place, precision, plainly)
     for k in range(1, TRIES if plainly and subject.integers and subject.unseen else 1):
@@ -87,6 +87,7 @@ def called(
 def _at(
     subject: Compared, sizes: Sizes, precision: Precision, plainly: bool, which: int = 0
 ) -> tuple[Difference | None, str]:
+    """How a call in one precision differs from the trace, or why there is none; `plainly`: with numpy's arrays."""
     point = subject.point(sizes, which)
     if point is None:
         return None, "no point of the domain was found"
@@ -119,7 +120,7 @@ def _at(
 
 
 def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision, args: Sequence[Any]) -> dict[str, str]:
-    """How what each callable returns differs from the program that was proved, by the name of the program."""
+    """Return, by program, how a callable's results differ from the program that was proved."""
     general, how = subject.programs(precision.dtype), dict[str, str]()
     for name, function in subject.callables(sizes).items():
         for program, values in _outcome(function, name, point, precision, args).items():
@@ -139,7 +140,11 @@ def _as_number(x: np.ndarray) -> Any:
 def _outcome(
     function: Callable[..., Any], name: str, point: Point, precision: Precision, args: Sequence[Any]
 ) -> dict[str, list[np.ndarray]]:
-    """What a call returns, by the name of the program that says so."""
+    """Return the results of a call, by the names of the programs that were proved for them.
+
+    `args` are the point's own arrays, which are passed as arrays of JAX, or Python's numbers and copies by numpy, which
+    are passed as they are, with tangents or seeds by numpy. Raises ChangedError if the call changes these.
+    """
 
     def array(x: np.ndarray) -> Any:
         return x if kind_of(x.dtype) == "k" else typed(_whole(x, precision.wide), False)

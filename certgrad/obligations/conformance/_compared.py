@@ -32,7 +32,7 @@ Called = Mapping[str, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Point:
-    """What a rule's programs take: arguments, tangents of the moving ones, seeds, and numbers that are left open."""
+    """The inputs of a rule's programs: arguments, tangents of the active ones, seeds, and open parameters."""
 
     args: list[np.ndarray]
     tangents: list[np.ndarray]
@@ -45,7 +45,7 @@ class Point:
         return [*self.args, *more, *self.scalars]
 
     def rounded(self, dtype: Any) -> Point:
-        """With floats of this dtype."""
+        """Return the point with floats rounded to this dtype."""
 
         def cast(arrays: list[np.ndarray]) -> list[np.ndarray]:
             return [x.astype(dtype) if x.dtype == np.float64 else x for x in arrays]
@@ -134,7 +134,7 @@ class Compared:
 
     @property
     def asks_for_types(self) -> bool:
-        """Its code asked in a trace for a type that another value has where it runs."""
+        """Whether its code asked in a trace for a type that another value has where it runs."""
         return any(answers.handed_on for traces in self.traces.values() for answers in traces.answers)
 
     @property

@@ -1,4 +1,4 @@
-"""What code asks of the platform, of JAX's settings and of the environment of the process, answered otherwise.
+"""Other answers to what code asks of the platform, of JAX's settings and of the environment.
 
 Each such question is answered otherwise in one more trace, and what is asked there in further ones. Code that reads the
 environment, how many devices there are, or a setting that is no yes or no, is told of, as nobody can say what stands
@@ -25,7 +25,7 @@ from ._compared import Compared, Programs, Sizes, sized
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
-"""In so many ways a rule is traced for what it asks."""
+"""Ways in which a rule is traced for its questions; where there are more, it is unproved."""
 HALF = ("bfloat16", "float16")
 
 
@@ -59,7 +59,7 @@ class Way:
         return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
 
     def others(self, heard: Heard) -> Iterator[Way]:
-        """The ways in which one more of what was asked for is another."""
+        """Yield the ways in which one more question has another answer."""
         for name, value in heard.settings.items():
             if name not in dict(self.turned) and name not in WIDTHS:
                 for other in other_values(name, value):
@@ -69,15 +69,15 @@ class Way:
                 yield replace(self, platform=platform, asked=heard.devices.platform[0])
 
 
-def turned(
+def difference_in_surroundings(
     subject: Compared, dtypes: Sequence[str], either: bool, asked: Sequence[tuple[Sizes, Heard]], state: ReadState
 ) -> Difference | None:
-    """How the rule differs where what it asked for at some sizes is another; the first difference.
+    """Return the first difference between the traced programs and those in other surroundings; None if there is none.
 
-    Caches of its code, and JAX's of functions under `jit`, may hold an earlier answer: no trace finds any there.
-
-    Where its code asks for dtypes, so that not all are claimed, it is also traced in the narrower one while JAX
-    computes in 64 bits, and with one array of it among others; not so unless `either`.
+    `asked` holds what the code asked for at each of some sizes: for every question that it asked it is traced with each
+    other answer, and for what it asks then again. With `either`, code that asks for dtypes is also traced in float32:
+    as it is, while JAX computes in 64 bits, and there with one array of float32 alone. Caches are emptied before each
+    trace.
     """
     waiting: deque[tuple[Way, Sizes]] = deque()
     seen: set[tuple[Way, str]] = set()
@@ -111,11 +111,11 @@ def turned(
         state.forget()
         try:
             with unremembered(), hearing(subject.files, way.platform, dict(way.turned)) as heard:
-                there = _traced(subject, way, sizes)
+                programs = _traced(subject, way, sizes)
         finally:
             state.forget()
-        subject.narrow = subject.narrow or (there is None and way.wide)
-        if (found := follow(way, sizes, heard) or _differs(subject, way, there, sizes)) is not None:
+        subject.narrow = subject.narrow or (programs is None and way.wide)
+        if (found := follow(way, sizes, heard) or _differs(subject, way, programs, sizes)) is not None:
             return found
     return None
 
@@ -137,7 +137,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
 
 
 def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
-    """The programs; None where there are none. A type that code refuses makes no other program."""
+    """Return the programs of a way; None where there are none, as code that refuses a type has no other program."""
     try:
         return subject.at(sizes, way.dtype, way.wide, way.alone, way.handed_on)
     except CertgradError as error:

@@ -36,6 +36,7 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 MAX_DEPTH = 14
+"""Cases inside of each other, at most; a term that is then not zero counts as a residue."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +52,16 @@ class Region:
 
     @property
     def places(self) -> Indices:
-        """The indices with what is assumed of entries."""
+        """The indices, with the region's assumptions on entries."""
         return replace(self.indices, facts=self.facts, clauses=self.clauses)
 
     def over(self, ranges: Mapping[Var, Poly]) -> Region:
-        """With these free index variables, and their ranges."""
+        """Return the region with these free index variables and their ranges."""
         return replace(self, indices=replace(self.indices, ranges={**self.indices.ranges, **ranges}))
 
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    """Return None if the term is zero under the assumptions; else a part that is not shown to be, and its region."""
     if not depth and _vanishes_by_counts(poly, region):
         return None
     left = _nonzero_part(poly, region, depth)
@@ -75,7 +76,12 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    """Return None if the term is zero in the region; else a part that is not shown to be, and its region.
+
+    Tried in this order: the term without denominators and with its roots split; sums that cancel together; then, up to
+    `MAX_DEPTH` cases deep, index sets and index conditions; products written out; comparisons in one form; without
+    predicates, further laws and loops a step earlier; and each sign of the first predicate's term.
+    """
     budget.spend(50)
     if not depth:
         poly = over_one_floor(poly)
@@ -150,7 +156,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
 
 
 def _by_neighbours(poly: Poly, region: Region) -> Poly:
-    """The term with conditions decided by those beside them, and sums less their last term made shorter."""
+    """The term with index conditions decided by conditions beside them, and Σ_{v<n} f − f(n − 1) as Σ_{v<n−1} f."""
     if not any(isinstance(a, IxPred) for a in deep_atoms(poly)):
         return poly
     try:
@@ -160,14 +166,14 @@ def _by_neighbours(poly: Poly, region: Region) -> Poly:
 
 
 def _vanishes_by_counts(poly: Poly, region: Region) -> bool:
-    """It vanishes where a count that it compares with a small number is 0, 1, … and where it is more."""
+    """Return whether the term is 0 at each value 0, 1, … of a count that it compares with small numbers."""
     compared = next((a.poly for a in predicates(poly) if laws.counts.is_count(a.poly)), None)
     parts = [] if compared is None else laws.counts.by_value(poly, compared)
     return bool(parts) and all(nonzero_part(part, region) is None for part in parts)
 
 
 def _assumed_zero(poly: Poly, facts: Facts) -> bool:
-    """It is 0 by an equation that no entry was eliminated by: one of degree 2 in each, say."""
+    """Return whether the term is 0 by an assumed equation that determines no entry, such as one of degree 2 in each."""
     return any(f.signs == ZERO for f in facts.facts) and facts.signs(poly) == ZERO
 
 
@@ -179,14 +185,14 @@ def _nowhere(region: Region) -> bool:
 
 
 def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
-    """Comparisons that a monotone function relates, in the term and in what is assumed, in one form."""
+    """Return the term and the region with comparisons that a monotone function relates in one form."""
     region = region.where(*laws.monotone.compared_facts(region.facts))
     clauses = laws.monotone.compared_clauses(region.clauses, region.facts)
     return laws.monotone.with_comparisons(poly, region.facts), replace(region, clauses=clauses)
 
 
 def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """As `nonzero_part`, where the condition on indices holds and where it fails."""
+    """Return `nonzero_part` of the term where a condition on indices holds, else where it fails."""
     for part, indices, mapping in split(poly, a, region.indices):
         left = nonzero_part(part, _moved(region, indices, mapping), depth + 1)
         if left is not None:
@@ -209,7 +215,7 @@ def _written_out(poly: Poly, region: Region, sums: bool) -> Iterator[tuple[Poly,
 
 
 def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:
-    """The region with variables substituted, in what is assumed of single entries too."""
+    """Return the region with variables substituted, also in assumptions on single entries."""
     if not mapping:
         return replace(region, indices=indices)
     change = Rewriter(mapping)
@@ -219,9 +225,10 @@ def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Regio
 
 
 def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
-    """The term where p has the sign, with predicates decided; nothing if the assumptions exclude that.
+    """Return the term in the region where p has the sign, with its predicates decided; nothing if that region is empty.
 
-    On p = 0 a derivative's predicates are open: the law must hold with what each side gives, so there are several.
+    On p = 0 the predicates of a derivative are open: the law must hold with the value that each side gives, so there
+    are several terms.
     """
     if not region.facts.signs(p) & sign:
         return []
@@ -257,7 +264,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
 
 
 def _roots(p: Poly, facts: Facts) -> list[Poly]:
-    """Terms of which one at least is 0 where p is: its factors, but for those that are known not to be.
+    """Return terms one of which is 0 where p is: its factors, without those that are known not to be.
 
     An equation that determines an entry is left as it is.
     """
@@ -382,7 +389,7 @@ def _entries(equation: Poly) -> list[Access]:
 
 
 def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
-    """What aᵏ is, as c·aᵏ + rest = 0; a can stand in it."""
+    """Return the value of aᵏ by c·aᵏ + rest = 0; a may stand in it."""
     coefficient, rest = NOTHING, NOTHING
     for mono, c in equation.items():
         powers = dict(mono)
@@ -399,7 +406,7 @@ def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
 
 
 def _stands_in(poly: Poly, a: Atom) -> bool:
-    """The entry is there otherwise than under a whole number."""
+    """Return whether the entry is there otherwise than under a whole number."""
     return any(a in deep_atoms(poly_of(b)) for b in atoms_of(poly) if not (isinstance(b, Fn) and b.name in WHOLE))
 
 
@@ -424,7 +431,7 @@ def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
 
 
 def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
-    """Each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
+    """Return whether each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
     if not any(isinstance(a, Sum) for a in atoms_of(poly)) or depth >= MAX_DEPTH:
         return False
     plain, groups = by_summand(poly)
@@ -444,7 +451,7 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
 
 
 def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
-    """One summand for sums over a range and over pairs of its values, which vanishes only if they do together.
+    """Return sums over a range and over pairs of its values under one sum, which is 0 only if they cancel.
 
     Σ_k f(k) = Σ_kl [k = l]·f(k), and Σ_kl f(k, l) = Σ_kl ½(f(k, l) + f(l, k)).
     """
@@ -465,7 +472,7 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
 
 
 def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
-    """One summand for sums over a range and sums over more, where what the rest of these sums is stands in the others.
+    """Return sums over a range and sums over more under one sum, where the inner sums occur in the others.
 
     Σ_jk f(j)·h(j, k) = Σ_j f(j)·Σ_k h(j, k): beside a function of Σ_k h(j, k), say, whose derivative multiplies by it.
     """
@@ -486,7 +493,7 @@ def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[t
 
 
 def _within(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
-    """A summand over more variables, with some of them under the names of others with their ranges, and those left."""
+    """Yield a summand over more variables with some of them renamed to given ones of the same range, and those left."""
     for chosen in permutations(more, len(variables)):
         if all(n == m for (_, n), (_, m) in zip(chosen, variables, strict=True)):
             names = {v: of_var(w) for (v, _), (w, _) in zip(chosen, variables, strict=True)}

@@ -39,7 +39,7 @@ from .cases import Region, nonzero_part
 from .sampled import differs
 
 MOST_STEPS = 8
-"""A loop of a fixed number of steps is written out where it has at most so many."""
+"""Steps of a loop that is written out, at most; a longer one has to be proved by induction."""
 
 Relation = tuple[Rec, Rec, int]
 """Two carries, shown at time 0, of which the first is the second times a sign at every time that is looked at."""
@@ -85,7 +85,7 @@ class _Member:
 
     @cached_property
     def added(self) -> Poly | None:
-        """What a step gives where all that its loop carries is 0; None where that has no value."""
+        """The value of a step where all carries of the loop are 0; None where it is undefined."""
 
         def nothing(a: Atom) -> Poly | None:
             if isinstance(a, Access):
@@ -98,7 +98,7 @@ class _Member:
             return None
 
     def after(self, steps: int) -> Poly | None:
-        """What is carried after so many steps; None where that has no value."""
+        """Return the carry after so many steps; None where it is undefined."""
         try:
             return written_out(entry(self.loop, self.position, of_const(number(steps)), self.carry.index))
         except ArithmeticError:
@@ -106,7 +106,7 @@ class _Member:
 
 
 def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[Loop, int], int]]:
-    """For each carry that equals another one up to a sign, that other one and the sign."""
+    """Return, for each carry that equals another one up to a sign, that other carry and the sign."""
     times = latest(poly, region.indices.ranges)
     loops = [c for c in times if not any(v[0] == "b" for v in c.free)]
     if len(loops) < 2:
@@ -152,7 +152,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
 
 
 def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | None]:
-    """For a Rewriter: entries of carries as those of others, times a sign."""
+    """Return a rewriting of carries' entries as those of equal carries, times their sign."""
 
     def entries(a: Access) -> Poly:
         name, sign = alike[a.tensor]
@@ -162,7 +162,7 @@ def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | Non
 
 
 def _begins_as(m: _Member, others: Sequence[_Member], compared: _Comparison) -> bool:
-    """The carry may be those of a class times a sign, which is settled here: at time 0 it is.
+    """Return whether the carry may be those of a class times a sign, which is settled here: at time 0 it is.
 
     Where all begin at 0, the first steps say which sign to try.
     """
@@ -179,9 +179,9 @@ def _begins_as(m: _Member, others: Sequence[_Member], compared: _Comparison) -> 
 
 
 def _sign_of(m: _Member, other: _Member) -> int:
-    """The sign that one carry which begins at 0 may be another one times; 0 where that does not show.
+    """Return the sign by which one carry that begins at 0 may equal another; 0 where that is not seen.
 
-    By what a step adds, or where that is nothing, by the first of a few steps after which they are not 0.
+    It is seen from what a step adds, or where that is 0 from the first of a few steps after which they are not 0.
     """
     by_steps = ((m.after(k), other.after(k)) for k in range(1, 4))
     for own, its in chain([(m.added, other.added)], by_steps):
@@ -193,7 +193,7 @@ def _sign_of(m: _Member, other: _Member) -> int:
 
 
 def _shown_sign(m: _Member, other: _Member, compared: _Comparison) -> int:
-    """As `_sign_of`, where what a step adds is written in other terms: by values, or else by what is shown of it."""
+    """Return the same where both steps add differently written terms: by values, or by proof."""
     own, its = m.added, other.added
     if own is None or its is None or own.is_zero or its.is_zero:
         return 0
@@ -205,14 +205,14 @@ def _shown_sign(m: _Member, other: _Member, compared: _Comparison) -> int:
 
 @dataclass
 class _Comparison:
-    """Which entries of carries are equal, at steps that are looked at; each difference is looked at once."""
+    """Which entries of carries are equal at each step; each difference is examined once."""
 
     region: Region
     steps: Ranges
     zero: dict[tuple[Poly, tuple[Poly, ...]], bool] = field(default_factory=dict)
 
     def equal(self, left: Poly, right: Poly, m: _Member) -> bool:
-        """Two terms over the axes of a member are shown to be equal."""
+        """Return whether two terms over the axes of a member are shown to be equal."""
         difference, there = left - right, self._over(m)
         question = difference, m.carry.ranges
         if question not in self.zero:
@@ -220,7 +220,7 @@ class _Comparison:
         return self.zero[question]
 
     def differ(self, left: Poly, right: Poly, m: _Member) -> bool:
-        """They are seen to be different."""
+        """Return whether a point shows that the two terms differ."""
         return differs(left - right, self._over(m))
 
     def _over(self, m: _Member) -> Region:
@@ -228,7 +228,7 @@ class _Comparison:
 
 
 def vanishes(poly: Poly, region: Region) -> bool:
-    """The term is shown to be zero, written out a step further where that is needed."""
+    """Return whether the term is shown to be zero, written out a step further where that is needed."""
     if nonzero_part(poly, region) is None:
         return True
     further = unfolded(poly, region.indices.ranges)
@@ -239,11 +239,12 @@ def vanishes(poly: Poly, region: Region) -> bool:
 
 
 def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
-    """For each recurrence in the term, bounds of the times at which it is looked at; None where one is not known."""
+    """Return bounds of the times at which each recurrence in the term is read; None for a time without a bound."""
     out: dict[Loop, list[Poly | None]] = {}
     seen: set[tuple[Atom, tuple]] = set()
 
     def visit(p: Poly, known: Ranges) -> None:
+        """Note the latest time at which each loop inside a term is read, by the ranges of its variables."""
         for a in atoms_of(p):
             mark = (a, tuple(sorted((v, known[v].key) for v in a.free if v in known)))
             if mark in seen:
@@ -271,7 +272,7 @@ def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
 
 
 def _largest(times: list[Poly | None]) -> Poly | None:
-    """One of the bounds that is at least each of the others."""
+    """Return a bound that is at least each of the others, or None."""
     for t in times:
         if t is not None and all(u is not None and at_least(t - u) == ONE for u in times):
             return t
@@ -279,14 +280,15 @@ def _largest(times: list[Poly | None]) -> Poly | None:
 
 
 def summed(poly: Poly, ranges: Ranges) -> Poly:
-    """Carries whose steps are linear in themselves as sums of products, at varying times too. (None that reads others.)
+    """Return the term with carries whose steps are linear in themselves as sums of products, also at varying times.
 
-    Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t
-    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). That is said of carries a step later.
+    Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t c[t] =
+    c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k). That is said of carries a step later.
     """
     poly = folded(poly)
 
     def total(a: Atom, ranges: Ranges = ranges) -> Poly | None:
+        """An atom with a carry c ← f·c + a in closed form: Σ of a times the later factors. None keeps the atom."""
         if not has_loop(poly_of(a)):
             return poly_of(a)
         if isinstance(a, Sum):
@@ -318,7 +320,7 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
 
 
 def written_out(poly: Poly) -> Poly:
-    """The term with loops of a few steps, and sums over a few of their entries, written out."""
+    """Return the term with loops of few steps, and sums over few of their entries, written out."""
 
     def whole(a: Atom) -> Poly | None:
         if not has_loop(poly_of(a)):

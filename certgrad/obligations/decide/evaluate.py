@@ -48,7 +48,7 @@ def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Env | Non
 
 
 class Evaluation:
-    """Terms at the same dimensions and entries: what has the same value at several indices is computed once."""
+    """The value of terms at fixed dimensions and entries; equal parts at several indices are computed once."""
 
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
@@ -60,12 +60,12 @@ class Evaluation:
         self.factors: dict[tuple[Any, ...], Any] = {}
 
     def attained_once(self, a: Max, env: Env) -> bool:
-        """One of the values that the maximum is taken over is greater than each other one."""
+        """Return whether one of the values of a maximum is greater than each other one."""
         found = [*self.entries(a.vars, a.ranges, a.body, a.where, env).values()]
         return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
 
     def all_different(self, entry: Poly, v: Var, n: Poly, env: Env) -> bool:
-        """No two of the entries for v < n are equal."""
+        """Return whether no two of the entries for v < n are equal."""
         found = [*self.entries((v,), (n,), entry, ONE, env).values()]
         return all(x != y for k, x in enumerate(found) for y in found[:k])
 
@@ -128,6 +128,7 @@ class Evaluation:
         return found
 
     def _atom(self, a: Atom, env: Env) -> arb:
+        """An atom's value as a ball. Raises UndecidedError on the boundary of a predicate and for an empty extremum."""
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
@@ -182,9 +183,9 @@ class Evaluation:
     def places(
         self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: Env
     ) -> Iterator[tuple[tuple[int, ...], Env]]:
-        """The places, in order, but those of which bounds on the first variables alone say that they are left out.
+        """Yield the places in order, without those that bounds on the first variables exclude.
 
-        So a window of a large array is not looked for at each of its entries.
+        So a window of a large array is not searched for at each of its entries.
         """
         if not variables:
             yield (), env
@@ -199,7 +200,7 @@ class Evaluation:
                     yield (k, *rest), there
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
-        """The first arg-maximum, or the entry that comes to a place in a stable order, or the place where one comes."""
+        """Return the first arg-maximum, the index at a place of the sorted order, or the place of an index in it."""
         rule = a.comparison
         place, arguments = (inner[0], inner[1:]) if rule.permutes else (0, inner)
         env: Env = {("p", k, 0): i for k, i in enumerate(arguments)}
@@ -263,6 +264,7 @@ class Evaluation:
         raise UndecidedError("an order that the precision does not decide")
 
     def matrix(self, a: Matrix, env: Env) -> arb:
+        """Return a function of a matrix as a ball, such as its determinant or an entry of its inverse."""
         n, m = (self.size(r, env) for r in a.ranges)
         row, column = a.vars
         inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
@@ -299,7 +301,7 @@ class Evaluation:
         return self.factors[key]
 
     def carry(self, a: Rec, env: Env) -> arb:
-        """A carry's entry, by running the loop up to its time."""
+        """Return an entry of a carry by running the loop up to its time."""
         before, outer, known_outside = self.carried, self.states, self.known
         places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
 

@@ -77,17 +77,17 @@ def _determinant(clause: Clause) -> Matrix | None:
 
 
 RATIOS = 4
-"""How many factors are tried; matrices are kept up to one, which depends on how their terms are written."""
+"""Ratios of two matrices that are tried, the most frequent first."""
 Written = dict[Matrix, tuple[Matrix, bool, fmpq]]
 
 
 def _whole(a: Matrix) -> Matrix:
-    """One atom for all entries of the same matrix."""
+    """Return one atom that stands for all entries of a matrix."""
     return intern(Matrix("whole", a.vars, a.ranges, a.body, ()))
 
 
 def _alike(name: str, polys: Sequence[Poly], region: Region) -> Written:
-    """For each matrix A that the named function is taken of in the terms, an equal one B: A = c·B, or c·Bᵀ."""
+    """Return, for each matrix A that the named function is taken of, an equal one B: A = c·B, or c·Bᵀ."""
     found = {_whole(a) for p in polys for a in deep_atoms(p) if isinstance(a, Matrix) and a.name == name}
     chosen: list[Matrix] = []
     written: Written = {}

@@ -20,8 +20,9 @@ from certgrad.obligations.terms.sums import open_sum
 from certgrad.obligations.terms.variables import Var, fresh
 
 MAX_PIECES = 400
+"""Pieces that a sum is split into, at most; beyond, it is not read as one over index sets."""
 MAX_ATOMS = 5000
-"""Atoms in one factor, written out: what terms share is written as often as it stands there."""
+"""Atoms of one factor written out, at most; beyond, it is not read. Shared parts count wherever they stand."""
 
 
 class UnreadableError(Exception):
@@ -54,12 +55,12 @@ class Piece:
         return tuple((f.text, str(f.exponent), len(f.arguments)) for f in self.factors)
 
     def solve(self, known_of: Knowledge) -> None:
-        """Name what is opaque, and order the factors."""
+        """Name opaque integers, and order the factors."""
         self._name_integers(known_of)
         self.factors.sort(key=lambda f: (f.text, str(f.exponent)))
 
     def _name_integers(self, known_of: Knowledge) -> None:
-        """Integer atoms that isl has no word for become variables, tied to their arguments by a factor each."""
+        """Replace integer atoms that isl cannot express by variables; a factor for each ties it to its arguments."""
         names: dict[IntegerAtom, Var] = {}
         known: list[Ix] = []
 
@@ -180,8 +181,10 @@ _seen: Memo[Atom, tuple[str, tuple[Ix, ...], int]] = Memo()
 
 
 def _with_blanks(a: Atom) -> tuple[str, tuple[Ix, ...]]:
-    """The atom's text with blanks, and what stands in them. A factor of many pieces is written once, and counted for
-    each: the steps of a proof do not depend on what was asked before.
+    """Return an atom's text with blanks for indices, and these indices.
+
+    A factor of many pieces is written once, and counted for each: the steps of a proof do not depend on what was asked
+    before.
     """
     found = _seen.table.get(a)
     if found is None:
@@ -197,7 +200,7 @@ _texts: Memo[Mono, str] = Memo()
 
 
 def _text(mono: Mono) -> str:
-    """A monomial with blanks, whatever stands in them."""
+    """Return a monomial's text with blanks for indices."""
     found = _texts.table.get(mono)
     if found is None:
         blanks = _Blanks()
@@ -215,6 +218,7 @@ class _Blanks:
         self.written = 0
 
     def atom(self, a: Atom) -> str:
+        """Return an atom as text in which each index is a blank, listed in `arguments`. Raises UnreadableError."""
         budget.spend(1)
         self.written += 1
         if self.written > MAX_ATOMS:
@@ -260,6 +264,7 @@ class _Blanks:
         return "*".join(f"{self.atom(a)}^{e}" for _, e, a in rows)
 
     def index(self, ix: Ix) -> str:
+        """Return an index as text: what bound variables have no part in becomes a blank."""
         only = ix.only_term()
         if isinstance(only, RowMajor):
             return f"({self.index(only.major)}~{self.index(only.minor)}:{only.stride.key})"

@@ -28,12 +28,15 @@ from certgrad.obligations.terms.variables import Var
 from .index_pieces import MAX_PIECES, Piece, UnreadableError, pieces
 
 MAX_ORDERS = 24
+"""Orders of equal factors that are averaged over, at most; beyond, the sum counts as not zero."""
 MAX_OPERATIONS = 500_000
-"""Of isl, in one question. A question that settles takes fewer."""
+"""Operations of isl in one question, at most; beyond, it counts as undecided. A question that settles takes fewer."""
 
 
 def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:
-    """The term is 0 for all entries, sizes, and indices within the ranges that satisfy the conditions."""
+    """Return whether the term is 0 for all entries, sizes, and indices within the ranges that satisfy the
+    conditions.
+    """
     try:
         groups: dict[tuple, list[Piece]] = {}
         for count, piece in enumerate(pieces(poly)):
@@ -52,7 +55,7 @@ def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condit
 
 @contextmanager
 def _few_operations() -> Iterator[None]:
-    """isl raises an error after so many operations of its own: what takes more counts as undecided."""
+    """Bound isl's operations in the block: isl raises beyond, which counts as undecided."""
     context = here.context
     context.reset_operations()
     context.set_max_operations(MAX_OPERATIONS)
@@ -64,7 +67,7 @@ def _few_operations() -> Iterator[None]:
 
 
 def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) -> bool:
-    """The pieces, which have the same functions, add up to 0."""
+    """Return whether pieces with the same functions add up to 0."""
     if _of_one_sign(pieces):  # nothing cancels: each is over the empty set
         return all(_empty(piece, words, conditions) for piece in pieces)
     orders = _orders(pieces[0])
@@ -114,12 +117,12 @@ def _fixed(terms: Sequence[tuple[Piece, list[Ix]]]) -> set[int]:
 
 
 def _of_one_sign(pieces: Sequence[Piece]) -> bool:
-    """All have coefficients that are numbers, and all of these are above 0, or all below."""
+    """Return whether all pieces have coefficients that are numbers of one sign."""
     return not any(p.sizes or p.numbers for p in pieces) and len({p.coefficient > 0 for p in pieces}) == 1
 
 
 def _empty(piece: Piece, words: Words, conditions: Sequence[Condition]) -> bool:
-    """No index tuple satisfies the piece's conditions, whatever the sizes are."""
+    """Return whether no index tuple satisfies the piece's conditions, whatever the sizes are."""
     budget.spend(200)
     return _Written(piece, [], words, 1).indices(conditions).is_empty()
 
@@ -139,7 +142,7 @@ def _is_zero(total: isl.PwQPolynomial) -> bool:
 
 
 def _zero_on(value: isl.QPolynomial, basic: isl.BasicSet) -> bool:
-    """Zero because the equalities of the set make it an affine expression that is 0 there."""
+    """Return whether it is 0 because the equalities of the set make it an affine expression that is 0 there."""
     if not value.isa_aff():
         return False
     zero = value.as_aff().zero_basic_set()
@@ -260,7 +263,7 @@ def _inside(ix: Ix, v: Var) -> bool:
 
 
 def _interval(relation: isl.Map) -> isl.PwAff | None:
-    """How many values the one variable takes at each point, where it runs through an interval without gaps."""
+    """Return how many values one variable takes at each point, where it runs through an interval without gaps."""
     try:
         least, most = relation.lexmin_pw_multi_aff().get_pw_aff(0), relation.lexmax_pw_multi_aff().get_pw_aff(0)
     except isl.Error:

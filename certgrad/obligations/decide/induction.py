@@ -21,6 +21,7 @@ from .cases import Region
 from .correspondence import Relation, matched
 
 MOST_REVERSALS = 4
+"""Ranges of one sum of which each direction is tried; further ones stay as they are."""
 
 
 def by_induction(
@@ -41,12 +42,14 @@ def by_induction(
 
 
 def oriented(poly: Poly) -> Poly:
-    """Every sum in the direction in which what stands deepest counts up: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t).
+    """Return the term with each sum counting up in its innermost index, so that equal sums have one form: Σ_{t<n} f(n −
+    1 − t) = Σ_{t<n} f(t).
 
     A loop that reads from the end on counts up where its time counts down.
     """
 
     def turned(a: Atom) -> Poly | None:
+        """Return a sum with the ranges reversed that make its loops count up; None leaves the atom to the rewriter."""
         if not isinstance(a, Sum):
             return poly_of(a) if isinstance(a, Rec) or not has_loop(poly_of(a)) else None
         dummies, body = open_sum(a)
@@ -74,7 +77,7 @@ def oriented(poly: Poly) -> Poly:
 
 
 def _directions(poly: Poly) -> list[int]:
-    """How many indices count down, of inputs first, then of recurrences from the innermost on."""
+    """Return how many indices count down: of inputs first, then of recurrences from the innermost on."""
     down: dict[int, int] = {}
     for a in deep_atoms(poly):
         if isinstance(a, (Access, Rec)):
@@ -95,7 +98,7 @@ _backwards: Memo[Loop, bool] = Memo()
 
 
 def _runs_back(loop: Loop) -> bool:
-    """Its steps read what is not its own from the end on."""
+    """Return whether a loop's steps read arrays from the end on."""
     found = _backwards.table.get(loop)
     if found is None:
         time = ("b", loop.level, 0)

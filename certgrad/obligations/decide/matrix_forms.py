@@ -37,7 +37,7 @@ NAMES = ("inverse", "determinant")
 
 
 def vanishes_in_another_form(poly: Poly, region: Region) -> bool:
-    """The term is shown to be 0 in one of the forms."""
+    """Return whether the term is shown to be 0 in one of the forms."""
     if not any(isinstance(a, Matrix) and a.name in NAMES for a in deep_atoms(poly)):
         return False
     turned = by_first_columns(poly, region)
@@ -85,7 +85,7 @@ def factored(poly: Poly, facts: Facts) -> Poly:
 
 
 def _factors(a: Matrix) -> tuple[Poly, Poly, Var] | None:
-    """F over (row, k) and G over (k, column), where the matrix inside is Σ_k F·G with k as far as its rows."""
+    """Return F over (row, k), G over (k, column) and k, where the matrix is Σ_k F·G for k up to its rows; else None."""
     single = a.body.single()
     sums = [b for b, e in single[0] if isinstance(b, Sum) and e == 1] if single is not None else []
     if single is None or len(sums) != 1:
@@ -133,6 +133,7 @@ def updated(poly: Poly, facts: Facts) -> Poly:
 
 
 def _updates(a: Matrix, facts: Facts) -> Iterator[Poly]:
+    """Yield an inverse or a determinant of M + u·vᵀ by the update formula, for each term u·vᵀ where M⁻¹ is known."""
     row, column = a.vars
     size = a.ranges[0]
     for mono, c in a.body.sorted_items():

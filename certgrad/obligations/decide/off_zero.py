@@ -52,9 +52,10 @@ def _opposite(a: Pred, facts: Facts) -> Poly | None:
 
 
 def _off_equal_places(base: Poly, e: int) -> Poly | None:
-    """A power of what is ±p, and a number c at i = j, where p is 0: (±1)^e·((p + [i = j])^e − [i = j]) + c^e·[i = j].
+    """Return a power of a base ±p + c·[i = j], where p is 0 at i = j, in one form whichever of p and −p it has; else
+    None.
 
-    Whichever p comes first stands, so that 1/(λᵢ − λⱼ) has one form.
+    (±1)^e·((p + [i = j])^e − [i = j]) + c^e·[i = j]: so 1/(λᵢ − λⱼ) has one form.
     """
     for equal in atoms_of(base):
         if type(equal) is not IxEq or (at := solved(equal.ix)) is None:
@@ -100,7 +101,7 @@ class _OffZero(Rewriter):
 
 
 def _is_sign(poly: Poly) -> bool:
-    """The term is 2·[φ] − 1 or its opposite, which is 1 or −1."""
+    """Return whether the term is 2·[φ] − 1 or its opposite, which is 1 or −1."""
     return any(
         poly in (p, -p)
         for m in poly

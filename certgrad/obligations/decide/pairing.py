@@ -18,9 +18,9 @@ from certgrad.obligations.terms.variables import Var
 
 
 def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tuple[Poly, dict[Var, Poly]]]:
-    """The coefficients over free indices, with the indices' ranges.
+    """Return the coefficient of each product of a tangent's and a seed's entry, with the ranges of its free indices.
 
-    Terms without exactly one tangent and seed form groups of their own.
+    Terms that have not exactly one entry of each form groups of their own. The term is 0 if all coefficients are.
     """
     groups: dict[str, Poly] = {}
     ranges: dict[str, dict[Var, Poly]] = {}
@@ -32,6 +32,11 @@ def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tu
 
 
 def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var, Poly]]:
+    """Return the entries of tangents and seeds in a monomial as a label, the rest of it, and the ranges of their
+    indices.
+
+    Sums around an entry are opened; the variables in its indices are numbered, so that equal places have equal labels.
+    """
     opened: dict[Var, Poly] = {}
     factors = mono
     for family in families:
@@ -80,10 +85,11 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var,
 def paired_by_coordinates(
     poly: Poly, shapes: Mapping[str, tuple[Poly, ...]], families: Sequence[set[str]]
 ) -> list[tuple[Poly, dict[Var, Poly]]]:
-    """The coefficients at free coordinates of the tangent's and the seed's entries, with the coordinates' ranges.
+    """Return the coefficients of the tangent's and the seed's entries at free coordinates, with the coordinates'
+    ranges.
 
-    Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): whatever the indices are, all terms in entries of the same
-    tensors come together. `shapes` gives those of the tensors in `families`.
+    Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): so all terms in entries of one tensor come together, whatever
+    their indices are. `shapes` gives the shapes of the tensors in `families`.
     """
     groups: dict[tuple[str, ...], Poly] = {}
     ranges: dict[tuple[str, ...], dict[Var, Poly]] = {}

@@ -17,11 +17,12 @@ from certgrad.obligations.terms.rewriting import replaced
 from certgrad.obligations.terms.session import Memo
 
 MAX_FACTORS = 3
+"""Factors of a predicate's term, at most; with more, the predicate is not split."""
 _splits: Memo[Atom, Poly | None] = Memo()
 
 
 def split_products(poly: Poly) -> Poly:
-    """The same term, its predicates outside sums written by those of factors."""
+    """Return the same term with its predicates of products, outside sums, as predicates of the factors."""
     return replaced(poly, _by_factors) if poly.piecewise else poly
 
 

@@ -20,13 +20,13 @@ from certgrad.obligations.terms.power import UndefinedTermError, cleared
 from certgrad.obligations.terms.walk import deep_atoms
 
 STEPS = 10_000
-"""Steps of one attempt."""
+"""Steps of one attempt by laws that relate functions; then it fails."""
 NESTED = 3
-"""Roots in roots are split so deep."""
+"""Roots inside of roots that are split; deeper ones stay."""
 
 
 def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
-    """The term is 0 where the assumptions hold, by the laws of the functions in it."""
+    """Return whether the term is 0 where the assumptions hold, by the laws of the functions in it."""
     if not any(isinstance(a, Fn) for a in deep_atoms(poly)):
         return False
     try:
@@ -37,6 +37,8 @@ def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
 
 
 def _vanishes(poly: Poly, facts: Facts) -> bool:
+    """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is."""
+
     def simplified(p: Poly) -> Poly:
         p = decided(p, facts) if p.piecewise else p
         for _ in range(NESTED):

@@ -26,9 +26,9 @@ from .cases import Region
 from .evaluate import Values, evaluate
 
 SIZES = ((2, 3), (3, 2))
-"""Of dimensions, in turn, at each point."""
+"""Sizes of the dimensions, in turn, at each sampled point."""
 TRIES = 8
-"""Points are drawn so often, until what is assumed holds."""
+"""Draws of a point, at most, until it satisfies the assumptions; then nothing is said."""
 
 Point = tuple[Mapping[str, int], Values, dict[Var, int]]
 """Sizes, entries, and values of the free indices."""
@@ -70,7 +70,7 @@ def _drawn(region: Region, sizes: tuple[int, ...], random: Random) -> Point:
 
 
 def _satisfies(point: Point, region: Region) -> bool:
-    """What the region assumes holds at the point; of what is assumed for all indices, at the first few."""
+    """Return whether the region's assumptions hold at the point; those for all indices are tried at the first few."""
     dims, entry, places = point
 
     def sign(poly: Poly, here: Mapping[Var, int]) -> int:

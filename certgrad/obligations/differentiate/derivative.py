@@ -77,6 +77,7 @@ class Differentiator:
         return found
 
     def _atom(self, a: Atom) -> Poly:
+        """Return the derivative of an atom along the tangents. Raises NoDerivativeError where the calculus has none."""
         if isinstance(a, Access):
             solution = solution_of(a.tensor)
             if solution is not None:
@@ -149,7 +150,7 @@ class Differentiator:
         return sum_over(where * self(body) * others(a, place), dummies)
 
     def _of_maximum(self, a: Max) -> Poly:
-        """Where a maximum is attained once, the derivative of what it is taken of, there."""
+        """Return the derivative of a maximum that is attained once: that of the attained value."""
         if _tangent_name(a)[0] not in self.attained_once:
             return self._free_tangent(a, "maximum")
         self.maxima.setdefault(a)
@@ -178,15 +179,15 @@ def _tangent_name(a: Atom) -> tuple[str, list[Var]]:
 
 
 def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
-    """The atom mentions one of the tensors."""
+    """Return whether the atom mentions one of the tensors."""
     return not tensors_in(a).isdisjoint(tensors)
 
 
 def polynomial(poly: Poly, inputs: Mapping[str, Sequence[Poly]]) -> bool:
-    """The term is a polynomial in entries of the inputs, of which the shapes are given, at places and in numbers that
-    no value decides: it is smooth everywhere.
+    """Return whether the term is a polynomial in entries of the inputs, and so smooth everywhere.
 
-    The only sizes are those of the inputs: a loop that ends by its values has a number of steps that jumps.
+    No value may decide which entries these are, or how many. The only sizes are those of the inputs: the number of
+    steps of a loop that ends by its values jumps.
     """
     sizes = {a for shape in inputs.values() for n in shape for a in atoms_of(n)}
 

@@ -39,7 +39,7 @@ from .derivative import Differentiator
 from .seams import forced
 
 TERMS = 12
-"""Number of terms taken of a Taylor series."""
+"""Terms of a Taylor series that are computed; where they cancel, continuity is not shown."""
 _ANALYTIC = frozenset("log sin cos asin acos atan asinh acosh atanh erf erf_inv".split())
 """Functions that are analytic where their rows say that they are smooth."""
 _U, _DU = "°", "d°"
@@ -47,12 +47,12 @@ _U, _DU = "°", "d°"
 
 
 class NotContinuousError(Exception):
-    """Nothing shows that the term is continuous."""
+    """The term is not shown to be continuous."""
 
 
 @dataclass(frozen=True)
 class Continuity:
-    """What is asked of terms over these tensors, of which the `moving` ones vary, under the facts."""
+    """A check of terms over these tensors, of which the `moving` ones vary, under the facts."""
 
     facts: Facts
     tensors: Collection[str]
@@ -84,7 +84,7 @@ class Continuity:
             self._across(plain, next(iter(boundaries)))
 
     def _across(self, poly: Poly, p: Poly) -> None:
-        """Continuity where p > 0, where p < 0, and on p = 0."""
+        """Check continuity across the seam p = 0: on each side, and that each side tends to the value on it."""
         if any(isinstance(a, (Pred, Side)) for a in deep_atoms(p)):
             raise NotContinuousError("a predicate inside of another")
         if not self.facts.signs(p) & ZERO:
@@ -106,7 +106,7 @@ class Continuity:
         at_zero._plain(value)
 
     def limit(self, form: Poly, small: Small, around: Region) -> Poly:
-        """What a term without predicates tends to at a point of a boundary from a side.
+        """Return the limit of a term without predicates at a point of a boundary, from one side.
 
         The facts hold there, and those of the region all around: a coefficient of a negative order has to vanish there.
         """
@@ -120,13 +120,13 @@ class Continuity:
         return series.terms.get(0, NOTHING)
 
     def _plain(self, poly: Poly) -> None:
-        """The same of a term without predicates of its own."""
+        """Check a term without predicates of its own."""
         for mono in poly:
             for a, e in mono:
                 self.factor(a, e)
 
     def factor(self, a: Atom, e: Exponent) -> None:
-        """The same of a power of an atom."""
+        """Check the continuity of a power of an atom. Raises NotContinuousError where it is not shown."""
         inside: Sequence[Poly] = ()
         if isinstance(a, (Sum, Max)) and not all(b in self.sizes for n in a.ranges for b in atoms_of(n)):
             raise NotContinuousError("a number of summands that is no size")
@@ -158,7 +158,7 @@ class Continuity:
 
 
 class Small:
-    """Which atoms are small beside a boundary p = 0, and how: an entry x is ±ε, a sum that is never negative is ε²."""
+    """The atoms that are small beside a boundary p = 0: an entry x is ±ε, a sum that is never negative is ε²."""
 
     def __init__(self, p: Poly, side: int, moving: Mapping[str, Sequence[Poly]]) -> None:
         self.p, self.side, self.sign = p, side, side
@@ -188,7 +188,7 @@ class Small:
         return replaced(poly, value)
 
     def _covers(self, a: Atom) -> bool:
-        """One of the entries whose even powers are summed up."""
+        """Return whether an atom is one of the entries whose even powers are summed."""
         assert self.sum is not None
         assert self.squares is not None
         if not isinstance(a, Access) or a.tensor != self.squares.tensor:
@@ -218,7 +218,7 @@ class Small:
 
 
 def _over_even_powers(a: Sum, moving: Mapping[str, Sequence[Poly]]) -> Access | None:
-    """The entry of which an even power is summed up, each variable over the whole of an axis of its own."""
+    """Return the entry whose even power is summed, each variable over the whole of its axis; else None."""
     if len(a.body) != 1:
         return None
     entry, e = a.body[0]
@@ -232,13 +232,13 @@ def _over_even_powers(a: Sum, moving: Mapping[str, Sequence[Poly]]) -> Access | 
 
 
 def _apart(a: Access, b: Access) -> bool:
-    """Two entries at different numbers along an axis."""
+    """Return whether it is two entries at different numbers along an axis."""
     steps = (i.minus(j) for i, j in zip(a.index, b.index, strict=True))
     return any(not step.terms and whole_number(step.const) not in (None, 0) for step in steps)
 
 
 def _of_places(a: Atom) -> bool:
-    """An index as a number, or a condition on indices, in which no value stands."""
+    """Return whether it is an index as a number, or a condition on indices, in which no value stands."""
     if isinstance(a, IndexNumber):
         return not isinstance(a.var, IntegerAtom)
     return isinstance(a, INDEX_PREDICATES) and not a.ix.atoms
@@ -286,7 +286,7 @@ def _number(c: Poly) -> Series:
 
 @dataclass(frozen=True)
 class Expansion:
-    """Laurent series of terms in what is small."""
+    """Laurent series of terms in the small atoms."""
 
     at: Continuity
     small: Small
@@ -324,7 +324,7 @@ class Expansion:
         raise NotContinuousError(f"{type(a).__name__} of what is small")
 
     def _moves(self, a: Atom) -> bool:
-        """What is small stands in the atom. Raises NotContinuousError where that is not followed."""
+        """Return whether a small atom stands in this atom. Raises NotContinuousError where that is not followed."""
         every = (a, *(b for part in a.parts() for b in deep_atoms(part)))
         inside = any(self.small.order(b, 1) is not None for b in every)
         if inside and isinstance(a, (Sum, Max)):
@@ -392,7 +392,7 @@ class Expansion:
 
 
 def continuous(polys: Iterable[Poly], asked: Continuity) -> bool:
-    """All terms are continuous functions of the entries that move, wherever the facts hold."""
+    """Return whether all terms are continuous functions of the entries that move, wherever the facts hold."""
     try:
         for poly in polys:
             asked.check(poly)

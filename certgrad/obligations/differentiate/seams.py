@@ -36,10 +36,11 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 from .derivative import Differentiator, depends
 
 MAX_FORMS = 32
+"""Forms of a term at a seam, at most; with more, the seam is excluded."""
 MAX_SPLITS = 12
-"""After so many signs that were assumed in turn, a place where forms meet counts as one where they may not fit."""
+"""Signs that are assumed in turn at a seam, at most; beyond, the forms count as not fitting there."""
 COMPARISON = 200
-"""Steps that one comparison of forms counts for, beside those of the linear arithmetic that decides its predicates."""
+"""Steps of the budget that one comparison of forms takes."""
 
 
 def seam_hypotheses(
@@ -61,9 +62,9 @@ def seam_hypotheses(
 
 
 def only_bends(poly: Poly, p: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]) -> bool:
-    """On p = 0 the forms that the term has on all sides are C¹ and agree in value, if not in derivative.
+    """Return whether, on p = 0, the term's forms on all sides are C¹ and agree in value, if not in derivative.
 
-    Nothing is said of a term with predicates under a binder, or in a loop: forms do not show how these change.
+    False for a term with predicates under a binder or in a loop, whose forms do not show how these change.
     """
     if any(isinstance(a, Rec) or (isinstance(a, Pred) and not bound_free(a)) for a in deep_atoms(poly)):
         return False
@@ -94,9 +95,8 @@ class _Search:
     predicates of a derivative are not read from the sides."""
 
     def steps(self, system: System) -> None:
-        """Hypotheses for the starts and the steps of a loop: as for a term, in all that they read.
-
-        Where that is not looked at, every boundary is excluded.
+        """Add the hypotheses for the starts and steps of a loop; where its steps are not analysed, exclude every
+        boundary in it.
         """
         steps = package.steps
         open_ones = [p for p in steps.boundaries(system) if mentions(p, self.tangents) and self.facts.signs(p) & ZERO]
@@ -154,6 +154,12 @@ class _Search:
         return list(out)
 
     def seam(self, poly: Poly, p: Poly) -> None:
+        """Add the hypotheses for the seam p = 0 of a term; none where p is locally constant, is never 0, or is excluded
+        already.
+
+        Predicates inside p are decided first, and each form of p that they leave is a seam of its own. Where every
+        hypothesis that was added excludes a tie of one maximum, "it is attained once" takes their place.
+        """
         if steady(p, self.tangents):
             return  # `smooth`, and the seams of what it is made of, see to where it jumps
         if predicates(p):
@@ -176,7 +182,7 @@ class _Search:
             self.found[before:], self.facts = [attained_once(a)], facts
 
     def maximum(self, p: Poly) -> Max | None:
-        """The maximum that p compares with an entry that it is taken over: of what has no jumps, over fixed places."""
+        """The maximum that p compares with one of its own entries, if it has no jumps and fixed places; else None."""
         a = above_entry(p, replace(self.indices, facts=self.facts))
         if a is None or mentions(a.where, self.tangents) or any(isinstance(b, Pred) for b in deep_atoms(a.body)):
             return None
@@ -263,7 +269,12 @@ class _Search:
     def compare(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Failures at the place where the equations hold, split further until every predicate there is decided."""
+        """Return where the forms of a term on the sides of a seam do not fit together where the equations hold.
+
+        A failure is a place, as equations, with the gap between two forms there, or None where it is not known. While
+        a predicate on some r is undecided there, the place is split: into r > 0 and r < 0 with the forms as they are,
+        and into the place with r = 0 as a further equation, at which each form has a version for each side of r.
+        """
         if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
         budget.spend(COMPARISON)
@@ -287,7 +298,7 @@ class _Search:
                 elif solve(r) is None:
                     out.append((equations, None))
                 else:
-                    sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # beside p = 0, r can stay 0
+                    sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # 0: r may be 0 all around, too
                     more = [f.forced_at(r, equations, side) for f in settled for side in sides]
                     at_r = _forced_at(value, r, equations, 0)
                     try:
@@ -300,7 +311,9 @@ class _Search:
     def gaps(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Each form is C¹ at the place, all agree in value and derivative, and the value there is theirs."""
+        """Return where the forms fail to be C¹, to agree in value and derivative, or to have the value that the term
+        has there.
+        """
         d = Differentiator(self.tangents)
         try:
             if not all(form.smooth_at(equations, facts) for form in forms):
@@ -323,7 +336,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Form:
-    """What a piecewise term is on one side of a seam: the term, and the conditions for that form to be C¹."""
+    """A piecewise term on one side of a seam: the term, and the conditions for that form to be C¹."""
 
     poly: Poly
     clauses: Clauses
@@ -348,7 +361,7 @@ class _Form:
         return self.changed(change), undecided
 
     def smooth_at(self, equations: tuple[Poly, ...], facts: Facts) -> bool:
-        """Every condition of this form holds at the place itself, so, being open, around it."""
+        """Return whether every condition of this form holds at the place itself, so, being open, around it."""
         for clause in self.clauses:
             guards = [(g.constant(), v) for g, v in clause.guards]
             if any(c is not None and (c != 0) != v for c, v in guards):
@@ -360,14 +373,17 @@ class _Form:
 
 
 def _decided_by(clause: Clause, tensors: Set[str]) -> bool:
-    """Predicates on entries of some tensors stand in the condition."""
+    """Return whether the condition has predicates on entries of some of these tensors."""
     choices = [a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Pred)]
     return any(b.tensor in tensors for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access))
 
 
 def _places(p: Poly) -> list[Poly]:
-    """Terms that can be solved for, and whose zeros are together those of p: p itself, or its factors where it is a
-    product of entries. The forms that meet on p = 0 must fit at all of them."""
+    """Return terms that can be solved for and whose zeros are together those of p: p, or its factors in a product of
+    entries.
+
+    The forms that meet on p = 0 must fit at all of them.
+    """
     if solve(p) is not None:
         return [p]
     single = p.single()
@@ -388,7 +404,7 @@ def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
 
 
 def _excluded(p: Poly, clause: Clause) -> bool:
-    """The clause says p ≠ 0 and nothing else."""
+    """Return whether the clause says p ≠ 0 and nothing else."""
     return clause.alternatives in ((Atomic("!= 0", p),), (Atomic("!= 0", -p),))
 
 
@@ -424,7 +440,7 @@ def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> P
 
 
 def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
-    """The form with the predicates that are decided on the equations, and the terms of those that are not."""
+    """Return the form with predicates decided by the equations, and the terms of those that are not."""
     undecided: list[Poly] = []
 
     def value(a: Atom) -> Poly | None:
@@ -456,7 +472,9 @@ def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Poly, Fa
 
 
 def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None:
-    """A term in the op's parameters alone whose vanishing closes every gap."""
+    """Return a term in the op's parameters that is 0 only where all gaps between the forms at a seam are; None if there
+    is none.
+    """
     moving = {*tangents, *tangents.values()}
     common: Poly | None = None
     for gap in gaps:

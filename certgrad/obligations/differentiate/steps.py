@@ -1,4 +1,4 @@
-"""What loops carry, as entries of tensors: a step is a function of its carries and of inputs, as any other term is.
+"""Carries of loops as entries of tensors: a step is a function of its carries and of inputs, as any other term is.
 
 Where the steps of a loop are C¹ in all that they read, so are its carries at each time, as composites. What a step
 reads of loops is then as arbitrary as an input: a tensor of its own, by time and index.
@@ -22,7 +22,7 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 
 def loops_in(poly: Poly) -> Iterator[System]:
-    """The loops in a term, each at a generic step, and those in what they carry; bound variables are opened."""
+    """Yield the loops in a term and in their carries, each at a generic step, with bound variables opened."""
     seen: set[Loop] = set()
     waiting = [poly]
     while waiting:
@@ -40,7 +40,7 @@ def loops_in(poly: Poly) -> Iterator[System]:
 
 
 def starts_and_steps(system: System) -> list[Poly]:
-    """What the carries of a loop are at first, and after a step."""
+    """Return the carries of a loop at the start and after a step."""
     return [p for c in system.carries for p in (c.init, c.step)]
 
 
@@ -66,15 +66,15 @@ def _opened(a: Atom) -> list[Poly]:
 
 
 class Entries:
-    """What loops carry under names of tensors, for terms and back."""
+    """Names of tensors for carries, by which terms are rewritten and back."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Loop, int], str] = {}
 
     def of(self, poly: Poly) -> Poly:
-        """The term with entries of tensors for what it reads of loops.
+        """Return the term with entries of tensors in the place of carries.
 
-        Raises ArithmeticError where a loop depends on what is bound around it: its name would not tell.
+        Raises ArithmeticError where a loop depends on a variable bound around it, which a name would not tell.
         """
 
         def read(a: Atom) -> Poly | None:
@@ -88,7 +88,7 @@ class Entries:
         return Rewriter(replace=read)(poly)
 
     def back(self, poly: Poly) -> Poly:
-        """The term with what loops carry for entries of these tensors."""
+        """Return the term with carries in the place of entries of these tensors."""
         places = {name: place for place, name in self.names.items()}
         return Rewriter(replace=replacing(places, lambda a: entry(*places[a.tensor], a.index[0], a.index[1:])))(poly)
 
@@ -116,10 +116,10 @@ def in_conditions_alone(smooth: Iterable[Clause], poly: Poly) -> list[Poly]:
 
 
 def _shape(p: Poly) -> Poly:
-    """The term, whatever its free variables are called."""
+    """Return the term with its free variables renamed to standard ones."""
     return placed([p], p.free)[0][0]
 
 
 def without_loops(facts: Facts) -> Facts:
-    """The facts in which no loop is read: what is said of one is said of its own times."""
+    """Return the facts that read no loop: a fact about one is about its own times."""
     return Facts((f for f in facts.facts if not has_loop(f.poly)), facts.integers)

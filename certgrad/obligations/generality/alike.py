@@ -1,4 +1,5 @@
-"""What needs no meaning: values that two programs of an obligation compute alike, and those that 0 is multiplied by.
+"""Proofs that need no meaning of some values: those that both programs of an obligation compute alike, or multiply by
+0.
 
 The theorem: let both sides of an obligation be P(x, t, h(x)) and Q(x, t, h(x)), where h stands for values that are
 computed from what is not moved. If P(x, t, c) = Q(x, t, c) for every c, then both sides are equal at every x at which
@@ -46,7 +47,7 @@ IDLE = hypothesis(
 
 
 def compares_programs(kind: str, programs: Programs) -> bool:
-    """Whether the obligation is about two programs and no derivative."""
+    """Return whether the obligation compares two programs, with no derivative."""
     if kind == "rule_runs_forward":
         return programs.primal is not None
     return kind == "vjp_is_adjoint" and programs.jvp is not None
@@ -55,7 +56,7 @@ def compares_programs(kind: str, programs: Programs) -> bool:
 def prove_alike(kind: str, given: Posed) -> Outcome:
     """An attempt at the obligation with shared values in place of what computes them; it holds under `FINITE`.
 
-    Raises UnprovedError where the calculus cannot follow what is left.
+    Raises UnprovedError where the calculus cannot follow the rest.
     """
     programs, last = given.programs, len(given.params)
     first, second = (programs.forward, programs.primal) if kind == "rule_runs_forward" else (programs.jvp, programs.vjp)
@@ -89,7 +90,7 @@ def prove_alike(kind: str, given: Posed) -> Outcome:
 def prove_idle(given: Posed) -> Outcome | None:
     """An attempt at the JVP with any numbers in place of values that it multiplies by 0; None if there are none.
 
-    It holds under `IDLE`. Raises UnprovedError where the calculus cannot follow what is left.
+    The proof holds under `IDLE`. Raises UnprovedError where the calculus cannot follow the rest.
     """
     programs, count, last = given.programs, len(given.names), len(given.params)
     forward, jvp = programs.forward, programs.jvp
@@ -147,7 +148,7 @@ def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
 
 
 def _is_zero(atom: Any) -> bool:
-    """A literal or a constant of zeros, or such a one in another shape or dtype."""
+    """Return whether it is a literal or a constant of zeros, or such a one in another shape or dtype."""
     while isinstance(atom, Value) and atom.step is not None:
         if atom.step.eqn.primitive.name not in HANDS_ON or not genuine(atom.step.eqn.primitive):
             return False
@@ -157,7 +158,7 @@ def _is_zero(atom: Any) -> bool:
 
 
 def same_value(programs: Programs) -> bool:
-    """The rule computes its value from the inputs by the operations of the function, whatever these mean."""
+    """Return whether the rule computes its value by the function's own operations, whatever these mean."""
     if programs.primal is None:
         return False
     numbering = Numbering()
@@ -175,7 +176,7 @@ def _end(program: Program, last: int) -> int:
 
 
 def _can_stand_alone(value: Value) -> bool:
-    """Any number may be put in its place."""
+    """Return whether any number may be put in its place."""
     if value.step is None or value.free or not value.moves or not value.pure:
         return False
     kind = kind_of(value.aval.dtype)

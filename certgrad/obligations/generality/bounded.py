@@ -1,4 +1,4 @@
-"""Where a declared domain says that a maximum or a minimum is one of its operands: max(x, 0) is x where x > 1.
+"""Extrema that a declared domain makes one of their operands: max(x, 0) is x where x > 1.
 
 Rules clip an argument to where it is anyway, before they call the function again. The numbers that are compared are
 those of floats: a bound has to hold of the float and of what its literal means.
@@ -23,7 +23,7 @@ Bounds = tuple[Fraction | None, Fraction | None]
 
 
 def inside(domain: Sequence[str], arguments: Mapping[str, Value]) -> Callable[[Any, list[Any]], Any]:
-    """Of an equation and its operands: the operand that is its only output at each point of the domain, or None."""
+    """Return the function from an equation and its operands to the operand that is its output on all of the domain."""
     bounds = _bounds(domain, arguments)
 
     def is_operand(eqn: Any, operands: list[Any]) -> Any:
@@ -49,7 +49,7 @@ def _shape(var: Any) -> tuple[Any, Any]:
 
 
 def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value, Bounds]:
-    """What the domain says of every entry of an argument: numbers that it is not below, and not above."""
+    """Return the lower and upper bounds that the domain gives for every entry of an argument."""
     try:
         statements = conditions(domain, [*arguments])
     except UnsaidError:

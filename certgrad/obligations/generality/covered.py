@@ -1,4 +1,4 @@
-"""What the proofs of one case of an op say about families of shapes that they were not made at.
+"""Families of shapes that the proofs of one case cover without a proof of their own.
 
 `_pointwise` carries a proof from one form of an elementwise program to all of them. `_ranks` says when the axes of a
 star group are treated as one, and when a group without axes is the general program at size 1.
@@ -40,7 +40,7 @@ class Covered:
         self._scalars_of(shapes, programs)
 
     def add(self, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
-        """What came of the attempts to prove the obligations at a family."""
+        """Add the outcomes of the attempts at a family."""
         proved = all(o.proved for o in outcomes.values())
         hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
         if self._general is not None and programs is self._general[1]:
@@ -68,7 +68,7 @@ class Covered:
         return None
 
     def _at_size_one(self, instance: Instance, programs: Programs) -> bool:
-        """The general program with the groups that have no axes here left out."""
+        """Return whether it is the general program with the groups that have no axes here left out."""
         assert self._general is not None
         gone = tuple(g for g, axes in self._general[0].groups.items() if axes and not instance.groups[g])
         try:
@@ -77,11 +77,13 @@ class Covered:
             return False
 
     def same_as_general(self, instance: Instance, shapes: Shapes, programs: Programs) -> bool:
-        """The program is the general one at other ranks. Raises SplitGroupError where it takes a group apart."""
+        """Return whether the program is the general one at other ranks. Raises SplitGroupError where it takes a group
+        apart.
+        """
         return self.acts_alike_on_each_entry(shapes, programs) or self._collapses(instance, programs, ())
 
     def acts_alike_on_each_entry(self, shapes: Shapes, programs: Programs) -> bool:
-        """The program and the general one act on each entry alone, and in the same way."""
+        """Return whether the program and the general one act on each entry alone, and in the same way."""
         assert self._general is not None
         general = self._scalars[id(self._general[1])][1]
         scalars = self._scalars_of(shapes, programs)

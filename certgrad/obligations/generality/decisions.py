@@ -49,7 +49,7 @@ class HasPrograms(Protocol):
 
 
 class Sample(dict[str, Size]):
-    """Some sizes in place of all at which a question is answered otherwise."""
+    """Some of the sizes at which a question is answered otherwise, in the place of all."""
 
     def __init__(self, fixed: Mapping[str, Size], question: str) -> None:
         super().__init__(fixed)
@@ -57,38 +57,41 @@ class Sample(dict[str, Size]):
 
 
 LARGEST = 1025
-"""Sizes below this are tried where an equation is not solved."""
+"""Sizes below this are tried where an equation is not solved; beyond, the question has no contrary case."""
 MAX_CASES = 40
+"""Contrary cases that are traced, at most; with more, the claim is unproved."""
 FEW_CASES = 2
-"""Looked at further where there are more than can be: nothing is proved there, but something may be wrong."""
+"""Contrary cases that are traced where there are too many: nothing is proved, but something may be wrong."""
 CONCRETE = (2, 3, 5, 4, 7)
+"""Numbers for the dimensions in traces at numbers."""
 MOST_SAMPLES = 3
-"""Sizes that stand for all of a kind."""
+"""Sizes that are traced for all of a kind; at others nothing is claimed."""
 
 
 def contrary_cases(
     traces: Traces, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
 ) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
-    """(what the dimensions are set to, the trace there) for each contrary case that traces to another program.
+    """Yield sizes at which the functions trace to another program than `programs`, each with its trace or the error.
 
-    In place of the trace stands the error where the functions do not trace in that case. Instances of an op other than
-    the `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been
-    through this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
+    All dimensions 1, all equal, and numbers (with `numbers`) come first. Then follow the sizes that would answer a
+    recorded question otherwise, also those of the traces so made; what was set together and gave another program is set
+    one by one. An error without sizes is for a question that has none, or for too many. An op's instances other than
+    the `general` one skip what only JAX's own code tells apart. `visited` has the shapes that were examined, and grows.
     """
     names = instance.names
     if not names:
         return
-    apart = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
+    set_together = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
     ones: Fixed = dict.fromkeys(names, ONE)
     equal: Fixed = dict.fromkeys(names[1:], named(names[0]))
-    combined: list[Fixed] = [ones] if apart else []
+    combined: list[Fixed] = [ones] if set_together else []
     if general and numbers:
         combined.append(concrete(instance))
-    if apart and len(names) > 1:
+    if set_together and len(names) > 1:
         combined.append(equal)
     suspicious: list[Fixed] = []
-    everything = traces.op.suspects_library
-    each = everything or traces.op.is_op  # whose audits run no code of a user's
+    all_questions = traces.op.suspects_library
+    also_alone = all_questions or traces.op.is_op  # whose audits run no code of a user's
     for fixed in combined:
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
@@ -104,14 +107,14 @@ def contrary_cases(
             elif (key := shapes_text(instance, one)) not in visited and (key not in waiting or isinstance(one, Sample)):
                 waiting[key] = one
 
-    wait(contrary(programs, {}, everything))
-    if suspicious or (everything and apart):  # take apart what was set together, and is another program or was asked
+    wait(contrary(programs, {}, all_questions))
+    if suspicious or (all_questions and set_together):  # set one by one what was set together
         asked = {other == "1" for _, other in of_broadcasts([programs])}
         single = [{n: ONE} for n in names]
         pairs = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
         numbers_differ = any(fixed != equal for fixed in suspicious)
-        wait(single if each or numbers_differ or True in asked else ())
-        wait(pairs if each or equal in suspicious or False in asked else ())
+        wait(single if also_alone or numbers_differ or True in asked else ())
+        wait(pairs if also_alone or equal in suspicious or False in asked else ())
     count, most = 0, MAX_CASES
     while questions or waiting:
         for question in questions:
@@ -131,7 +134,7 @@ def contrary_cases(
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
-        wait(contrary(other.programs, fixed, everything))
+        wait(contrary(other.programs, fixed, all_questions))
         if _differs(programs, other.programs, fixed):
             yield fixed, other
             if isinstance(fixed, Sample):
@@ -139,7 +142,7 @@ def contrary_cases(
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
-    """The shapes and structural arguments, whatever the dimensions are called."""
+    """Return the shapes and structural arguments as text that does not depend on the names of dimensions."""
     shapes = [[parse_size(d) for d in shape] for shape in instance.shapes(fixed).inputs]
     used = dict.fromkeys(n for shape in shapes for size in shape for n in size.names)
     names = {n: f"d{k}" for k, n in enumerate(used)}
@@ -148,7 +151,7 @@ def shapes_text(instance: Instance, fixed: Fixed) -> str:
 
 
 def asks(programs: Programs) -> bool:
-    """Something was asked about a dimension that is to be examined."""
+    """Return whether something was asked about a dimension that is to be examined."""
     return any(examined(d) for p in programs.all().values() for d in p.decisions)
 
 
@@ -175,12 +178,12 @@ def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | Certgra
 
 
 def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
-    """The special trace is not the general one with its dimensions set."""
+    """Return whether the special trace is not the general one with its dimensions set."""
     return not same(general, special, fixed)
 
 
 def same(general: HasPrograms, special: HasPrograms, fixed: Mapping[str, Size], erase_dtypes: bool = False) -> bool:
-    """The special programs are the general ones with their dimensions set."""
+    """Return whether the special programs are the general ones with their dimensions set."""
     expected, found = (
         serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
         for programs, sizes in ((general, fixed), (special, {}))
@@ -223,18 +226,16 @@ class Cases:
 
 
 def simplified(fixed: Fixed) -> Fixed:
-    """The same with each size as simple as it goes."""
+    """Return the fixed sizes, each as simple as possible."""
     simple = {d: v.simplified for d, v in fixed.items()}
     return Sample(simple, fixed.question) if isinstance(fixed, Sample) else simple
 
 
 def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
-    """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
+    """Return sizes, with `fixed`, that answer a recorded question otherwise, or the question's text if none is found.
 
-    A decision with no such assignment stands as text. Of those that JAX's own code asked for, the ones of every
-    broadcast are left out: whether a size is 1, or another one. Where sizes of many kinds answer what its code asked,
-    some stand for all. With `everything`, what it asked of one size is kept; whether two sizes are equal is also asked
-    by its caches, as chance has it.
+    Whether sizes are 1 or equal in broadcasts of JAX's own code is left out, with `everything` only whether two are
+    equal, which its caches ask too. Where sizes of many kinds answer what JAX's code asked, samples stand for all.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
@@ -261,7 +262,7 @@ def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> l
 
 
 def together(fixed: Fixed, more: Fixed) -> Fixed:
-    """Sizes that are fixed, and of those that are left some more."""
+    """Return the fixed sizes with further ones set."""
     # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
     grouped = {n: size.grouped for n, size in more.items()}
     both = {**more, **{k: v.at(grouped) for k, v in fixed.items()}}
@@ -270,7 +271,7 @@ def together(fixed: Fixed, more: Fixed) -> Fixed:
 
 
 def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
-    """Whether some recorded question has another answer where dimensions are what `fixed` says, or nobody can tell."""
+    """Return whether a recorded question has another answer at the sizes in `fixed`, or none that is known."""
     values = {n: _poly(v) for n, v in fixed.items()}
     numbers = all(v.value is not None for v in fixed.values())
     for decision in (d for program in programs.all().values() for d in program.decisions):
@@ -295,7 +296,7 @@ def broken(programs: HasPrograms, sizes: Mapping[str, int]) -> Fixed | None:
 
 
 def examined(decision: Decision) -> bool:
-    """Whether an audit traces the contrary case of a decision.
+    """Return whether an audit traces the contrary case of a decision.
 
     A rule can have JAX ask for it: `jnp.array_equal` compares shapes, and so do types of arrays.
     """
@@ -303,7 +304,7 @@ def examined(decision: Decision) -> bool:
 
 
 def _of_one_size(difference: Poly | None) -> bool:
-    """The question was about one size: whether it is a number, or divisible by one."""
+    """Return whether the question was if one size is a number or divisible by one."""
     solution = None if difference is None else _solution(difference)
     return solution is not None and all(set(v.names) <= {k} for k, v in solution.items())
 
@@ -316,8 +317,7 @@ def _own_formula(difference: Poly | None) -> bool:
 
 
 def _of_broadcasts(difference: Poly) -> bool:
-    """Of one size, or of sums and products in which it stands alone, whether it is 0 or 1; of two, whether they are
-    equal."""
+    """Return whether the question is if two sizes are equal, or a term in one size alone is 0 or 1."""
     terms = dict(difference.items())
     const = terms.pop((), 0)
     if abs(const) > 1:
@@ -329,7 +329,7 @@ def _of_broadcasts(difference: Poly) -> bool:
 
 
 def of_broadcasts(programs: Iterable[Programs]) -> list[tuple[str, str]]:
-    """What was asked in broadcasts: a size, and the other one, or 1, that it may be."""
+    """Return the questions of broadcasts: a size, and another one or 1 that it may equal."""
     found: dict[tuple[str, str], None] = {}
     for decision in (d for one in programs for program in one.all().values() for d in program.decisions):
         if decision.difference is not None and _of_broadcasts(decision.difference):
@@ -347,7 +347,7 @@ def _names_in(difference: Poly) -> list[str]:
 
 
 def _samples(difference: Poly) -> list[Fixed]:
-    """Some sizes at which the difference is 0: all but one small, and where that can be, none of them 1."""
+    """Return some sizes at which the difference is 0: all but one of them small, and none of them 1 where possible."""
     atoms = {a for factors, _ in difference.items() for a, _ in factors}
     if not all(isinstance(a, Dim) for a in atoms):
         return []
@@ -393,7 +393,7 @@ def _at(difference: Poly, sizes: Mapping[str, int]) -> Any:
 
 
 def _solution(difference: Poly) -> Fixed | None:
-    """A dimension set so that the difference is 0: to a number, to a combination of others, to a residue class.
+    """Return one dimension set so that the difference is 0: to a number, a combination of others, or a residue class.
 
     A product of dimensions, which are positive integers, is 1 only where each is 1.
     """
@@ -467,7 +467,7 @@ def rendering(fixed: Mapping[str, Size]) -> Callable[[Any], str]:
 
 
 def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
-    """A clause with dimensions set, in the ranges of sums, products and maxima and in places too."""
+    """Return a clause with dimensions set, also in the ranges of sums, products and maxima and in places."""
     values = {n: _poly(v) for n, v in fixed.items()}
 
     def place(ix: Ix) -> Ix:

@@ -1,4 +1,4 @@
-"""What a trace does not show of a rule's code: that it asks whether it is traced, or does not do the same every time.
+"""Code that a trace does not show: it asks whether it is traced, or does not do the same every time.
 
 Outside of `jit`, JAX runs a rule on arrays: code that asks whether a value is traced then does something else. Code
 that counts its calls, remembers them, draws random numbers or looks at the clock need not do at run time what it did
@@ -47,7 +47,7 @@ _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 @dataclass(frozen=True)
 class Hidden:
-    """Why code may do something else where it runs than its traces say."""
+    """Why code may do something else where it runs than in its traces."""
 
     reason: str
     anywhere: bool = False
@@ -57,7 +57,7 @@ class Hidden:
 def hidden_from_a_trace(
     subject: Subject, functions: Sequence[FunctionType], answers: Sequence[Answers] = ()
 ) -> Hidden | None:
-    """Why these functions, which the subject's code reaches, may do something else than a trace says; None if not."""
+    """Return why functions that the subject's code reaches may do something else than in a trace; None if not."""
     for plain in functions:
         tree = source_tree(plain)
         if reason := _hidden_in_code(plain, tree):
@@ -77,7 +77,7 @@ def hidden_from_a_trace(
 
 
 def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
-    """The same of one function, as far as its code says so by itself; or an empty text."""
+    """Return the same for one function, by its code alone; "" if not."""
     name = plain.__name__
     if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
         return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
@@ -93,9 +93,9 @@ def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
 
 
 def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers]) -> bool:
-    """In all traces the function asked only of values that are not traced, and by `isinstance`.
+    """Return whether, in all traces, the function used `isinstance` on values that are not traced only.
 
-    These are the same values where the function runs: they come from no argument. So it does the same there.
+    These values are the same where the function runs, as they come from no argument. So it does the same there.
     """
     tree, codes = source_tree(function), {*code_in(function.__code__)}
     if tree is None or not answers or not all(heard.never(function, codes) for heard in answers):
@@ -128,7 +128,7 @@ def _classes(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """What the code names of the modules that draw random numbers or tell the time."""
+    """Yield the names in the code of modules that draw random numbers or tell the time."""
     values = _values(function)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in values and node.id not in function.__code__.co_varnames:
@@ -142,7 +142,7 @@ def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
 
 
 def _asks_for_a_type(tree: ast.AST) -> bool:
-    """The type of a value is compared with one that no traced value has, or by what it is called, or is matched."""
+    """Return whether code compares a value's type with one that no traced value has, or by name, or by `match`."""
     nodes = nodes_of(tree)
     matches = [n for n in nodes if isinstance(n, ast.Match) and names_in(n.subject).isdisjoint(_OF_SHAPES)]
     patterns = [p for n in matches for case in n.cases for p in ast.walk(case.pattern)]
@@ -178,7 +178,7 @@ def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[_Comparison
 
 
 def _comparing(subject: Subject, comparisons: Sequence[_Comparison]) -> _Comparison | None:
-    """The first comparison whose line runs while the subject is traced; None where none does.
+    """Return the first comparison whose line runs while the subject is traced; None where none does.
 
     Until code comes to one, it does the same whichever of its values are one object: where the traces come to none,
     what runs comes to none.
@@ -228,10 +228,11 @@ _Raised = tuple[CodeType, int, str]
 
 
 def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
-    """The function and the error, where one that only a trace raises reaches this code and the trace goes on.
+    """Return a function and the kind of an error that only traces raise, where code catches it and the trace goes on;
+    else None.
 
-    That is one that says so, and one that is not raised there where sizes are numbers: numpy does not name the symbol
-    in its errors.
+    Such is an error about symbolic sizes, or one that is not raised there at sizes that are numbers: numpy does not
+    name the symbol in its errors.
     """
     if not codes:
         return None
@@ -253,7 +254,7 @@ def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | 
 
 @contextmanager
 def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
-    """The errors that reach the code of these functions, and whether they say that they are of tracing."""
+    """Collect the errors that reach the code of these functions, each with whether it is one of tracing."""
     seen: dict[_Raised, bool] = {}
 
     def local(frame: FrameType, event: str, value: Any) -> Any:
@@ -267,7 +268,7 @@ def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
 
 
 def _of_tracing(error: BaseException, traceback: Any) -> bool:
-    """A trace raised the error because it has symbols in place of sizes and of values."""
+    """Return whether a trace raised the error because it has symbols in place of sizes and of values."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     from_jax = traceback is not None and from_library(traceback.tb_frame.f_code.co_filename)
@@ -278,7 +279,7 @@ def _of_tracing(error: BaseException, traceback: Any) -> bool:
 
 
 def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """The names of what is changed and is no variable of the call."""
+    """Yield the names that a function changes and that outlive its call."""
     local, values = set(_locals(function.__code__)), _values(function)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
@@ -308,7 +309,7 @@ def _locals(code: CodeType) -> Iterator[str]:
 
 
 def _values(function: FunctionType) -> Mapping[str, Any]:
-    """What the names mean that are no variables of the call."""
+    """Return the values of names in a function that are not its variables."""
     found = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # a cell is empty before its variable is assigned
@@ -317,16 +318,16 @@ def _values(function: FunctionType) -> Mapping[str, Any]:
 
 
 def untraceable(subject: Subject) -> str:
-    """Why the subject's traces would say nothing of what runs, whatever they are; or an empty text."""
+    """Return why no trace of the subject could say what runs, or ""."""
     if subject.is_op or not subject.params or not (why := generality.open_code.tells_apart(subject)):
         return ""
     return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
 
 
 def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
-    """Why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
+    """Return why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
 
-    The answers are those that its code had in its traces, if they were heard in all of them.
+    `answers` are what its code was told in its traces, if they were heard in all of them.
     """
     rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
     found = dict.fromkeys(reachable_from([*rules, *subject.code]))

@@ -1,6 +1,6 @@
-"""The integers that stand in code, which may be sizes.
+"""The integers in code that may be sizes.
 
-Code that treats one size on its own says somewhere which: as a constant, in a table, in a text, in what it closes over.
+Code that treats one size specially has it somewhere: as a constant, in a table, in a text, in a closure.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from certgrad.jaxpr.closures import captured
 from .reach import loads
 
 LARGEST = 2**21
-"""A larger size is not looked at."""
+"""The largest integer of the code that may be a size."""
 ENTRIES = 64
 """At most this many entries of a table in the code are read."""
 DEPTH = 4
+"""Containers inside of each other that are searched for integers; deeper ones are not read."""
 
 
 _TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbolic_shape is_dim _DimExpr".split())
@@ -30,7 +31,7 @@ _TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbo
 
 
 def tells_numbers(functions: Iterable[FunctionType]) -> bool:
-    """Some of these functions name what tells a size that is a number from a symbolic one."""
+    """Return whether one of these functions names something that tells a numeric size from a symbolic one."""
     return any(
         not _TELLING.isdisjoint(names) for f in functions for names in (*loads(f.__code__), f.__code__.co_freevars)
     )

@@ -58,7 +58,7 @@ class Instance:
         return Shapes(inputs, self.dtypes, self.keywords(table), self.exact)
 
     def at(self, sizes: Mapping[str, int]) -> Instance:
-        """The one family member at these sizes."""
+        """Return the member of the family at these sizes."""
         numbers = {name: whole(k) for name, k in sizes.items()}
         inputs = tuple(tuple(size.at(numbers) for size in shape) for shape in self.inputs)
         return replace(self, inputs=inputs, statics=self.keywords(sizes))
@@ -99,6 +99,7 @@ def family(op: Subject, case: Case) -> Family:
 
 
 def _family(op: Subject, case: Case) -> Family:
+    """Return the shapes at which a case is proved and compared: each group of star axes at several ranks."""
     if op.broadcast:
         prove = list(_broadcast_instances(case))
         shapes = (", ".join(" ".join(map(str, shape)) or "scalar" for shape in i.inputs) for i in prove)
@@ -154,7 +155,7 @@ FULL, SINGLE, ABSENT = "full", "size 1", "absent"
 
 
 def _broadcast_instances(case: Case) -> Iterator[Instance]:
-    """Every form of one axis, and mixed forms of several axes, which show that axes are treated one by one."""
+    """Yield every form of one axis, then mixed forms of several axes, which show that axes are treated one by one."""
     count = len(case.signature.inputs)
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)
 

@@ -1,8 +1,7 @@
-"""What a value holds: by this two rules that a function makes anew are one, or two.
+"""A key of what a value holds, by which two rules made anew by a function are one, or two.
 
-Two values with the same likeness do the same. What cannot be looked into is told apart by its identity, and is
-held, so that no other value takes that. No method of the program's own objects is called: to record must not do what
-the program does not.
+Values with equal keys do the same. What cannot be read counts by its identity, and is kept alive so that no other value
+takes that. No method of the program's own objects is called: to record must not do what the program does not.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ from certgrad.jaxpr.closures import captured
 from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
+"""Objects inside of each other that are compared; a deeper one counts by identity."""
 MAX_PARTS = 1000
+"""Objects in one key, at most; further ones count by identity."""
 MAX_BYTES = 1 << 24
 """Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
@@ -46,7 +47,7 @@ class Itself:
 
 
 class Likeness:
-    """The likeness of a value, and what was met on the way."""
+    """The key of what a value holds, and the traced values met in it."""
 
     def __init__(self, value: Any) -> None:
         self.traced: list[str] = []
@@ -56,6 +57,7 @@ class Likeness:
         self.key = self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Hashable:
+        """A key that is equal for values that hold the same; an object too deep, or beyond the budget, is itself."""
         kind = type(value)
         if kind is Itself:
             return value
@@ -116,7 +118,7 @@ def _bytes(value: Any) -> tuple[Hashable, ...]:
 
 
 def _contents(value: Any, kind: type) -> list[Any]:
-    """What a container or an object is made of; itself by identity, where nothing tells that."""
+    """Return the parts of a container or an object; the object itself, by identity, where they are not known."""
     found: list[Any] = []
     known = False
     for base, read in _CONTAINERS.items():
@@ -152,7 +154,7 @@ _CONTAINERS: dict[type, Any] = {
 
 
 def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
-    """What an object holds under names; None where it is of a class that may hold more than that."""
+    """Return an object's attributes; None for a class that may hold more than these."""
     found = attributes_of(value)
     if not found and getattr(kind, "__dictoffset__", 0) == 0:
         return None

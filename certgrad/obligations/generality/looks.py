@@ -1,4 +1,4 @@
-"""Everywhere that the programs of one case are looked at: what a proof has to cover, and `verify` to find again.
+"""All traces of one case that a proof has to cover, and that `verify` has to find again.
 
 Which traces these are follows from the subject's declaration and its code alone, and from no verdict: the general
 shapes, what contradicts a decision that tracing took, and each rank at which the program is another one.
@@ -39,7 +39,7 @@ class Look:
 
     @property
     def problem(self) -> str:
-        """Why nothing can be said here; empty where it traces."""
+        """Why nothing can be claimed here; "" where it traces."""
         if isinstance(self.trace, Trace):
             return ""
         return f"at {self.where}: {self.trace}" if self.where else str(self.trace)
@@ -67,6 +67,9 @@ class Looks:
         """Why a group of axes was taken apart, if it was: known when all looks are made."""
 
     def __iter__(self) -> Iterator[Look]:
+        """Yield all that a claim has to cover: the general shapes, further ones that differ from them, and contrary
+        cases.
+        """
         traces, family = self._traces, self._family
         first, others = self.general, family.prove[1:]
         general = traces.at(first)
@@ -114,8 +117,10 @@ class Looks:
 
 
 def scope_of(subject: Subject, family: Family, only: str, looks: Sequence[Looks]) -> str:
-    """For which ranks and dtypes a claim stands. Any rank, where the traces and the code are blind to it; else those
-    shown. `only` says for which dtypes alone.
+    """Return for which ranks and dtypes a claim stands: any rank, where traces and code are blind to it; else those
+    traced.
+
+    `only` names the dtypes, if they are not all.
     """
     scope = ALL_SHAPES
     if family.ranked:
@@ -126,5 +131,5 @@ def scope_of(subject: Subject, family: Family, only: str, looks: Sequence[Looks]
 
 
 def digest_of(texts: Iterable[str]) -> str:
-    """What identifies all that was looked at."""
+    """Return a digest of the texts of all traces."""
     return hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest()

@@ -1,4 +1,4 @@
-"""Whether code treats a number that is left open as it treats a Python number.
+"""Whether code treats an open parameter as it treats a Python number.
 
 A trace does not show that code tested the type of a number, or caught the exception that a number left open raises. So
 the source of a rule is searched, and that of all functions, custom rules and classes outside the libraries that it can
@@ -44,7 +44,7 @@ _UFUNCS = (np.ufunc, type(jnp.add))
 
 
 def tells_apart(subject: Subject) -> str:
-    """Why the code of a rule may tell a number left open from a Python number, or an empty text."""
+    """Return why the code of a rule may tell an open parameter from a Python number, or ""."""
     queue = list(subject.code)
     seen: dict[int, Any] = {}
     while queue:
@@ -64,7 +64,7 @@ def tells_apart(subject: Subject) -> str:
 
 
 def _inside(value: Any) -> list[Any] | None:
-    """The objects that a value is made of and that may run; None where that cannot be told."""
+    """Return the parts of a value that may run; None where they are not known."""
     if isinstance(value, (*_PLAIN, *_UFUNCS)):
         return []
     if any(value is asked for asked in _ASKED):
@@ -86,7 +86,7 @@ def _inside(value: Any) -> list[Any] | None:
 
 
 def _of_function(function: FunctionType) -> list[Any] | None:
-    """What a wrapper wraps, and what a library's function closes over; a dispatch by type cannot be searched."""
+    """Return what a wrapper wraps, and what a library's function closes over; None for a dispatch by type."""
     if hasattr(function, "registry"):
         return None
     out = [function.__wrapped__] if hasattr(function, "__wrapped__") else []
@@ -97,7 +97,7 @@ def _of_function(function: FunctionType) -> list[Any] | None:
 
 
 def _used(function: FunctionType) -> Iterator[Any]:
-    """What code can reach by a name, and the builtins that ask."""
+    """Yield what code reaches by a name, and the builtins that test types."""
     yield from values_in(function)
     asking = {*loads(function.__code__)[0]} & {*_QUESTIONS} - function.__globals__.keys()
     yield from (getattr(builtins, name) for name in sorted(asking))
@@ -108,7 +108,7 @@ def _of_library(value: Any) -> bool:
 
 
 def _written(function: FunctionType) -> bool:
-    """Its source was written, and not made by a decorator such as dataclass."""
+    """Return whether a function's source was written by hand, and not made by a decorator such as dataclass."""
     return not function.__code__.co_filename.startswith("<")
 
 
@@ -134,12 +134,12 @@ def _in_source(function: FunctionType) -> str:
 
 
 def _body(tree: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
-    """What runs in a call: decorators, defaults and annotations are evaluated where the function is defined."""
+    """Return what runs in a call: decorators, defaults and annotations run at the definition."""
     return [tree.body] if isinstance(tree, ast.Lambda) else [*tree.body]
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those in it, but for annotations: what they name does nothing with the values."""
+    """Yield a node and those in it, without annotations, which do nothing with the values."""
     yield node
     for field, value in ast.iter_fields(node):
         if field not in ("annotation", "returns"):

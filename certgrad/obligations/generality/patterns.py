@@ -1,4 +1,4 @@
-"""What a rule that sees symbolic zeros is called with: some of its inputs perturbed, some of its outputs used.
+"""The patterns of calls of a rule that sees symbolic zeros: which inputs are perturbed, which outputs are used.
 
 The cotangent of an output that is not used is a symbolic zero; JAX makes it an array of zeros where it has to, and the
 rule with all outputs used is linear in that one. So a rule is right wherever JAX calls it if it is right for each
@@ -23,13 +23,12 @@ Item = TypeVar("Item")
 
 
 def choices(items: Sequence[Item]) -> list[tuple[Item, ...]]:
-    """Each choice of some of the items, all of them first."""
+    """Return each choice of some of the items, all of them first."""
     return [c for k in range(len(items), 0, -1) for c in combinations(items, k)]
 
 
 def too_many(inputs: int, outputs: int) -> str:
-    """Why a rule that sees which of so many inputs are perturbed, and which of so many outputs are used, is not looked
-    at in each pattern; an empty text where it is."""
+    """Return why a rule with so many inputs and outputs is not tried in each pattern; "" where it is."""
     of_inputs, of_outputs = max(1, 2**inputs - 1), max(1, 2**outputs - 1)
     if of_inputs > INPUTS:
         return f"which of {inputs} arrays are differentiated is {of_inputs} cases"
@@ -39,16 +38,16 @@ def too_many(inputs: int, outputs: int) -> str:
 
 
 def named(moving: Sequence[str] | None, used: Sequence[int] | None) -> str:
-    """What moves and which outputs are used, in words; None stands for all."""
+    """Return the perturbed inputs and used outputs in words; None stands for all."""
     parts = [] if moving is None else [f"only {', '.join(moving)} moves"]
     parts += [] if used is None else [f"only output {', '.join(map(str, used))} is used"]
     return " and ".join(parts)
 
 
 def sees_zeros(jaxpr: Any) -> bool:
-    """A rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros.
+    """Return whether a rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros.
 
-    That of an op does, and hands each declared rule what it is declared for: those are proved of the op.
+    The rule of an op does, and hands each declared rule what it is declared for: those are proved of the op.
     """
     return any(eqn.params.get("symbolic_zeros") is True and not _of_op(eqn) for eqn in equations_of(jaxpr))
 

@@ -126,6 +126,9 @@ class Pointwise:
     def _run(
         self, program: Program, inputs: Sequence[_Value | None], needed: Sequence[bool], primitives: dict[str, None]
     ) -> list[_Value | None]:
+        """Return the needed outputs of a program as functions of entries. Raises _NotPointwiseError where one is not
+        pointwise.
+        """
         jaxpr = program.jaxpr
         if getattr(jaxpr, "effects", None):
             raise _NotPointwiseError
@@ -160,6 +163,7 @@ class Pointwise:
         return _Value(node, ())
 
     def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
+        """Return the output of an equation that is pointwise, sums whole axes, or only broadcasts and reshapes."""
         name, params = eqn.primitive.name, eqn.params
         if name in kinds.CALLS or len(eqn.outvars) != 1:
             raise _NotPointwiseError
@@ -191,14 +195,18 @@ class Pointwise:
 
 
 def _fits(operand: Names, result: Names) -> bool:
-    """The operand of an elementwise primitive is read at the index that is written; axes of size 1 at their 0."""
+    """Return whether the operand of an elementwise primitive is read at the index that is written; axes of size 1 at
+    their 0.
+    """
     return not operand or (
         len(operand) == len(result) and all(d in ("1", there) for d, there in zip(operand, result, strict=True))
     )
 
 
 def about_entries(clauses: Sequence[Clause]) -> bool:
-    """Each clause is about entries alone: no sum, maximum or size is in it, and no position but as a whole index."""
+    """Return whether each clause is about entries alone: no sum, maximum or size is in it, and no position but as a
+    whole index.
+    """
     atoms = [a for c in clauses for p in polys(c) for a in deep_atoms(p)]
     indices = (ix for a in atoms if isinstance(a, Access) for ix in a.index)
     return all(isinstance(a, (Access, Fn, Base, Pred, Exp, Num)) for a in atoms) and all(

@@ -31,13 +31,13 @@ HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "
 
 @lru_cache(maxsize=512)
 def rank_sensitive(op: Subject, located: tuple[str, ...] = ()) -> str:
-    """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
+    """Return why the op's code may depend on rank, or "". `located` names arguments that are axis positions."""
     return _sensitive(op, {*READS, *located}, "a rank or an axis", reads_rank_openly)
 
 
 @lru_cache(maxsize=512)
 def dtype_sensitive(op: Subject) -> str:
-    """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
+    """Return why the op's code may depend on dtypes beyond the two that are compared, or ""."""
     sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
     reason = _sensitive(op, sources, "a dtype", _reads_dtype_openly)
     return reason if "dtype" in reason else ""
@@ -67,6 +67,10 @@ def _text_digest(file: str) -> str:
 
 
 def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str, ast.AST, RankFlow], bool]) -> str:
+    """Return why an op's code may depend on `what`, such as its ranks, which it reads by `sources`; "" where it cannot.
+
+    `openly` decides of one function whether all that it reads goes where it cannot matter.
+    """
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     large: dict[str, frozenset[str]] = {}
     for function in reachable(op):
@@ -108,7 +112,9 @@ _LIMITED = frozenset({"finfo", "iinfo"})
 
 
 def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
-    """Dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays in the program."""
+    """Return whether dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays
+    in the program.
+    """
     for node, above in with_ancestors(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize"):
             if not library_call(above, also=("astype",)) or node.attr == "itemsize" or not _makes_arrays(above):
@@ -123,13 +129,13 @@ def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
 
 
 def _makes_arrays(above: Sequence[ast.AST]) -> bool:
-    """The nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
+    """Return whether the nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
     call = next(a for a in reversed(above) if isinstance(a, ast.Call))
     return not library_call([call], of=("np",)) or name_of(call.func) in _MAKES_ARRAYS
 
 
 def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
-    """What is computed of a number here is no step function of it, unless a trace shows that."""
+    """Return whether a step function of this number could not go unseen by a trace."""
     for outer in reversed(above):
         if isinstance(outer, ast.Call):
             return library_call([outer], of=("jnp", "lax", "jax"))
@@ -152,7 +158,7 @@ def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """For each assignment, the names in the value and those that are assigned to."""
+    """Return, for each assignment, the names in the value and the assigned names."""
     out: list[tuple[frozenset[str], frozenset[str]]] = []
     for node in nodes_of(tree):
         if isinstance(node, ast.Assign):
@@ -185,7 +191,7 @@ def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
 
 
 def _depends(test: ast.AST, tainted: set[str]) -> bool:
-    """The test can come out differently for another rank. A test for None or for a type cannot."""
+    """Return whether the test can come out differently for another rank. A test for None or for a type cannot."""
     if isinstance(test, ast.BoolOp):
         return any(_depends(v, tainted) for v in test.values)
     if isinstance(test, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
@@ -221,7 +227,7 @@ _CACHING = set(
 
 @lru_cache(maxsize=512)
 def traced_every_time(op: Subject) -> bool:
-    """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
+    """Return whether no code of the op's own is traced through JAX's caches, which would hide the questions it asks."""
     for f in reachable(op):
         if {n for names in loads(f.__code__) for n in names} & _CACHING:
             return False
@@ -231,7 +237,9 @@ def traced_every_time(op: Subject) -> bool:
 
 
 def _keeps_traces(value: Any) -> bool:
-    """A jitted function, an op, or another object of code outside the libraries that may remember its traces."""
+    """Return whether it is a jitted function, an op, or another object of code outside the libraries that may remember
+    its traces.
+    """
     module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
     if module in LIBRARIES or isinstance(value, (FunctionType, MethodType, type)):
         return False

@@ -1,7 +1,7 @@
-"""Where ranks, and lists of axes made of them, go in an op's code.
+"""The flow of ranks, and of lists of axes made of them, through an op's code.
 
 A rank may go where JAX takes axes: its functions are uniform in them. As a number in arithmetic, as an index, or beside
-a number that the ranks which are shown do not reach, it may make a difference at a rank that is not shown.
+a number that none of the traced ranks reaches, it may make a difference at a rank that was not traced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READS = frozenset({"ndim", "len"})
 
 @dataclass(frozen=True)
 class RankFlow:
-    """Where ranks, and lists of axes made of them, go from one function to another."""
+    """Which functions return ranks or lists of axes, and which of their names hold them."""
 
     returning: frozenset[str]
     """The functions that return them."""
@@ -34,7 +34,7 @@ class RankFlow:
 def followed(
     trees: Mapping[str, ast.FunctionDef | ast.Lambda], known: RankFlow, large: Mapping[str, frozenset[str]]
 ) -> RankFlow:
-    """What is known, and what follows from it in one step."""
+    """Return what is known, with what follows from it in one step."""
     ranks = {name: set(known.ranks.get(name, ())) for name in trees}
     returning = set(known.returning)
     for name, tree in trees.items():
@@ -51,7 +51,7 @@ def followed(
 
 
 def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool:
-    """A rank stands in the expression, and not as an argument of one of JAX's functions, which return arrays.
+    """Return whether an expression's value may hold a rank; JAX's functions return arrays, which do not.
 
     Of the functions that are searched it is known whether they return one.
     """
@@ -85,11 +85,11 @@ def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lam
 
 
 def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
-    """Ranks go only where they cannot matter: one size of a shape, an axis list, an axis argument of the libraries.
+    """Return whether a function uses ranks only where they cannot change its program.
 
-    That is: `x.shape[-1]`; `ndim` and `len` inside `range(…)` or where a call of JAX takes axes; a whole shape as an
-    argument of a call of the libraries. Unpacking, iterating, slicing or testing a shape is left to the ranks that are
-    shown, and so is a number beside a rank that they do not reach: `range(5, x.ndim)` is empty at all of them.
+    Such uses are `x.shape[-1]`; `ndim` and `len` inside `range(…)` or as an axis argument of a library's call; a whole
+    shape as an argument of one. False for all others, such as unpacking, iterating or slicing a shape, testing it, or
+    `range(5, x.ndim)`, which is empty at all ranks that are traced: then the claim is for the ranks that were traced.
     """
     ranks = READS | known.returning | known.ranks[name]
     for node, above in with_ancestors(tree):
@@ -136,7 +136,12 @@ _LISTS = frozenset({"tuple", "list", "sorted", "reversed", "set"})
 
 
 def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: RankFlow) -> bool:
-    """The rank, or what is made of it, goes into `range` or where JAX takes axes, beside small numbers only."""
+    """Return whether a rank, or a value made of it, goes only into `range` or an axis argument, beside small numbers.
+
+    `above` are the nodes of syntax around it, the innermost last. They are followed outwards: through `range`, lists
+    and arithmetic (`inner` is what was followed so far), up to a call of JAX's that takes axes or a shape there, a
+    function that is searched too, or a list of axes that is kept or returned.
+    """
     inner, repeats = rank, False
     for k, outer in reversed([*enumerate(above)]):
         if isinstance(outer, ast.Call):
@@ -161,11 +166,11 @@ def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known
 
 
 def _lists_axes(value: ast.AST, returning: frozenset[str]) -> bool:
-    """The value is made of ranges, so that it is assigned or returned as a list of axes."""
+    """Return whether a value is made of ranges, so that it is a list of axes."""
     return any(isinstance(n, ast.Call) and name_of(n.func) in {"range", *returning} for n in ast.walk(value))
 
 
 def _reached(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
-    """No number in it is beyond the ranks that are shown."""
+    """Return whether no number in it is beyond the ranks that are shown."""
     numbers = (n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, int))
     return all(abs(n) < _LAST_SHOWN for n in numbers) and names_in(value).isdisjoint(large)

@@ -88,6 +88,9 @@ class _Collapsing(Serialiser):
         return remembered(self.sizes, value, self._dim)
 
     def _dim(self, value: Any) -> str:
+        """Return a size as text in which the product of a star group's axes is one name. Raises SplitGroupError for a
+        part of it.
+        """
         if not isinstance(value, DimExpr):
             return str(value)
         total = Poly({})
@@ -114,6 +117,11 @@ class _Collapsing(Serialiser):
         return f"{getattr(aval, 'dtype', '?')}[{','.join(shape)}]"
 
     def params(self, eqn: Any) -> str:
+        """Return the parameters of an equation as text in which each star group is one axis.
+
+        Raises SplitGroupError where the primitive treats axes of a group differently, or is not known to treat them as
+        one.
+        """
         name = eqn.primitive.name
         shapes = [getattr(v.aval, "shape", ()) for v in eqn.invars]
         out_shapes = [v.aval.shape for v in eqn.outvars]
@@ -219,12 +227,12 @@ class _Collapsing(Serialiser):
         return place
 
     def stacked(self, stacks: Sequence[Any]) -> None:
-        """The axis that a scan runs along is no axis of a group."""
+        """Check that a scan does not run along an axis of a star group. Raises SplitGroupError."""
         if any(self.dims(v.aval.shape[0]) in self.member for v in stacks):
             raise SplitGroupError("a scan runs along an axis of a star group")
 
     def each(self, values: Sequence[Any], whole: Sequence[Any], shape: Sequence[Any]) -> str:
-        """What is said of each axis, where it says of the axes of groups that they are left as they are."""
+        """Return a parameter with a value for each axis as text; it must leave the axes of star groups as they are."""
         said = [tuple(map(self.dims, value)) for value in values]
         for n, value, everything in zip(shape, said, whole, strict=True):
             if self.dims(n) in self.member and value != tuple(map(self.dims, everything)):
@@ -273,7 +281,7 @@ class _Collapsing(Serialiser):
             self.needed = outer
 
     def unused(self, eqn: Any) -> bool:
-        """A size that nothing needs is no use of it."""
+        """Return whether an equation computes a size that nothing needs, which is no use of it."""
         return eqn.primitive.name == "dim_as_value" and self.needed.isdisjoint(eqn.outvars)
 
     def operands(self, eqn: Any) -> Sequence[Any]:

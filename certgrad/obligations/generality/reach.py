@@ -54,7 +54,7 @@ def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
 
 
 def reached_from(values: Iterable[Any]) -> Iterator[Any]:
-    """These values and all that they reach that is called or is a table, each once."""
+    """Yield these values and all callables and tables that they reach, each once."""
 
     def reached(value: Any) -> list[Any]:
         return [*(named_in(value) if is_own(value) else ()), *parts(value)]
@@ -63,12 +63,12 @@ def reached_from(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def remembered_by_jax(reached: Iterable[Any]) -> bool:
-    """A function outside the libraries is among these that JAX keeps what it traced of: there it asks nothing anew."""
+    """Return whether JAX keeps the trace of one of the users' functions among these, so that it asks nothing anew."""
     return any(type(value) is _JITTED and is_own(inspect.unwrap(value)) for value in reached)
 
 
 def traced_anew(subject: Subject) -> AbstractContextManager[None]:
-    """Traces in which a subject's code runs, whatever was traced of it before: what it asks is asked there."""
+    """Return a context in which a subject's code is traced anew, so that all its questions are asked."""
     return unremembered() if _is_remembered(subject) else nullcontext()
 
 
@@ -80,7 +80,7 @@ def _is_remembered(subject: Subject) -> bool:
 def each_once(
     values: Iterable[Any], reached: Callable[[Any], Iterable[Any]], nearest_first: bool = False
 ) -> Iterator[Any]:
-    """These values and all that they reach, step by step, each once."""
+    """Yield these values and all that `reached` gives of them, step by step, each once."""
     queue = deque(values)
     seen: dict[tuple[int, ...], Any] = {}
     while queue:
@@ -96,7 +96,7 @@ def each_once(
 
 
 def rules_in(jaxpr: Any) -> list[Any]:
-    """What stands behind the custom rules that a program calls, at any depth: it runs where that is differentiated."""
+    """Return the rules' functions behind the custom rules that a program calls, at any depth."""
     calls = [e for e in equations_of(jaxpr) if e.primitive.name.startswith(("custom_vjp_call", "custom_jvp_call"))]
     return [value for eqn in calls for value in eqn.params.values() if not hasattr(value, "jaxpr")]
 
@@ -107,7 +107,7 @@ def named_in(f: FunctionType) -> list[Any]:
 
 
 def values_in(f: FunctionType) -> Iterator[Any]:
-    """What code reaches by a name, and the methods of it that code names."""
+    """Yield what code reaches by a name, and the methods of it that the code names."""
     attributes = loads(f.__code__)[1]
     for _, value in variables(f):
         yield value
@@ -139,7 +139,7 @@ def variables(f: FunctionType, lazy: bool = True) -> Iterator[tuple[str, Any]]:
 
 
 def methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
-    """The methods of an object, or of a class, that have one of these names."""
+    """Yield the methods with one of these names of an object or a class."""
     kind = owner if isinstance(owner, type) else type(owner)
     if _top(kind) in _NO_METHODS or is_op(owner):
         return
@@ -156,7 +156,7 @@ def _top(kind: type) -> str:
 
 
 def parts(value: Any) -> list[Any]:
-    """What a value is made of that may run when it is called, or looked up."""
+    """Return the parts of a value that may run when it is called, or looked up."""
     if type(value) in _TABLES:
         return [*value, *(value.values() if isinstance(value, dict) else ())]
     if isinstance(value, MethodType):
@@ -175,7 +175,7 @@ def parts(value: Any) -> list[Any]:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """What an object holds in slots and in its `__dict__`, read without calling a method of its class."""
+    """Return an object's attributes in slots and `__dict__`, read without calling a method of its class."""
     found: dict[str, Any] = {}
     kind: Any = type(value)
     for slot in _slots(kind):
@@ -193,7 +193,7 @@ def _slots(kind: type) -> tuple[MemberDescriptorType, ...]:
 
 
 def results_of(cache: Any) -> Iterator[Any]:
-    """What a cache of results holds."""
+    """Yield the results in a cache."""
     bounded = cache.cache_parameters()["maxsize"] is not None
     for part in gc.get_referents(cache):  # of a bounded one the keys and results are among these
         if part is vars(cache) or isinstance(part, type) or part is cache.__wrapped__:
@@ -205,12 +205,14 @@ def results_of(cache: Any) -> Iterator[Any]:
 
 
 def is_own(value: Any) -> bool:
-    """It is a function, and of no library."""
+    """Return whether a value is a function of no library."""
     return isinstance(value, FunctionType) and not _of_library(value)
 
 
 def is_users(value: Any) -> bool:
-    """It is a function of neither a library nor certgrad, whose own code is compared with calls in its tests."""
+    """Return whether a value is a function of neither a library nor certgrad, whose own code its tests compare with
+    calls.
+    """
     return isinstance(value, FunctionType) and is_users_code(value.__code__, value.__globals__)
 
 
@@ -220,12 +222,12 @@ def users_files(values: Iterable[Any]) -> frozenset[str]:
 
 
 def is_users_code(code: CodeType, names: Mapping[str, Any]) -> bool:
-    """It is neither a library's nor certgrad's, by the file and by the module whose global variables it has."""
+    """Return whether code is neither a library's nor certgrad's, by its file and the module of its globals."""
     return _is_users(code.co_filename, str(names.get("__name__")))
 
 
 def _of_library(function: FunctionType) -> bool:
-    """Its own code is a library's, whatever it wraps. Of certgrad's code, that is all but the functions of ops."""
+    """Return whether a function's own code is a library's, or certgrad's but for ops, whatever it wraps."""
     return _in_library(function.__code__.co_filename, str(function.__globals__.get("__name__")))
 
 
@@ -242,7 +244,9 @@ def _in_library(file: str, module: str) -> bool:
 
 
 def raised_by_users(error: BaseException | None) -> bool:
-    """The code of users, or a checker of types for it, raises the error: no operation of a library does."""
+    """Return whether the code of users, or a checker of types for it, raises the error: no operation of a
+    library does.
+    """
     at = error.__traceback__ if error is not None else None
     if at is None or isinstance(error, (AttributeError, NameError)):
         return False

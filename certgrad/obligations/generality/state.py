@@ -1,4 +1,4 @@
-"""What the code of a rule reads that outlives a call, and whether it changes from call to call.
+"""State that the code of a rule reads and that outlives a call, and whether calls change it.
 
 An audit is of what the code reads when it is traced: it covers the calls that read the same. Of a program that is
 recorded, that is what is there when it has ended. No method of the program's own objects is called here, so that to
@@ -45,15 +45,15 @@ from certgrad.obligations.generality.reach import (
 from .likeness import Likeness
 
 MAX_OBJECTS = 2000
-"""Limit for what one rule reads."""
+"""Objects of one rule's code that are compared outside of calls, at most; others are not."""
 MAX_ENTRIES = 4096
 """At most this many entries of a numpy array are compared in a call; they are evenly spaced in a larger one."""
 EVERY = 32
 """The first calls, in each of which all is compared; of later ones, those whose number is a power of two."""
 FEW, FEW_VALUES = 16, 256
-"""So few objects, with so few values, are compared in every call."""
+"""Objects, and values in them, up to which every call compares them."""
 MANY, MANY_VALUES = 256, 4096
-"""More are compared in the calls alone whose number is a power of two."""
+"""Objects, and values, up to which some calls compare them; with more, those whose number is a power of two."""
 MAX_TEXT = 80
 """Longer values are not shown."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
@@ -72,7 +72,7 @@ _BY_NAME, _ENTRY, _ATTRIBUTE, _VALUE = "{key}", "{owner}[{key}]", "{owner}.{key}
 
 @dataclass(frozen=True)
 class Contents:
-    """What an object holds: values, by name or place, and how such a place is written."""
+    """The contents of an object: values by name or place, and how such a place is written."""
 
     form: str
     keys: Sequence[Any]
@@ -81,14 +81,14 @@ class Contents:
 
 @dataclass(frozen=True)
 class _Traced:
-    """In place of a traced value, which must not be kept."""
+    """A stand-in for a traced value, which must not be kept."""
 
     key: Hashable
 
 
 @dataclass(frozen=True)
 class _Part:
-    """An object that the code reads, with a name, and what it held."""
+    """An object that the code reads, with a name and its contents."""
 
     read: Callable[[], Contents]
     name: str
@@ -96,10 +96,10 @@ class _Part:
 
 
 class ReadState:
-    """The state that code reads, as it was when this was made.
+    """The state that code reads, as it was when this object was made.
 
-    In `calls` of the code itself that are made to see whether they change it, what they use up counts too: iterators,
-    random generators, and the results that memos hold. There every entry of an array is looked at, and every object.
+    With `calls`, as for calls that are made to see whether they change it, state that is used up counts too: iterators,
+    random generators, and the results that memos hold. There every entry of an array is compared, and every object.
     """
 
     def __init__(self, code: Any, calls: bool = False) -> None:
@@ -115,13 +115,13 @@ class ReadState:
         self._take()
 
     def called(self) -> bool:
-        """Compare in a call, unless this is one of many. Says whether it was done."""
+        """Compare in a call, unless this is one of many; return whether it was done."""
         self._calls += 1
         often = self._calls <= self._every or self._calls & (self._calls - 1) == 0
         return often and not self.difference and not self.compare()
 
     def compare(self) -> str:
-        """What changed, in words; an empty text for nothing."""
+        """Return what changed, in words; "" for nothing."""
         if not self.difference and (difference := self._compared()):
             self.differs(difference)
         return self.difference
@@ -175,8 +175,9 @@ class ReadState:
 
 
 def forget(values: Iterable[Any]) -> bool:
-    """Empty those that are memos of code, which may hold what was so earlier, and hide what is asked now; whether there
-    are any."""
+    """Empty the memos among these values, which may hold earlier answers and hide questions; return whether there are
+    any.
+    """
     memos = [value for value in values if isinstance(value, _lru_cache_wrapper)]
     for memo in memos:
         memo.cache_clear()
@@ -184,7 +185,7 @@ def forget(values: Iterable[Any]) -> bool:
 
 
 def _difference(part: _Part, now: Contents) -> str:
-    """What is not alike, in words."""
+    """Return the difference of a part's contents in words."""
     then = part.then
     if all(type(k) in (str, int) for k in (*then.keys, *now.keys)):
         before, after = (dict(zip(c.keys, c.values, strict=True)) for c in (then, now))
@@ -209,7 +210,7 @@ def _written(form: str, owner: str, key: Any) -> str:
 
 
 def _values_text(before: Any, after: Any) -> str:
-    """Two values in words, where these are short."""
+    """Return two values in words, where these are short."""
     if any(type(x) not in _PLAIN or type(x) is bytes for x in (before, after)):
         return ""
     text = f" ({before!r}, later {after!r})"
@@ -254,7 +255,7 @@ def _reached(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
 
 
 def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[], Contents] | None:
-    """How what a value holds is read, if that may change: of an object, what code reads of it by name."""
+    """A function that reads a value's contents, if they may change; of an object, what code reads of it by name."""
     kind = type(value)
     if kind is FunctionType:
         return partial(_of_function, value) if is_users(value) else None
@@ -273,7 +274,7 @@ def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[]
 
 
 def _used_up(value: Any, kind: type) -> Callable[[Any], Contents] | None:
-    """How an object is read that is another after each use, and an array with all its entries."""
+    """A function that reads the contents of an object that each use changes, or of an array with all its entries."""
     if kind is GeneratorType:
         return _of_generator
     if isinstance(value, np.ndarray):
@@ -294,14 +295,14 @@ def _of_generator(generator: GeneratorType) -> Contents:
 
 
 def _of_iterator(value: Any) -> Contents:
-    """What pickle would save of an object of a library's class."""
+    """Return what pickle would save of an object of a library's class."""
     with suppress(Exception):  # it may refuse
         return Contents(_VALUE, ("state",), (value.__reduce_ex__(4),))
     return _NOTHING
 
 
 def _of_module(module: ModuleType, read: frozenset[str] | None) -> Contents:
-    """One that an object holds: what code reads of it by name."""
+    """Return the contents of a module in an object: what code reads of it by name."""
     return _by_name({n: v for n, v in vars(module).items() if not n.startswith("__") and (read is None or n in read)})
 
 
@@ -323,7 +324,7 @@ def _of_derived(base: type, value: Any, read: frozenset[str] | None) -> Contents
 
 
 def _of_object(value: Any, read: frozenset[str] | None) -> Contents:
-    """Its attributes, those of its class among them."""
+    """Return an object's attributes, those of its class among them."""
     kind = type(value)
     by_class = _class_attributes(kind, read)
     asks = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
@@ -354,12 +355,12 @@ def _class_vars(kind: type) -> Any:
 
 
 def _of_own(kind: type) -> bool:
-    """A class of the program's, or one of Python's that holds a program's settings."""
+    """Return whether it is a class of the program's, or one of Python's that holds a program's settings."""
     return kind in _OF_PYTHON or _is_own(str(getattr(kind, "__module__", "")))
 
 
 def _is_own(module: str) -> bool:
-    """The name of a module of the program's."""
+    """Return whether it is the name of a module of the program's."""
     top = module.partition(".")[0]
     return not (top in _LIBRARIES or top in sys.stdlib_module_names)
 

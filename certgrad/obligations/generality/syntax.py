@@ -85,7 +85,7 @@ def is_whole_number(node: ast.expr) -> bool:
 
 
 def compared_by_identity(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The two sides of each `a is b` and `a is not b`, but for comparisons with None."""
+    """Yield the two sides of each `a is b` and `a is not b`, but for comparisons with None."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Compare):
             for left, op, right in zip((node.left, *node.comparators), node.ops, node.comparators, strict=False):
@@ -100,7 +100,7 @@ def _is_none(node: ast.expr) -> bool:
 def library_call(
     above: Sequence[ast.AST], also: tuple[str, ...] = (), of: tuple[str, ...] = ("jnp", "lax", "jax", "np")
 ) -> bool:
-    """The nearest call around a node is one of the libraries', or of a method or builtin in `also`."""
+    """Return whether the nearest call around a node is a library's, or of a method or builtin in `also`."""
     call = next((a for a in reversed(above) if isinstance(a, ast.Call)), None)
     if call is None:
         return False

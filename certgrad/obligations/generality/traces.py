@@ -1,10 +1,10 @@
-"""The traces of one op: each made once, on request, and remembered in the order in which they were asked for.
+"""The traces of one op: each made once, on request, and remembered in the order of the requests.
 
 Which traces an audit asks for follows from the op's declaration, from what a search of its source says, and from the
 traces before: verdicts have a part in it only where every obligation is refuted, after which nothing more is asked, and
-they follow from the traces. So where the declaration and the search are the same, and the traces that an
-audit asked for come out the same when they are made again in that order, another audit would ask for these and for no
-other (`cache` rests on this).
+they follow from the traces. So where the declaration and the search are the same, and the traces that an audit asked
+for come out the same when they are made again in that order, another audit would ask for these and for no other
+(`cache` rests on this).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .reach import reachable, traced_anew
 
 
 class Spec(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What was traced: the op's case by number, the family of shapes by its number in it, the dimensions set."""
+    """The key of a trace: the op's case by number, the family of shapes by its number in it, the dimensions set."""
 
     case: int
     instance: int
@@ -71,9 +71,10 @@ class Trace:
 
 
 class Traces:
-    """Makes the traces of an op. Everything that an audit traces of the op's rules is asked for here."""
+    """Makes the traces of an op. An audit gets all its traces from here."""
 
     def __init__(self, op: Subject) -> None:
+        """List the families of shapes of an op. Nothing is traced yet."""
         self.op = op
         self.families: list[Family] = [family(op, case) for case in op.cases]
         self._instances = [[*f.prove, *f.compare] for f in self.families]
@@ -193,7 +194,7 @@ class Traces:
         return self._new(instance, Spec(*self._places[id(instance)], (), self.wide if wide is None else wide))
 
     def fingerprint(self, spec: Spec) -> str:
-        """What identifies the result of a trace, or the error in its place. Raises IndexError where no family is."""
+        """A digest of the result of a trace, or of its error. Raises IndexError for a family that does not exist."""
         found = self.make(spec)
         return _digest(f"{type(found).__name__}: {found}") if isinstance(found, CertgradError) else found.fingerprint
 
@@ -230,5 +231,7 @@ def _digest(text: str) -> str:
 
 
 def _rounded(trace: Trace) -> bool:
-    """A program holds a constant with as many digits as its dtype has, which is another number in 64 bits."""
+    """Return whether a program has a constant with as many digits as its dtype has, which is another number in
+    64 bits.
+    """
     return any(map(long_constants, trace.programs.all().values()))

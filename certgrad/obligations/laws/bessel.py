@@ -30,7 +30,7 @@ def split(order: Poly) -> tuple[Poly, int]:
 
 
 def bessel(name: str, order: Poly, x: Poly) -> Poly:
-    """F of an order at x."""
+    """Return a Bessel function of an order at x, by its recurrence."""
     constant = order.constant()
     if name == "bessel_k" and constant is not None and constant < 0:
         order = -order  # K is even in its order

@@ -46,11 +46,11 @@ class Count:
 
 
 MAX_COUNT = 3
-"""The largest number with which a count is compared, where it is looked at value by value."""
+"""The largest number that a count is compared with for a proof value by value; beyond, there is none."""
 
 
 def is_count(poly: Poly) -> bool:
-    """The term is a count, times a number and plus a number."""
+    """Return whether the term is a count, times a number and plus a number."""
     return next(_as_count(poly), None) is not None
 
 
@@ -69,10 +69,11 @@ def by_products(poly: Poly, indices: Indices) -> Poly:
 
 
 def by_value(poly: Poly, compared: Poly) -> list[Poly]:
-    """Terms that vanish only together with the term: it where a count that it compares with numbers is 0, 1, … or more.
+    """Return terms that are all 0 only if the term is: it at each value 0, 1, … of a count that it compares with
+    numbers.
 
-    Where the count is 0, that is the term times what is 1 there and else 0; the others have 0 for that. Nothing where
-    the numbers are not small.
+    The first is the term times the indicator of "the count is 0"; in the others that indicator is 0. Empty where the
+    numbers are not small.
     """
     count = next(_as_count(compared), None)
     none = None if count is None else count.none.atom()
@@ -104,7 +105,7 @@ def _sums(poly: Poly) -> list[Sum]:
 
 
 def _as_count(poly: Poly) -> Iterator[Count]:
-    """The ways to read a term as one."""
+    """Yield the ways to read a term as a count compared with a number."""
     sums = _sums(poly)
     if not sums or any(a.ranges != sums[0].ranges for a in sums):
         return
@@ -145,7 +146,7 @@ def _enough(count: Count, indices: Indices) -> Poly | None:
 
 
 def _where(poly: Poly, count: Count, compared: Poly, n: int) -> Poly:
-    """The term where the count is n, with one of its sums by the others."""
+    """Return the term at the value n of the count, with one of its sums expressed by the others."""
     equation = compared - number((n + count.offset) * count.scale)
     a = max(_sums(compared), key=lambda a: a.key)
     c = equation.coefficient(((a, 1),))

@@ -22,10 +22,9 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, mono_key
 from certgrad.obligations.terms.power import power
 
 from .grouped import by_cofactor
+from .logarithms import MOST
 from .multiple_angles import HALF, Direction, half_turns, of_half_turns, times, to_power
 
-MOST = 8
-"""Products of more factors are not multiplied out."""
 ONCE = Fraction(1)
 _NAMES = frozenset({"asin", "acos", "atan", "atan2"})
 Range = tuple[Fraction, Fraction, bool, bool]
@@ -39,9 +38,10 @@ def is_angle(a: Atom) -> bool:
 def angles_cancel(
     poly: Poly, facts: Facts, simplified: Callable[[Poly], Poly], vanishes: Callable[[Poly], bool]
 ) -> bool:
-    """The term is a sum of combinations of angles, each times something, that are all 0.
+    """Return whether the term is a sum of combinations of angles, each times a factor, that are all 0.
 
-    `simplified` returns a term that is equal under the assumptions, `vanishes` says whether one is 0 under them.
+    A combination φ is 0 if w, which `_length` returns for it, has the imaginary part 0 and a positive real part.
+    `simplified` returns a term that is equal under the assumptions, `vanishes` whether one is 0 under them.
     """
     groups, rest = by_cofactor(poly, is_angle)
     if not groups:
@@ -62,7 +62,9 @@ def angles_cancel(
 
 
 def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
-    """The number w, where n·φ is shown to lie strictly between −2π and 2π."""
+    """Return w (see the head of the file) by its real and imaginary part where n·φ is shown to lie strictly
+    between −2π and 2π; else None.
+    """
     n = lcm(*(c.denominator for _, c in parts))
     start = of_half_turns(n * turns)
     if start is None or sum(abs(c) * n for _, c in parts) > MOST:

@@ -153,7 +153,7 @@ def _of_upper(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 
 def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
-    """Σ_k of a product of factors of one matrix, by the equations above; None where none of them says it."""
+    """Return Σ_k of a product of factors of one matrix, by the equations above; None where none of them gives it."""
     for k, size in ranges.items():
         beside = [(a, e) for a, e in factors if k in a.free]
         left = {v: n for v, n in ranges.items() if v != k}

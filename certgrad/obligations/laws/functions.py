@@ -30,7 +30,7 @@ def _always(*_: Poly) -> Clauses:
 
 @dataclass(frozen=True)
 class Row:
-    """What the calculus knows of a scalar function.
+    """A scalar function in the calculus.
 
     `value` is the term; `defined` and `smooth` give the conditions on the arguments; `signs` maps the arguments'
     possible signs to the value's.
@@ -71,12 +71,12 @@ def _inside(relation: str, name: str) -> Callable[[Poly], Clauses]:
 
 
 def _fixed(p: Poly) -> bool:
-    """The term mentions no entry of an input, so that it does not move."""
+    """Return whether the term mentions no entry of an input, so that it does not move."""
     return not any(isinstance(a, Access) for a in deep_atoms(p))
 
 
 def whole_or_zero(p: Poly, name: str) -> Clauses:
-    """Where the integer part of p towards 0 is locally constant; of an integer by its form, that is asked elsewhere."""
+    """Return where the integer part of p towards 0 is locally constant; nothing for an integer by its form."""
     return () if _fixed(p) or whole(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
 
 
@@ -215,7 +215,7 @@ def _polygamma(m: Poly, x: Poly) -> Poly:
 
 
 def _incomplete(name: str) -> Everywhere:
-    """Where an incomplete gamma function of (a, x) is defined, and where it is differentiable."""
+    """Return where an incomplete gamma function of (a, x) is defined, and where it is differentiable."""
     return _each(("> 0", 0), (">= 0", 1), name=name), _each(("> 0", 0), ("> 0", 1), name=name)
 
 
@@ -230,7 +230,8 @@ def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
 
 
 def _order_conditions(name: str, entire: bool) -> Everywhere:
-    """J and I are `entire` where the order is a whole number; elsewhere, and of Y and K, x > 0.
+    """Return the conditions of a Bessel function. J and I are `entire` at integer orders; elsewhere, and for Y and K, x
+    > 0.
 
     Their terms divide by x where the order is none of −1, 0 and 1, and their derivatives where it is not 0.
     """
@@ -257,7 +258,9 @@ _BESSEL = {c: _order_conditions(f"bessel_{c}", entire=c in "ji") for c in "jyik"
 
 
 def _hypergeometric(below: int, bounded: bool) -> Everywhere:
-    """Where the parameter that stands below is no pole, and the last argument below 1 if it is `bounded`."""
+    """Return the conditions of a hypergeometric function: the lower parameter is no pole, and the last argument is
+    below 1 if `bounded`.
+    """
     pole = _not("not pole", Fraction(0), "hypergeometric")
 
     def clauses(*args: Poly) -> Clauses:
@@ -302,9 +305,9 @@ OF_SEVERAL: dict[str, Row] = {
 
 
 def defined_in(poly: Poly) -> Clauses:
-    """Where the divisors, roots and functions of one argument in a term are defined; not those inside sums.
+    """Return where the divisors, roots and functions of one argument in a term are defined; not those inside sums.
 
-    A hypothesis is not true where it is undefined, so that it says this of its term as well.
+    A hypothesis is false where it is undefined, so that it implies this of its term.
     """
     out: dict[str, Clause] = {}
     waiting, seen = [poly], {poly}

@@ -22,7 +22,7 @@ from .recurrences import Open, System, Value, fresh_carry, has_loop, open_loop, 
 
 
 def from_common_starts(poly: Poly) -> Poly:
-    """The term with what the starts of linear recurrences have in common in front of them."""
+    """Return the term with the common factor of linear recurrences' starts taken out of them."""
     known: dict[Loop, tuple[Poly, list[Value]] | None] = {}
 
     def scaled(a: Atom) -> Poly | None:
@@ -41,7 +41,7 @@ def from_common_starts(poly: Poly) -> Poly:
 
 
 def _divided(loop: Loop) -> tuple[Poly, list[Value]] | None:
-    """A factor of the starts of all its carries, and the carries of the loop without it; None where there is none."""
+    """Return a common factor of a loop's starts, and the carries of the loop without it; None where there is none."""
     if any(v[0] == "b" for v in loop.free):
         return None
     system = open_loop(loop)
@@ -62,9 +62,9 @@ def _over(init: Poly, factor: Poly) -> Poly:
 
 
 def _common(carries: list[Open]) -> Poly:
-    """What the starts have as a factor that is the same at every index: all of a start that is one number.
+    """Return the common factor of the starts that is the same at every index: all of a start that is one number.
 
-    By a number they can be divided in any case: by that which makes the first coefficient of the first one 1.
+    A number can be divided out in any case: that which makes the first coefficient of the first start 1.
     """
     if len(carries) == 1 and carries[0].init.free.isdisjoint(carries[0].axes):
         return carries[0].init
@@ -79,7 +79,7 @@ def _common(carries: list[Open]) -> Poly:
 
 
 def _linear(system: System) -> bool:
-    """Each step is linear in what the loop carries, with nothing added."""
+    """Return whether each step is linear in what the loop carries, with nothing added."""
     factor = access(fresh_carry(), ())
     names = [c.name for c in system.carries]
     larger = Rewriter(replace=replacing(names, lambda a: factor * access(a.tensor, a.index)))

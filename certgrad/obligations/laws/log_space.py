@@ -41,7 +41,10 @@ def in_exponentials(poly: Poly, facts: Facts) -> Poly:
 
 
 def _exponentials(loop: Loop, facts: Facts) -> list[Value] | None:
-    """exp of each of its carries, where all are in log space; else None. The facts tell what log is taken of."""
+    """Return exp of each carry of a loop as a recurrence of its own, where every carry is a logarithm; else None.
+
+    `facts` decide the predicates inside the logarithms' arguments.
+    """
     if any(v[0] == "b" for v in loop.free):
         return None
     system = open_loop(loop)

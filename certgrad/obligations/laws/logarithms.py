@@ -25,7 +25,7 @@ from .grouped import by_cofactor
 
 HALF = Fraction(1, 2)
 MOST = 8
-"""Products of more factors are not multiplied out."""
+"""Factors of a product of arguments that is multiplied out; a longer one is not decided."""
 
 
 def in_logarithms(poly: Poly) -> Poly:
@@ -71,9 +71,9 @@ def _exponentiated(logs: list[tuple[Atom, Fraction]], rest: Poly) -> tuple[Poly,
 
 
 def logarithms_cancel(poly: Poly, vanishes: Callable[[Poly], bool]) -> bool:
-    """The term is a sum of combinations of logarithms, each times something, that are all 0.
+    """Return whether the term is a sum of combinations of logarithms, each times a factor, that are all 0.
 
-    What has no logarithm belongs to the only combination; where there are several, it has to be absent.
+    A part without a logarithm belongs to the only combination; where there are several, there must be none.
     """
     groups, rest = by_cofactor(poly, _is_log)
     if not groups or (len(groups) > 1 and not rest.is_zero):
@@ -89,7 +89,7 @@ def logarithms_cancel(poly: Poly, vanishes: Callable[[Poly], bool]) -> bool:
 
 
 def _cofactor(poly: Poly) -> list[tuple[Atom, Exponent]]:
-    """What stands beside the first logarithm."""
+    """Return the factors beside the first logarithm."""
     first = next(mono for mono, _ in poly.sorted_items() if any(_is_log(a) for a, _ in mono))
     return [(a, e) for a, e in first if not _is_log(a)]
 

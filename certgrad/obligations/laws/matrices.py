@@ -130,7 +130,7 @@ def _only(body: Poly, row: Var, column: Var) -> Poly:
 
 
 def symmetric(a: Matrix) -> bool:
-    """The matrix inside is its own transpose, by its form."""
+    """Return whether the matrix inside is its own transpose, by its form."""
     row, column = a.vars
     return substitute(a.body, {row: of_var(column), column: of_var(row)}) == a.body
 
@@ -166,7 +166,7 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
 
 
 def has_small_inverse(poly: Poly) -> bool:
-    """The inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
+    """Return whether the inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
     return any(_is_small_inverse(a) for a in deep_atoms(poly))
 
 
@@ -176,11 +176,11 @@ def _is_small_inverse(a: Atom) -> bool:
 
 
 FEW = 8
-"""Values of a sum that is written out beside entries at numbers."""
+"""Values of a sum that is written out beside entries at numbers; a longer one stays a sum."""
 
 
 def has_small_sum(poly: Poly) -> bool:
-    """A sum over few values stands beside entries at numbers: it may be a sum of these."""
+    """Return whether a sum over few values stands beside entries at numbers, which may be its summands."""
     atoms = deep_atoms(poly)
     at_numbers = any(isinstance(a, Access) and not all(ix.terms for ix in a.index) for a in atoms)
     return at_numbers and any(isinstance(a, Sum) and _is_small(a) for a in atoms)
@@ -192,9 +192,9 @@ def _is_small(a: Sum) -> bool:
 
 
 def written_out(poly: Poly, sums: bool = False) -> Poly:
-    """The term with sums over few values written out, and inverses of small matrices by cofactors.
+    """Return the term with sums over few values written out, and inverses of small matrices by cofactors.
 
-    Without `sums`, only the sums in which there is such an inverse.
+    Without `sums`, only sums that have such an inverse are written out.
     """
 
     def value(a: Atom) -> Poly | None:
@@ -253,7 +253,9 @@ def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str
 
 
 def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
-    """d of the entry, where the matrix inside has the differential `inner` at row k and column m; None if unknown."""
+    """Return the differential of a matrix function's entry, where the matrix has the differential `inner` at row k and
+    column m; None if it is unknown.
+    """
     if inner.is_zero:
         return ZERO
     if a.name in DERIVATIVES:
@@ -291,7 +293,8 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
 
 
 def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
-    """Σ over the ranges of the product, where a law carries out one of the sums; None where none applies.
+    """Return the sum of a product over ranges where a law of matrices evaluates one of the sums; None where none
+    applies.
 
     The factors are plain (no sums among them), and each mentions one of the variables.
     """
@@ -315,7 +318,7 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
 
 
 def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
-    """Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ."""
+    """Return Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ; None for other factors."""
     if (
         len(a.index) != 2
         or len(b.index) != 2
@@ -334,7 +337,7 @@ def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
     factor, row = _factor(a)
     if factor is not None and a.body == b.body and b.name == "inverse" and here[row] and there[row]:
         return matrix("inverse", factor.body, *factor.vars, a.ranges[0], (i, j))
-    if b.name == "cholesky" and there[0]:
+    if b.name == "cholesky" and there[0]:  # b is the factor L of S, and S⁻¹ = s·a with a scalar s: a·L = L⁻ᵀ/s
         whole = matrix("inverse", b.body, *b.vars, b.ranges[0], a.index).single()
         if whole is not None and dict(whole[0]).get(a) == 1:
             scalar = monomial({c: e for c, e in whole[0] if c is not a}).scale(whole[1])

@@ -36,13 +36,13 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 from .logarithms import exponentiated, in_logarithms
 
 MOST = 4
-"""Roots of a higher degree are left alone."""
+"""The highest degree of roots that are compared by powers; others stay."""
 ROUNDS = 3
-"""What one law leaves can be compared by another: so often."""
+"""Laws that are applied after one another to a comparison; then it stays as it is."""
 
 
 def compared(poly: Poly, facts: Facts) -> Poly:
-    """A term with the same sign wherever the assumptions hold and what is compared is defined."""
+    """Return a term with the same sign wherever the assumptions hold and both compared terms are defined."""
     for _ in range(ROUNDS):
         if poly.piecewise or not _of_interest(poly):
             return poly
@@ -150,9 +150,9 @@ _LAWS = (_by_logarithms, _by_exponents, _by_powers, _by_arguments)
 
 
 def compared_facts(facts: Facts) -> list[Fact]:
-    """What the assumptions say of the terms that are compared in place of theirs, where these are others.
+    """Return the facts about compared terms as facts about the terms that replace them, where these are others.
 
-    What holds at every index is brought there by what holds at every index alone.
+    A fact for every index is replaced by using facts for every index alone.
     """
     out: list[Fact] = []
     for fact in facts.facts:

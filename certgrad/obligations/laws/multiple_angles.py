@@ -34,7 +34,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 HALF = Fraction(1, 2)
 MOST = 12
-"""A larger multiple of an angle, or a finer part of one, is left as it is."""
+"""The largest multiple of an angle, or the finest part, that is written out."""
 Direction = tuple[Poly, Poly]
 """Cosine and sine of an angle."""
 _AHEAD: Direction = (ONE, NOTHING)
@@ -57,7 +57,7 @@ def over_single_angles(poly: Poly, facts: Facts) -> Poly:
 
 
 def half_turns(mono: tuple, c: fmpq) -> Fraction | None:
-    """How many times π a summand of an angle is, if it is a number."""
+    """Return the multiple of π that a summand of an angle is, if it is one."""
     alone = mono[0] if len(mono) == 1 else None
     if alone is None or not isinstance(alone[0], Num) or alone[0].name != "pi" or alone[1] != 1:
         return None
@@ -65,7 +65,7 @@ def half_turns(mono: tuple, c: fmpq) -> Fraction | None:
 
 
 def _direction(angle: Poly, parts: int, facts: Facts) -> Direction | None:
-    """Cosine and sine of an angle, by those of the parts of its summands; None where there is nothing to write out."""
+    """Return cosine and sine of an angle by those of its summands' parts; None where there is nothing to expand."""
     out, plain = _AHEAD, len(angle) == 1
     for mono, c in angle.sorted_items():
         turns = half_turns(mono, c)

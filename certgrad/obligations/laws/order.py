@@ -39,15 +39,15 @@ def comparison(
 
 
 def argument(a: Max) -> tuple[Ix, ...]:
-    """Where the maximum is attained: the first index in row-major order, one expression for each bound variable."""
+    """Return the first arg-maximum in row-major order, one expression for each bound variable."""
     rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     return tuple(of_atom(Chosen(rule, k, free)) for k in range(len(a.vars)))
 
 
 def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[dict[Var, Ix], Max | None]:
-    """Where the maximum over the variables is attained first, and the maximum, unless all entries are equal.
+    """Return the first arg-maximum over the variables, and the maximum; without it where all entries are equal.
 
-    Raises UndefinedTermError where they are, and not all indices take part.
+    Raises UndefinedTermError where they are equal and not all indices take part.
     """
     _, a, bound = maximum(without_stops(body), dummies, without_stops(where))
     if a is None and where != ONE:
@@ -73,7 +73,9 @@ def attained_once(a: Max) -> Clause:
 
 
 def may_be_empty(where: Poly) -> bool:
-    """Entries of integer tensors say which values take part in a maximum: there may be none, as in a segment."""
+    """Return whether entries of integer tensors say which values take part in a maximum: there may be none, as in a
+    segment.
+    """
     return any(isinstance(a, (IxPred, IxEq)) and by_entries(a.ix) for a in atoms_of(where))
 
 
@@ -144,7 +146,7 @@ def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
 
 
 def _puts_in_order(order: IntegerAtom, keys: Sequence[Poly], v: Var, n: Poly) -> bool:
-    """The keys are others, put in this order, which is theirs."""
+    """Return whether the keys are others, put in this order, which is theirs."""
     if not (isinstance(order, Chosen) and order.comparison.kind == ORDER and order.room == n):
         return False
     if order.arguments[0].variable() != v or not _free_of(v, order.arguments[1:]):
@@ -185,7 +187,7 @@ def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
 
 
 def attained(clause: Clause) -> bool:
-    """The clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
+    """Return whether the clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
     return any(
         x.relation in ("> 0", ">= 0", "!= 0") and _primitive(x.poly).key == _primitive(_ties(a) + ONE).key
         for x in clause.alternatives
@@ -216,9 +218,9 @@ def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
 
 
 def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
-    """The arguments at which the rule is the one of this maximum; None where no equation in it shows them.
+    """Return the arguments at which a rule of choice is that of this maximum; None where no equation in it gives them.
 
-    Over what is in the segment i of entries, at i = s(k): over what is in the segment of k.
+    So the maximum over the segment i of entries, at i = s(k), is that over the segment of k.
     """
     own, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     if own.key == rule.key:
@@ -259,7 +261,7 @@ def above_entry(p: Poly, indices: Indices) -> Max | None:
 
 
 def _at_arguments(poly: Poly) -> Poly:
-    """max e is e(argmax e), so written where the arg-maximum is an index too; which is one of those that take part."""
+    """The term with max e as e(argmax e) where the arg-maximum, one of the entries that take part, is an index too."""
     if not poly.structured:
         return poly
     chosen = [t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)]
@@ -278,7 +280,7 @@ def _at_arguments(poly: Poly) -> Poly:
 
 
 def of_entries(facts: Iterable[Fact]) -> list[Fact]:
-    """What facts about maxima say of the entries that attain them: max e is e(argmax e)."""
+    """Return facts about maxima as facts about the entries that attain them: max e is e(argmax e)."""
 
     def value(a: Atom) -> Poly | None:
         return substitute(a.body, dict(zip(a.vars, argument(a), strict=True))) if isinstance(a, Max) else None
@@ -301,7 +303,7 @@ def _taking_part(t: Chosen) -> list[Atom]:
 
 
 def by_rules(poly: Poly, indices: Indices) -> Poly:
-    """The term with the conditions decided, in the rules by which integers are chosen, that say what takes part."""
+    """Return the term with the conditions decided that say which entries take part in a choice of an integer."""
 
     def moved(ix: Ix) -> Ix:
         parts = [(1, of_const(ix.const))]
@@ -337,7 +339,7 @@ def argument_rule(a: Max) -> str:
 
 
 class _Ordered(Rewriter):
-    """`true` are predicates that stand beside the one that is looked at, in the rewriter's own names."""
+    """A rewriter. `true` has the predicates beside the one that is examined, in the rewriter's own names."""
 
     def __init__(
         self, context: Indices, known: Sequence[Unique], names: Mapping[Var, Ix] | None = None, true: Mono = ()
@@ -379,7 +381,9 @@ class _Ordered(Rewriter):
         return None
 
     def compared(self, p: Poly) -> Iterator[tuple[Max, fmpq, Mapping[Var, Ix]]]:
-        """The maxima of which the term is a multiple, less that of an entry that each is taken over: which one."""
+        """Yield each maximum of which the term is a multiple, minus one of the entries that it is taken over, with that
+        entry's place.
+        """
         for mono, c in p.items():
             a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
             if isinstance(a, Max):
@@ -388,7 +392,7 @@ class _Ordered(Rewriter):
                     yield a, c, place
 
     def _takes_part(self, a: Max, place: Mapping[Var, Ix]) -> bool:
-        """The maximum is taken over this place too."""
+        """Return whether the maximum is taken over this place too."""
         if not all(self._within(place[v], n) for v, n in zip(a.vars, a.ranges, strict=True)):
             return False
         true = {b for b, _ in self.true}
@@ -400,7 +404,7 @@ class _Ordered(Rewriter):
         return not self.context.feasible((below, ">=")) and not self.context.feasible((above, ">="))
 
     def _once(self, a: Max) -> tuple[Ix, ...] | None:
-        """Where the maximum is attained, if it is known to be attained once."""
+        """Return where the maximum is attained, if it is known to be attained once."""
         for u in self.known:
             free = _arguments(u.rule, a)
             if free is not None and all(self._within(ix, n) for ix, n in zip(free, u.ranges, strict=True)):

@@ -48,7 +48,9 @@ def pivot(body: Poly, row: Var, column: Var, size: Poly, place: Ix) -> Ix:
 
 
 def told_apart(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
-    """No pivot has the modulus of another entry that could be taken: the least gap between them is positive."""
+    """Return the condition that no pivot has the modulus of another entry that could be taken: the least gap
+    between them is positive.
+    """
     if size == ONE:
         return ()
     return (Clause((Atomic("> 0", of_matrix(GAP, body, row, column, (size, size), ())),), origin=origin),)
@@ -89,7 +91,7 @@ def _lower_of(body: Poly, row: Var, column: Var) -> Matrix | None:
 
 
 def seen_through(body: Poly, row: Var, column: Var) -> tuple[Poly, Var, Var] | None:
-    """The matrix A where the term is U: one has an inverse where the other has."""
+    """Return the matrix A where the term is its factor U: one has an inverse where the other has."""
     for places in ((row, column), (column, row)):
         found = upper_of(body, *places)
         if found is not None:
@@ -123,7 +125,7 @@ def _derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 
 def contracted(given: Factors, ranges: Ranges) -> Poly | None:
-    """Σ_k L[i, k]·U[k, j] without what is on L's diagonal, and Σ_k U⁻¹[i, k]·L⁻¹[k, j]; None where there is neither."""
+    """Return Σ_k L[i, k]·U[k, j] without L's diagonal, or Σ_k U⁻¹[i, k]·L⁻¹[k, j]; None for other products."""
     for k, size in ranges.items():
         beside = [(a, e) for a, e in given if k in a.free]
         matrices = [a for a, e in beside if isinstance(a, Matrix) and e in (1, 2) for _ in range(int(e))]
@@ -163,7 +165,7 @@ def _product(one: Matrix, other: Matrix, k: Var, guards: set[Atom]) -> Poly | No
 
 
 def _all_of(condition: Poly, guards: set[Atom]) -> bool:
-    """The condition is the product of the guards."""
+    """Return whether the condition is the product of the guards."""
     single = condition.single()
     return single is not None and single[1] == 1 and dict(single[0]) == dict.fromkeys(guards, 1)
 
@@ -188,7 +190,7 @@ def _inverses(one: Matrix, other: Matrix, k: Var) -> Poly | None:
 
 
 def permutation_of(entry: Poly, place: Ix) -> tuple[Poly, Var, Var, Poly] | None:
-    """The matrix of which the term is the pivot at the place, as LAPACK numbers them; with its row, column and size."""
+    """Return the matrix whose pivot at the place the term is, as LAPACK numbers them, with its row, column and size."""
     a = entry.atom()
     if not isinstance(a, Matrix) or a.name != INTERCHANGES or a.index != (place,):
         return None

@@ -22,7 +22,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import indices_of
 
 FEW = 6
-"""An axis with so many entries is looked at place by place."""
+"""Places that are written out one by one, at most: of an axis, and of a count that is used as an index."""
 
 
 def orders(poly: Poly) -> list[Comparison]:
@@ -43,7 +43,7 @@ def places(rule: Comparison) -> list[Ix]:
 
 
 def in_order(rule: Comparison) -> list[Fact]:
-    """No entry is more than the one at the next place."""
+    """Return the facts that no entry is more than the one at the next place."""
     (v,) = rule.variables
     first = [substitute(rule.bodies[0], {v: ix}) for ix in places(rule)]
     return [Fact(b - a, NONNEG, universal=False) for a, b in pairwise(first)]
@@ -73,10 +73,7 @@ def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
 
 
 def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix]:
-    """All values of a variable, if it runs over a short axis: itself of places, else the entries at those of an order.
-
-    That is the order in which it is ranked, if there is one.
-    """
+    """All values of a variable over a short axis: numbers of places, else the entries at the places of its order."""
     count = whole_number(n)
     if count is None or count > FEW:
         return []

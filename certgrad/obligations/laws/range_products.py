@@ -54,11 +54,11 @@ from .order import opened, place_of, solved_for
 Dummies = list[tuple[Var, Poly]]
 Place = dict[Var, Ix]
 MAX_CONDITIONS = 5
-"""The most conditions on indices in a factor by whose values a product is split."""
+"""Index conditions in a factor, at most, by whose values a product is split; with more, it stays."""
 MAX_FACTORS = 16
-"""The longest product that is written out."""
+"""Factors of a product that is written out; a longer one stays a product."""
 MAX_POINTS = 6
-"""The most places that are split off one product."""
+"""Places that are split off one product, at most; others stay inside."""
 GENERATOR = "⟨⟩"
 """The name of ⟨r⟩ as a function of r."""
 
@@ -90,7 +90,7 @@ def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
 
 
 def _counts_down(poly: Poly, v: Var) -> bool:
-    """Entries are read in the other direction only: then Π_{v<n} f(n − 1 − v) = Π_{v<n} f(v) turns them round."""
+    """Return whether entries are read in reverse only, so that Π_{v<n} f(n − 1 − v) = Π_{v<n} f(v) reverses them."""
     entries = [a for a in deep_atoms(poly) if isinstance(a, (Access, Matrix))]
     read = [ix for a in entries for ix in a.index]
     read += [inner for ix in read for t in ix.atoms for inner in t.parts()]
@@ -160,7 +160,7 @@ def _of_number(c: fmpq, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) -> Poly:
-    """Π of a monomial. A predicate stays with the factors of which it may be a boundary, so that a seam stays one."""
+    """Return Π of a monomial. A predicate stays with factors whose boundary it may be, so that a seam stays one."""
     result = ONE
     plain = dict(factors)
     while guards := [a for a in plain if isinstance(a, (Pred, Side))]:
@@ -177,7 +177,7 @@ def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) ->
 
 
 def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
-    """Π aᵉ = (Π a)ᵉ where the aᵉ are defined; Π exp = exp Σ; a product of products is one over both's variables."""
+    """Return Π aᵉ as (Π a)ᵉ, Π exp as exp Σ, and a product of products as one over both's variables."""
     share = fmpq(e.numerator, e.denominator)
     if isinstance(a, Exp):
         return exp_of(sum_over(where * Poly({a.mono: share}), dummies))
@@ -212,7 +212,7 @@ def others(a: Product, place: Place) -> Poly:
 
 
 def has_products(poly: Poly) -> bool:
-    """A product stands in the term, or the exponential of a sum over an index set."""
+    """Return whether a product, or the exponential of a sum over an index set, stands in the term."""
     return any(_compared(a) for a in deep_atoms(poly))
 
 
@@ -252,7 +252,7 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
 
 
 def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly]) -> list[Place]:
-    """Where factors of a product are split off."""
+    """Return the places at which factors of a product are split off."""
     found: dict[str, Place] = {}
     for b, place in singled:
         if _same_factors(a, b) or (a.ranges == b.ranges and (is_condition(a) or is_condition(b))):
@@ -267,17 +267,17 @@ def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly
 
 
 def is_condition(a: Product) -> bool:
-    """Its factors are 0 or 1, and so is the product: whether all of them are 1."""
+    """Return whether all factors of a product are 0 or 1, so that the product says whether all are 1."""
     return a.body.piecewise and a.body.constant() is None and is_truth(a.body)
 
 
 def is_truth(poly: Poly) -> bool:
-    """The term is made of conditions, and is 0 or 1."""
+    """Return whether the term is made of conditions, and is 0 or 1."""
     return all(isinstance(b, PREDICATES) for b in atoms_of(poly)) and poly * poly == poly
 
 
 def decided_places(a: Product, indices: Indices) -> list[tuple[Place, Poly]]:
-    """Places at which what is assumed of single entries decides a factor that is 0 or 1, and the factor there."""
+    """Return places at which assumptions on single entries decide a 0/1-valued factor, and the factor there."""
     if not indices.facts.facts or not is_condition(a):
         return []
     known = {t for f in indices.facts.facts if not f.universal for t in deep_atoms(f.poly) if isinstance(t, Access)}
@@ -353,7 +353,7 @@ def gathered(poly: Poly) -> Poly:
 
 
 def _over_the_same(a: Product, b: Atom) -> bool:
-    """Both products are over the same places."""
+    """Return whether both products are over the same places."""
     if not isinstance(b, Product) or a.ranges != b.ranges:
         return False
     return a.where == Rewriter({w: of_var(v) for v, w in zip(a.vars, b.vars, strict=True)})(b.where)
@@ -386,7 +386,7 @@ def _compared(a: Atom) -> bool:
 
 
 def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
-    """The formal sums are the same, and so are the sums whose exponentials are taken."""
+    """Return whether the formal sums are the same, and so are the sums whose exponentials are taken."""
     return vanishes(_formal(one) - _formal(other)) and vanishes(_exponent(one) - _exponent(other))
 
 
@@ -416,7 +416,7 @@ def counted(poly: Poly, indices: Indices) -> Poly:
 
 
 def _of_one_number(a: Atom, facts: Facts) -> bool:
-    """A product of factors that are all the same, and not 0."""
+    """Return whether it is a product of factors that are all the same, and not 0."""
     if not isinstance(a, Product) or not a.body.free.isdisjoint(a.vars):
         return False
     return a.positive or a.is_sign or not facts.signs(a.body) & SIGN_ZERO

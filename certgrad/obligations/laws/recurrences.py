@@ -65,7 +65,7 @@ def fresh_carry() -> str:
 
 
 def has_loop(poly: Poly) -> bool:
-    """A value that a loop carries occurs in the term."""
+    """Return whether a value that a loop carries occurs in the term."""
     return any(name.startswith("#") for a in atoms_of(poly) for name in tensors_in(a))
 
 
@@ -83,7 +83,7 @@ def open_loop(loop: Loop) -> System:
 
 
 def replacing(names: Iterable[str], value: Callable[[Access], Poly]) -> Callable[[Atom], Poly | None]:
-    """For a Rewriter: entries of the named tensors are replaced, and what does not mention them stays as it is."""
+    """Return a rewriting that replaces entries of the named tensors, and keeps what does not mention them."""
     known = set(names)
 
     def replaced(a: Atom) -> Poly | None:
@@ -95,12 +95,12 @@ def replacing(names: Iterable[str], value: Callable[[Access], Poly]) -> Callable
 
 
 def renaming(names: Mapping[str, str]) -> Callable[[Atom], Poly | None]:
-    """For a Rewriter: entries of tensors under other names."""
+    """Return a rewriting of tensors to other names."""
     return replacing(names, lambda a: access(names[a.tensor], a.index))
 
 
 def valued(values: Mapping[str, Value]) -> Callable[[Atom], Poly | None]:
-    """For a Rewriter: what is read of carries, by their values."""
+    """Return a rewriting of carries to their values."""
 
     def value(a: Access) -> Poly:
         return values[a.tensor](a.index[0], a.index[1:])
@@ -227,7 +227,7 @@ def _vanishes(still: Rewriter, step: Poly) -> bool:
 
 
 def _closed_form(s: Var, c: Open) -> Value | None:
-    """The value of a carry that keeps, adds up, or forgets; None for one that goes on from its own value."""
+    """The value of a carry that is kept, adds up, or is overwritten; None for one that depends on itself otherwise."""
     own = access(c.name, (of_var(s), *c.index))
     if c.step == own:
         return lambda time, index: c.at(c.init, index)
@@ -311,7 +311,7 @@ def _written_by(s: Var, c: Open, at: Ix, factor: Poly, added: Poly, time: Ix, in
 
 
 def _turns(mono: Mono, s: Var) -> set[IxEq]:
-    """The factors [e = 0] with s or −s in e, and nowhere inside what else stands in it."""
+    """Return the factors [e = 0] with s or −s in e, and s nowhere else in e."""
     return {
         a
         for a, _ in mono
@@ -367,7 +367,7 @@ def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
 
 
 def _carried_at(s: Var, poly: Poly) -> list[Rec]:
-    """What is read of loops at time s, free of s otherwise: at time s + 1 it is the step of the same loop."""
+    """Return the carries of other loops read at time s: at time s + 1 each is the step of its loop."""
     found = (a for a in deep_atoms(poly) if isinstance(a, Rec) and a.time == of_var(s))
     return sorted((r for r in found if s not in r.loop.free.union(*(x.free for x in r.index))), key=lambda r: r.key)
 
@@ -415,7 +415,8 @@ def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
 
 
 def joined(poly: Poly, ranges: Ranges) -> Poly:
-    """The term without index conditions that are decided, or only set one place apart at which both forms agree.
+    """Return the term without index conditions that are decided, or that separate two forms which agree where they
+    meet.
 
     [i ≥ 1]·c[i] + [i < 1]·c₀ is c[i], if c[0] = c₀: what a loop carried, with its start put in front.
     """

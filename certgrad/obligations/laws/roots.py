@@ -28,12 +28,12 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 THIRD = Fraction(1, 3)
 LONG = 40
-"""Polynomials of so many terms are not factored."""
+"""Terms of a polynomial under a root from which on it is not factored."""
 Factors = list[tuple[Poly, int]]
 
 
 def split_roots(poly: Poly, facts: Facts) -> Poly | None:
-    """The term with the roots of products and quotients split; None where there are none to split."""
+    """Return the term with the roots of products and quotients split; None where there are none to split."""
     changes: dict[Atom, Factors] = {}
     for m in poly:
         for a, e in m:
@@ -55,7 +55,7 @@ def split_roots(poly: Poly, facts: Facts) -> Poly | None:
 
 
 def _factors(poly: Poly, facts: Facts) -> Factors | None:
-    """What is under a root as factors that are not negative where it is defined."""
+    """Return the term under a root as factors that are not negative where the root is defined; else None."""
     above, denominators = cleared(poly)
     below = [(poly_of(a), -k) for a, k in denominators.items()]
     below += [(poly_of(a), int(e)) for a, e in content(above)[1].items() if isinstance(e, int) and e < 0]

@@ -30,8 +30,9 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 Ranges = Mapping[Var, Poly]
 MOST_FACTORS = 4
+"""Sines and cosines in a product, at most, that becomes a sum; a longer one stays."""
 TURNS = 2
-"""How many lengths of the range, up and down, the whole number may be."""
+"""Lengths of the range, up and down, at which a whole number may be a multiple; beyond, it is not decided."""
 
 
 class Wave(NamedTuple):

@@ -1,4 +1,4 @@
-"""What selections take, and what they take on both sides alike.
+"""The values that selections choose, and forms that agree on both sides of a selection.
 
 A choice is read where its condition holds: masked scores are given −10⁹, and their exponentials 0; and off a diagonal
 1/(x[i] − x[j]) is a number. What stands on both sides of a seam, ([p > 0] + [−p > 0])·p, is p, also where p is 0.
@@ -27,9 +27,10 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 
 def taken(which: Poly, yes: Poly, no: Poly) -> tuple[Poly, Poly]:
-    """Both choices of a selection, with exponentials of what its condition multiplies read where they are taken.
+    """Return both choices of a selection, with exponentials of factors of its condition simplified where they are
+    chosen.
 
-    The condition is a predicate or the contrary of one; the choices stay as they are elsewhere.
+    The condition is a predicate or its negation; elsewhere the choices stay as they are.
     """
     yes, no = _where_not_equal(which, yes), _where_not_equal(ONE - which, no)
     condition, holds = which.atom(), True
@@ -70,7 +71,7 @@ def _where_not_equal(which: Poly, term: Poly) -> Poly:
 
 
 def _raised(term: Poly, bases: Collection[Atom], there: Rewriter, same: Poly) -> Poly:
-    """The term, with 1 for what is 0 at equal indices of factors of these bases, and of what is divided by them."""
+    """Return the term with 1 in the place of factors of these bases, and of divisors, that are 0 at equal indices."""
     shares: dict[Mono, Accumulator] = defaultdict(Accumulator)
     for mono, c in term.items():
         divisors: Mono = tuple((b, e) for b, e in mono if b in bases and isinstance(e, int))
@@ -115,7 +116,7 @@ def _parts(term: Poly) -> Iterator[tuple[Poly, Poly]]:
 
 
 def _multiples(term: Poly, a: Atom) -> Iterator[Poly]:
-    """What q·p can be: by the parts of the term in which one monomial of p stands with [p > 0]."""
+    """Yield candidates for q·p: from the parts of the term in which one monomial of p stands with [p > 0]."""
     p: Poly = a.poly  # type: ignore[attr-defined]
     lead, leading = p.sorted_items()[0]
     for mono, c in term.sorted_items():
@@ -124,7 +125,7 @@ def _multiples(term: Poly, a: Atom) -> Iterator[Poly]:
 
 
 def _divided(mono: Mono, by: Mono) -> Mono | None:
-    """mono / by, where every factor of `by` stands in it as often at least."""
+    """Return mono / by, if every factor of `by` stands in it at least as often; else None."""
     left = dict(mono)
     for b, e in by:
         left[b] = left.get(b, 0) - e

@@ -105,7 +105,7 @@ def unused(name: str) -> str:
 
 
 def known_call(key: tuple) -> Call | None:
-    """What the same program returned at the same arguments: programs are functions."""
+    """Return the result of an earlier call of the same program at the same arguments, if there is one."""
     return _calls.table.get(key)
 
 
@@ -182,7 +182,9 @@ def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Po
 
 
 def stands_in(tensor: str, poly: Poly) -> bool:
-    """An entry of the tensor stands in the term. (That a solution depends on the tensor does not count.)"""
+    """Return whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not
+    count.)
+    """
     return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 
@@ -191,7 +193,7 @@ _ALGEBRA = (Base, Sum, Matrix)
 
 
 def _outside(tensor: str, poly: Poly) -> bool:
-    """An entry of the tensor stands outside of all functions."""
+    """Return whether an entry of the tensor stands outside of all functions."""
     stack = atoms_of(poly)
     while stack:
         a = stack.pop()

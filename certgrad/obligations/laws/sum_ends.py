@@ -102,13 +102,15 @@ class _WithEnds(Rewriter):
         return None
 
     def _is_place(self, ix: Ix, size: Poly) -> bool:
-        """The index is one of an axis of this size, wherever the term stands."""
+        """Return whether the index is within an axis of this size wherever the term stands."""
         ends = (ix, ix.scaled(-1).shifted(size - ONE))
         return all(not self.context.feasible((end.scaled(-1).shifted(-ONE), ">=")) for end in ends)
 
 
 def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Poly]]:
-    """The sums in a term, by each variable: it, its range, the other variables, the summand, and the factors beside."""
+    """Yield the sums in a term, by each variable: it, its range, the other variables, the summand, and the factors
+    beside it.
+    """
     for a, e in mono:
         if isinstance(a, Sum) and e == 1:
             beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
@@ -118,7 +120,9 @@ def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Po
 
 
 def _reads_later(body: Poly, v: Var) -> bool:
-    """All entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin at 0."""
+    """Return whether all entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin
+    at 0.
+    """
     read = [ix for a in deep_atoms(body) if isinstance(a, Access) for ix in a.index if v in ix.free]
     steps = [ix.const.constant() if ix.terms == ((v, 1),) else None for ix in read]
     return bool(steps) and all(c is not None and c >= 1 for c in steps)

@@ -41,7 +41,7 @@ from .range_products import in_closed_form
 ENTRY: Var = ("u", -1, 0)
 """Stands for the entry that is compared."""
 MOST_DIVISORS = 4
-"""Divisors inside of divisors are cleared so often."""
+"""Divisors inside of divisors that are cleared; then the condition stays."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Order:
         return chosen(self.rule.inverse(), 0, (index, *self.others))
 
     def key(self, place: Ix) -> Poly:
-        """What the entry at a place is ordered by."""
+        """Return the number by which the entry at a place is sorted."""
         (v,) = self.rule.variables
         names = {("p", k, 0): ix for k, ix in enumerate(self.others)}
         return substitute(self.rule.bodies[0], {**names, v: self.at(place)})
@@ -108,7 +108,7 @@ class _Placed(Rewriter):
         return None
 
     def _threshold(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
-        """The same whatever the name of the variable is."""
+        """Return the threshold of p along v, the same whatever the name of the variable is."""
         others = tuple((w, self.context.ranges.get(w)) for w in sorted(p.free - {v}))
         key = substitute(p, {v: of_var(ENTRY)}), n, others
         if key not in self.known:
@@ -116,7 +116,9 @@ class _Placed(Rewriter):
         return self.known[key]
 
     def _looked_for(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
-        """At how many of the last places (or the first ones) of an order of the axis p(v) is positive."""
+        """Return at how many of the last (or first) places of an order of the axis p(v) is positive; None where that is
+        not known.
+        """
         for order in _orders(p):
             if order.size != n or any(v in ix.free for ix in order.others):
                 continue
@@ -134,7 +136,7 @@ def _whole(poly: Poly) -> Ix | None:
 
 
 def _divisors(p: Poly) -> dict[Atom, Exponent]:
-    """What the term is divided by, each with its highest power."""
+    """Return the divisors of the term, each with its highest power."""
     out: dict[Atom, Exponent] = {}
     for mono in p:
         for a, e in mono:
@@ -154,7 +156,7 @@ def _is_in_order(t: IntegerAtom) -> TypeGuard[Chosen]:
 
 
 def _orders(p: Poly) -> Iterator[Order]:
-    """The orders whose places stand in the term, which depend on no variable that is bound in it."""
+    """Yield the orders whose places stand in the term, and that depend on no variable bound in it."""
     found: dict[tuple[str, tuple[Ix, ...]], Chosen] = {}
     for t in (t for ix in indices_of(p) for t in ix.atoms if _is_in_order(t)):
         if not any(v[0] == "b" for ix in t.arguments[1:] for v in ix.free):
@@ -184,14 +186,14 @@ def _counts(p: Poly, v: Var, n: Poly) -> Iterator[tuple[Ix, Poly, Var]]:
 
 @dataclass(frozen=True)
 class _Along:
-    """What is shown of numbers along an order: up, or down."""
+    """What is known of numbers along an order, upwards or downwards."""
 
     order: Order
     context: Indices
     up: bool
 
     def goes_on(self, p: Poly, v: Var) -> bool:
-        """Where p is positive at a place, it is so at the next one (or the one before)."""
+        """Return whether p > 0 at a place implies p > 0 at the next one (or the one before)."""
         t = fresh()
         here = self.where(t, self.order.size - ONE)
         one, other = (here.at(p, v, ix) for ix in (of_var(t), of_var(t).shifted(ONE)))
@@ -200,7 +202,7 @@ class _Along:
         return here.not_negative(other - one if self.up else one - other)
 
     def alike(self, p: Poly, v: Var, q: Poly, w: Var, k: Ix) -> bool:
-        """p is positive at the k last places (or first ones), as q is, and at no other."""
+        """Return whether p is positive at the k last places (or first ones), as q is, and at no other."""
         if substitute(p, {v: of_var(w)}) == q:
             return True
         if not self.goes_on(p, v):
@@ -242,8 +244,9 @@ class _Along:
         return None
 
     def not_negative(self, poly: Poly) -> bool:
-        """It is a sum of multiples c·(x(s) − x(t)), with c ≥ 0, of what entries at places s ≥ t are ordered by, and of
-        what is not negative."""
+        """Return whether the term is a sum of terms ≥ 0 and of multiples c·(x(s) − x(t)), c ≥ 0, of sorted numbers at
+        places s ≥ t.
+        """
         poly = resolved(with_equal_conditions(poly), self.context)
         if poly.is_zero or not self.context.facts.signs(poly) & NEG:
             return True
@@ -272,7 +275,7 @@ class _Along:
 
 
 def _multiple(poly: Poly, entry: Poly) -> Poly | None:
-    """What the entry is multiplied by in the term; None where it is no entry, or not multiplied."""
+    """Return the factor of the entry in the term; None where it is no entry, or not multiplied."""
     single = entry.single()
     if single is None or len(single[0]) != 1 or single[0][0][1] != 1:
         return None
@@ -285,8 +288,9 @@ def _multiple(poly: Poly, entry: Poly) -> Poly | None:
 
 
 def with_equal_conditions(poly: Poly) -> Poly:
-    """The term with conditions that differ in a number as the strictest of them, and equations: [e + 1 ≥ 0] is
-    [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0].
+    """Return the term with conditions that differ in a number as the strictest of them and equations.
+
+    [e + 1 ≥ 0] is [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0].
     """
     least: dict[str, fmpq] = {}
     for a in deep_atoms(poly):
@@ -311,13 +315,11 @@ def with_equal_conditions(poly: Poly) -> Poly:
 
 
 MOST = 2
-"""Conditions are brought together over so many places."""
+"""Places that two conditions are apart at most to become one and equations."""
 
 
 def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:
-    """One of e and −e − 1, and that expression but for a number and the names of variables that are bound, and the
-    number.
-    """
+    """One of e and −e − 1 in a standard direction, its text without the constant and bound names, and the constant."""
     sides = [(*_apart(e), e) for e in (ix, ix.scaled(-1).shifted(-ONE))]
     key, c, e = min(sides, key=lambda side: side[0])
     return e, key, c

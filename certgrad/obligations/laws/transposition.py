@@ -42,7 +42,7 @@ class NoInvariantError(ArithmeticError):
 
 
 class LookedAt(Enum):
-    """How a loop that is looked at at varying times is transposed."""
+    """How a loop that is read at varying times is transposed."""
 
     EARLY = "at t + 1 by its step at t, where that is shown to be a later time"
     CUT = "at the first time by itself, and at all others so"
@@ -63,7 +63,14 @@ def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = L
 
 
 def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt) -> Poly:
-    """The term without the recurrence of one atom: an identity above, read from left to right."""
+    """Return the term without one atom's recurrence, by an identity above, read from left to right.
+
+    The term is split into its uses of the loop's carries and the rest. Uses at the end give the adjoint's final values,
+    those at other times its sources, and one step of the loop, paired with the adjoint, its transpose. The adjoint loop
+    with reversed time is solved and put into the sums of what each step adds and of the initial values. `looked_at`
+    says how uses at varying times are read. Raises NoInvariantError if the loop is not linear in the tangents, or of
+    another form.
+    """
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
         raise NoInvariantError("no invariant: a loop inside a sum")
@@ -139,13 +146,13 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
 
 
 def _late(use: Use) -> bool:
-    """The recurrence is looked at at varying times from 1 on."""
+    """Return whether the recurrence is read at varying times from 1 on."""
     least, _ = bounds(use.index[0], dict(use.dummies))
     return bool(use.index[0].terms) and least is not None and at_least(least - ONE) == ONE
 
 
 def _at_no_time(poly: Poly, carries: Iterable[str]) -> Poly:
-    """The term with what it reads of carries at time 0."""
+    """Return the term with carries at time 0 in the place of those that it reads."""
     return Rewriter(replace=replacing(carries, lambda a: access(a.tensor, (of_const(ZERO), *a.index[1:]))))(poly)
 
 
@@ -193,7 +200,7 @@ def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
 
 
 def _end(uses: list[Use]) -> Poly:
-    """A time N such that the recurrence is looked at at N itself, and at varying times before N only."""
+    """Return a time N such that the recurrence is read at N itself, and at varying times before N only."""
     fixed = [u.index[0].const for u in uses if not u.index[0].terms]
     after = []
     for u in uses:
@@ -221,7 +228,7 @@ class Use:
     dummies: tuple[tuple[Var, Poly], ...]
 
     def coefficient(self, place: tuple[Ix, ...], skip: int, known: Ranges) -> Poly:
-        """What stands with tensor[…, place], the first `skip` indices left alone; `known` are the place's ranges."""
+        """The coefficient of tensor[…, place], the first `skip` indices left alone; `known` are the place's ranges."""
         left = dict(self.dummies)
         rest = self.rest
         index = list(self.index[skip:])

@@ -1,4 +1,4 @@
-"""What loops carry, a step earlier, and a step later: c[t + 1] is the step of c[t]."""
+"""Carries one step earlier, and one step later: c[t + 1] is the step of c[t]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .recurrences import entry, generic_step, has_loop, linear_part, stepped
 
 
 def unfolded(poly: Poly, ranges: Ranges) -> Poly:
-    """Every carry as early as it can be shown to go back: c[t + 1] as the step of c[t]."""
+    """Return the term with each carry at the earliest time that can be shown: c[t + 1] as the step of c[t]."""
 
     def earlier(a: Atom) -> Poly | None:
         if not has_loop(poly_of(a)):
@@ -43,7 +43,8 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
 
 
 def folded(poly: Poly) -> Poly:
-    """Every carry at a varying time by the one a step later: c[t] = (c[t + 1] − b(t))/a(t), for a step a·c + b, a > 0.
+    """Return the term with each carry at a varying time by its value one step later: c[t] = (c[t + 1] − b(t))/a(t), for
+    a step a·c + b with a > 0.
 
     What is read out of a loop after a step is then written by what it carries. The step that is one more may read rows
     that are not there: whatever stood there, the term is the same.

@@ -1,4 +1,4 @@
-"""What programs mean: the semantics of primitives, of literals and of declared domains."""
+"""The meaning of programs: semantics of primitives, of literals and of declared domains."""
 
 from typing import TYPE_CHECKING
 

@@ -32,7 +32,7 @@ DIGITS = {"float64": 15, "float32": 7}
 HEIGHT = {"float64": 10**11, "float32": 200}
 """Numerator times denominator of a coefficient. One literal in a thousand is that near to such a number by chance."""
 UNITS = 2
-"""By how many units in the last place a literal may be moved."""
+"""Units in the last place by which a literal may be moved to a closed form."""
 FOLDED, DIVISORS = 10, (3, 6, 7, 9, 12)
 """A decimal of so many digits, as a square of a short one is, divided by one of these: `4.685**2 / 6`, which Python
 folds. One literal in ten thousand is that near to such a number by chance."""
@@ -46,9 +46,11 @@ FAR = "beside values that are all far from it"
 MASKING = 10**9
 """A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
+"""Numbers whose logarithms may be factors of a closed form."""
 BITS = 320
 """How exactly a closed form is evaluated: a comparison that rests on more bits counts as one of equal numbers."""
 LOGARITHMS_OF_PI = (1, 2)
+"""Powers of log π that may be factors of a closed form."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,12 @@ class ClosedForm:
         return out
 
     def approximately(self) -> Fraction:
-        """A rational number beside it, by far nearer than any float."""
+        """Return a rational number next to it, far nearer than any float."""
         with precision(BITS):
             return _middle(_ball(self.coefficient) * _factor(self))
 
     def text(self) -> str:
-        """For the reader: √2/2, 2/√π, log(2)."""
+        """The form for a reader: √2/2, 2/√π, log(2)."""
         above = [str(self.coefficient.numerator)] if self.coefficient.numerator != 1 else []
         below = [str(self.coefficient.denominator)] if self.coefficient.denominator != 1 else []
         above += [f"√{self.root}"] if self.root != 1 else []
@@ -95,7 +97,7 @@ class ClosedForm:
         return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}" if bottom else top
 
     def data(self) -> dict[str, Any]:
-        """As a certificate states it."""
+        """Return the closed form as a certificate states it."""
         return {
             "text": self.text(),
             "coefficient": str(self.coefficient),
@@ -108,7 +110,7 @@ class ClosedForm:
 
     @property
     def logarithmic(self) -> bool:
-        """It has a logarithm as a factor."""
+        """Whether a logarithm is a factor."""
         return self.log != 1 or self.of_pi
 
 
@@ -127,11 +129,11 @@ class LongLiteral(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it is written, in its own dtype."""
+        """The literal as it is written, in its own dtype."""
         return str(np.dtype(self.dtype).type(self.value))
 
     def read_as(self, form: ClosedForm) -> str:
-        """What a certificate says of reading it so."""
+        """Return the certificate's words for reading it as this closed form."""
         return f"{self.text} is read as {form.text()}"
 
 
@@ -159,15 +161,15 @@ class Reading:
 
     @property
     def gives_up(self) -> bool:
-        """What is not proved is of no interest: nothing is claimed of this reading."""
+        """Whether only a complete proof counts: else nothing is claimed of this reading."""
         return self.moved or (self.trial and bool(self.masks or not self.exact) and self.moving() is not None)
 
     def closed_forms(self) -> dict[LongLiteral, ClosedForm]:
-        """What the long literals that were met may stand for, by their values."""
+        """Return the closed forms that the long literals met so far may stand for, by their values."""
         return {x: form for x in sorted(self.long) if (form := closed_form(*x)) is not None}
 
     def moving(self) -> Reading | None:
-        """What was met, read as what it stands for; None where all of it can only be read as it is written."""
+        """Return the reading of all literals met so far as closed forms; None where none can be read so."""
         meant, ideal, infinite = self.closed_forms(), bool(self.approximated), bool(self.masks)
         if not (meant or ideal or infinite):
             return None
@@ -175,24 +177,25 @@ class Reading:
 
     @property
     def exact(self) -> bool:
-        """What was met is written to 64 bits, so that what is plainly wrong as written is wrong however it is read.
+        """Whether all literals met so far have 64 bits, so that what is plainly wrong as written is wrong in any
+        reading.
 
-        In 32 bits, rounding itself is that large, and so is the distance of an approximation.
+        In 32 bits rounding itself is that large, and so is the distance of an approximation.
         """
         return not self.approximated and all(x.dtype == "float64" for x in self.long)
 
     def without(self, refused: Collection[LongLiteral]) -> Reading | None:
-        """The same with these literals as they are written; None where nothing is left to read otherwise."""
+        """Return the reading with these literals as written; None where no other is left."""
         meant = {literal: form for literal, form in self.meant.items() if literal not in refused}
         return replace(self, meant=meant, long=set()) if meant or self.ideal or self.infinite else None
 
     def idealisations(self) -> list[str]:
-        """What a certificate says of reading so."""
+        """Return the certificate's words for this reading."""
         return [*(literal.read_as(form) for literal, form in self.meant.items()), *self.approximated, *self.masks]
 
     @property
     def moved(self) -> bool:
-        """Something is read as what it stands for, and not as it is written."""
+        """Whether a literal is read as something else than written."""
         return self.ideal or self.infinite or bool(self.meant)
 
     def masking(self, value: Fraction) -> int:
@@ -205,7 +208,7 @@ class Reading:
         return sign if self.infinite else 0
 
     def term(self, value: np.floating[Any]) -> Poly | None:
-        """What a literal stands for, or None where it means its shortest decimal."""
+        """Return the closed form of a literal as a term; None where it means its shortest decimal."""
         if digits(value) < DIGITS.get(str(value.dtype), math.inf):
             return None
         literal = LongLiteral(abs(float(value)), str(value.dtype))
@@ -214,7 +217,7 @@ class Reading:
         return None if form is None else form.term() if value > 0 else -form.term()
 
     def moves(self, array: np.ndarray) -> bool:
-        """Whether an entry is a literal that stands for something else: it would have to, here as elsewhere."""
+        """Return whether an entry of an array is a literal that is read as a closed form."""
         dtype = str(array.dtype)
         return dtype in DIGITS and any(LongLiteral(abs(float(x)), dtype) in self.meant for x in array.flat)
 
@@ -258,14 +261,14 @@ def _folded(value: float, dtype: str) -> ClosedForm | None:
 
 
 def rounds_to(form: ClosedForm, value: float, dtype: str = "float64") -> bool:
-    """Whether a closed form is certainly within `UNITS` in the last place of a literal."""
+    """Return whether a closed form is certainly within `UNITS` in the last place of a literal."""
     with precision(256):
         distance = abs(_ball(Fraction(value)) - _ball(form.coefficient) * _factor(form))
         return bool(distance <= _ball(UNITS * _unit(value, dtype)))
 
 
 def _unit(value: float, dtype: str) -> Fraction:
-    """One in the last place. Of half the value, as nothing lies above the largest."""
+    """Return one unit in the last place of half the value, as nothing lies above the largest."""
     return 2 * Fraction(float(np.spacing(np.dtype(dtype).type(value / 2))))
 
 
@@ -291,7 +294,7 @@ def simplest_between(low: Fraction, high: Fraction, most: int | None = None) -> 
 
 @lru_cache
 def _factors() -> list[tuple[int, ClosedForm, Fraction]]:
-    """What a rational number may be multiplied by, each with its cost and its value to 128 bits."""
+    """The factors that a closed form may have beside a rational, each with its cost and its value to 128 bits."""
     one = Fraction(1)
     forms = [
         (3 ** ((root != 1) + (root > SMALL) + (pi != 0)), ClosedForm(one, root, pi))

@@ -50,7 +50,7 @@ class Closing:
     """Relations between the carries of loops that the proof rests on."""
 
     def residue(self) -> Residue | None:
-        """None where the difference is shown to vanish; else what is left of the last form that was looked at.
+        """Return None where the difference is shown to be 0; else what is left of the last form that was tried.
 
         Raises NoInvariantError where no relation between loops is found.
         """
@@ -70,12 +70,14 @@ class Closing:
         return left if left is None or not self._vanishes_at_places(difference) else None
 
     def _vanishes_at_places(self, difference: Poly) -> bool:
-        """It vanishes with the entries of short axes that are in order looked at place by place."""
+        """Return whether the difference is 0 with sorted entries of short axes written out place by place."""
         region, forms = self.region, list(laws.places.at_places(difference, self.region.indices.ranges))
         return bool(forms) and all(nonzero_part(form, region.where(*order)) is None for form, order in forms)
 
     def left(self, difference: Poly) -> Residue | None:
-        """None where every coefficient of the tangents' and seeds' entries vanishes; else one that is left."""
+        """Return None where every coefficient of the tangents' and seeds' entries is 0; else one that is not
+        shown to be.
+        """
         # Seeds inside a loop do not show: then only the tangents are read off.
         families = self.families[:1] if has_loop(difference) else self.families
         tangents, seeds = [*families, set(), set()][:2]
@@ -93,7 +95,7 @@ class Closing:
 
     @staticmethod
     def _of_group(poly: Poly, region: Region) -> Residue | None:
-        """What does not vanish of a term, its sums and its matrices in other forms where that is needed."""
+        """Return what is not shown to be 0 of a coefficient, with its sums and matrices in other forms where needed."""
         left = nonzero_part(poly, region)
         for further in _further(poly, region):
             if left is None:
@@ -126,14 +128,16 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _from_common_starts(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """Linear recurrences with the common factors of their starts in front of them."""
+    """Yield the difference with the common factors of linear recurrences' starts taken out."""
     form = laws.homogeneous.from_common_starts(difference) if has_loop(difference) else difference
     if form != difference:
         yield decide.induction.by_induction(form, closing.region)
 
 
 def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """Every loop as a sum of products, none of them transposed: a recurrence beside its closed form."""
+    """Yield the difference with every loop as a sum of products, none transposed: a recurrence beside its
+    closed form.
+    """
     if closing.transposed is not None and has_loop(difference):
         form = decide.correspondence.summed(closing.raw, closing.region.indices.ranges)
         if not has_loop(form):
@@ -153,7 +157,7 @@ def _in_exponentials(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With loops transposed in the forms for other times at which they are looked at."""
+    """Yield the difference with loops transposed in the forms for other reading times."""
     if closing.transposed is None or not has_loop(difference):
         return
     transposition, induction = laws.transposition, decide.induction
@@ -167,13 +171,13 @@ def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With the equations that solvers solve, and one inverse for equal matrices."""
+    """Yield the difference rewritten by solvers' equations, with one inverse for equal matrices."""
     for form in decide.implicit.solution_forms(difference, closing.region, closing.problem.input_shapes):
         yield form, ()
 
 
 def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With the two sides of what is not 0, at each value of a summed index and at each step of a loop."""
+    """Yield the difference with [p > 0] + [p < 0] = 1 for nonzero p, at each summed index and step of a loop."""
     looped = has_loop(difference)
     before = closing.raw if looped else difference
     form = decide.off_zero.off_zero(before, closing.region.facts)
@@ -189,7 +193,7 @@ def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With sums over few values written out, also in what loops do at a step."""
+    """Yield the difference with sums over few values written out, also in steps of loops."""
     if not has_loop(difference):
         return
     written = laws.matrices.written_out(closing.raw, sums=True)

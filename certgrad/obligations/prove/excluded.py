@@ -31,7 +31,7 @@ OPEN = ("> 0", "!= 0")
 def extends(
     hypotheses: Sequence[Clause], defined: Iterable[Clause], sides: Sequence[Tensor], problem: Problem, facts: Facts
 ) -> bool:
-    """Whether a claim that is proved off the zeros of polynomials holds wherever the other hypotheses do.
+    """Return whether a claim proved where some polynomials are not 0 holds wherever its other hypotheses do.
 
     `sides` are the tensors that it is about, the function's own among them; `defined` says where they have values.
     """
@@ -55,7 +55,8 @@ def extends(
 
 
 def thin(clause: Clause, problem: Problem) -> bool:
-    """The clause says that a polynomial in entries that move is not 0, of which no choice of sizes and indices is zero.
+    """Return whether the clause says that a polynomial in active entries is not 0, which is the zero polynomial at no
+    sizes.
 
     The coefficients are of one sign and every sum has a summand, so that it is not 0 where all entries are 1.
     """

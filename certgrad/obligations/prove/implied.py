@@ -17,9 +17,9 @@ from certgrad.obligations.terms.session import intern
 
 
 def implied(statement: Statement, domain: Sequence[str], scalars: Sequence[str], arrays: Sequence[str]) -> bool:
-    """The conditions of `domain` imply the statement, entry by entry of the arrays; False where that is not shown.
+    """Return whether the conditions of `domain` imply the statement, entry by entry of the arrays.
 
-    Raises DomainError for a domain that is none.
+    False where that is not shown. Raises DomainError for a domain that is none.
     """
     shapes: dict[str, tuple[Any, ...]] = dict.fromkeys(scalars, ())
     shapes |= dict.fromkeys(arrays, (poly_of(intern(Dim("n"))),))

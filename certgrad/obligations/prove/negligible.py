@@ -38,10 +38,9 @@ Reals = Mapping[str, bool]
 
 
 def negligible(clause: Clause, reals: Reals, others: Collection[str] = ()) -> bool:
-    """Shown to fail on a set of measure zero only.
+    """Return whether the clause is shown to fail on a null set only.
 
-    `others` are the remaining inputs, of which nothing is known. Where a tensor is none of these, and where nothing is
-    shown, the answer is no.
+    `others` are the inputs not in `reals`, of which nothing is known.
     """
     known = {*reals, *others, PLATFORM}
     tensors = {a.tensor for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)}
@@ -66,12 +65,12 @@ def _rarely_fails(a: Atomic, reals: Reals) -> bool:
 
 
 def spreading(p: Poly, reals: Reals) -> set[str]:
-    """The tensors of which the term takes each value rarely, whatever the others are."""
+    """Return the tensors of which the term takes each value on a null set only, whatever the others are."""
     return {t for t in reals if _spread(p, t, reals)}
 
 
 def _nonzero(p: Poly, reals: Reals) -> bool:
-    """The term is zero on a set of measure zero only."""
+    """Return whether the term is zero on a set of measure zero only."""
     if p.is_zero:
         return False
     single = p.single()
@@ -90,9 +89,10 @@ def _nonzero_atom(a: Atom, reals: Reals) -> bool:
 
 
 def _spread(p: Poly, tensor: str, reals: Reals, over: Collection[Var] = ()) -> bool:
-    """For almost all values of what else it mentions, the term takes each value on a set of measure zero of the tensor.
+    """Return whether, for almost all values of the other tensors, the term takes each value only on a null set of this
+    tensor.
 
-    With `over`, for each of these variables it reads entries of its own.
+    With `over`, it must read entries of its own for each value of these variables.
     """
     entries = {a for a in deep_atoms(p) if isinstance(a, Access) and a.tensor == tensor}
     if over and (not reals[tensor] or len(entries) != 1 or not _own(next(iter(entries)), over)):
@@ -114,12 +114,15 @@ def _spread(p: Poly, tensor: str, reals: Reals, over: Collection[Var] = ()) -> b
 
 
 def _exponential(moving: list[Atom]) -> bool:
-    """The atoms are one entry and its exponential: products of powers of these are linearly independent."""
+    """Return whether the atoms are an entry and its exponential, whose products of powers are linearly independent."""
     entry = next((a for a in moving if isinstance(a, Access)), None)
     return entry is not None and all(a is entry or (isinstance(a, Exp) and a.mono == ((entry, 1),)) for a in moving)
 
 
 def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
+    """Return whether an atom is not constant on any open set of the tensor's entries, so that it is 0 almost
+    nowhere.
+    """
     if isinstance(a, Access):
         return a.tensor == tensor and not any(isinstance(t, Chosen) for ix in a.index for t in ix.atoms)
     if isinstance(a, Exp):
@@ -146,6 +149,8 @@ def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
 
 
 def _own(entry: Access, variables: Collection[Var]) -> bool:
-    """Each of the variables alone says where the entry is along an axis: other values of them mean other entries."""
+    """Return whether each variable alone determines a place of the entry along an axis, so that other values mean other
+    entries.
+    """
     places = {ix.moved_by(variables) for ix in entry.index}
     return all(v in places for v in variables)

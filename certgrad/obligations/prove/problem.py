@@ -1,4 +1,4 @@
-"""One op at one family of shapes: its callables traced at symbolic dimensions, and what they mean as terms."""
+"""One op at one family of shapes: its callables traced at symbolic dimensions, and read as terms."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: b
 def forward_or_failure(
     rules: Rules, shapes: Shapes, params: int, wide: bool
 ) -> tuple[Any, Exception | None, list[Poly]]:
-    """The jaxpr of the forward, or the error in its place with what it asked of sizes (`trace_or_failure`)."""
+    """The jaxpr of the forward, or the error in its place with the sizes that it compared (`trace_or_failure`)."""
     with wide_floats(wide):
         return trace_or_failure(rules.forward, _specs(shapes, params, wide))
 
@@ -165,7 +165,7 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
 
 
 def _parts(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:
-    """The derivative, and the primal: the outputs, which come first; None where one equation makes both.
+    """Return the derivative's program, and the primal's, whose outputs come first; None where one equation makes both.
 
     The directions, so many tangents or seeds, stand behind the arguments.
     """
@@ -269,7 +269,8 @@ class Problem:
         return solution_shapes() | self.input_shapes
 
     def smooth_as_it_is(self, out: Tensor) -> bool:
-        """The output is a polynomial wherever the inputs are numbers: √(x² + y²)² needs no root to be differentiable.
+        """Return whether the output is a polynomial wherever inputs are numbers: √(x² + y²)² needs no root to be
+        differentiable.
 
         The derivative is one of the value, which is this term at every point, and the steps of the program have no part
         in it. What is not defined everywhere has an edge, at which it has a derivative on one side alone.

@@ -1,4 +1,4 @@
-"""The proof of an obligation: what is asked of the inputs, and that the two sides are equal there."""
+"""The proof of an obligation: its hypotheses on the inputs, and the equality of its two sides there."""
 
 from __future__ import annotations
 
@@ -72,14 +72,16 @@ def prove(problem: Problem, kind: str) -> Outcome:
 
 
 def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
-    """The hypotheses are short to read, and follow from the declared domain: they are then better than it."""
+    """Return whether the hypotheses are short to read, and follow from the declared domain: they are then better than
+    it.
+    """
     assumed, clauses = facts_of(problem.domain, problem.array_shapes)
     facts = problem.facts.extended(assumed)
     return _plain(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
 
 
 def _plain(clauses: Sequence[Clause]) -> bool:
-    """Every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
+    """Return whether every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
     return all(
         not c.guards and not any(isinstance(a, Pred | Base) for x in c.alternatives for a in deep_atoms(x.poly))
         for c in clauses
@@ -87,6 +89,11 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
+    """Return what one attempt at an obligation gives under these assumptions: its hypotheses, or the reason and the
+    residue.
+
+    The steps: differentiate, collect the conditions of both sides, reduce them to hypotheses, and close each pair.
+    """
     shapes = problem.array_shapes
     assumed, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
     facts = problem.facts.extended(assumed)
@@ -166,7 +173,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
 
 
 def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
-    """That what the domain speaks of is defined, as it is where a condition of the domain holds: √x ≥ 0 says x ≥ 0."""
+    """Yield the conditions under which terms of the domain are defined, as its conditions imply: √x ≥ 0 implies
+    x ≥ 0.
+    """
     for clause in domain:
         if len(clause.alternatives) == 1 and not clause.guards:
             yield from defined_in(clause.alternatives[0].poly)
@@ -184,7 +193,7 @@ def _extended(
     assumed: tuple[Clause, ...],
     facts: Facts,
 ) -> list[Clause]:
-    """The hypotheses without those that exclude points to which what is proved extends."""
+    """Return the hypotheses without those that exclude only points to which the claim extends."""
     excluded = package.excluded
     excluding = [c for c in hypotheses if c not in domain and _excludes_zeros(c) and excluded.thin(c, problem)]
     if not excluding:
@@ -198,7 +207,7 @@ def _extended(
 
 
 def _with_places(poly: Poly, indices: Indices) -> Poly:
-    """As `laws.thresholds` has it, which terms without conditions do not need."""
+    """Return the term rewritten by `laws.thresholds`, if it has conditions."""
     return laws.thresholds.with_places(poly, indices) if poly.piecewise else poly
 
 
@@ -210,7 +219,7 @@ def _needed(
     domain: Sequence[Clause],
     ranges: Mapping[Var, Poly],
 ) -> list[Clause]:
-    """Those conditions that do not follow from what is assumed."""
+    """Return the conditions that do not follow from the assumptions."""
     region = Region(facts, assumed).over(ranges)
     known = Indices(facts=facts, clauses=assumed, sizes=shapes)
     asked = [c.rewritten(lambda p: _with_places(ordered(p, known), known)) for c in conditions]
@@ -222,7 +231,9 @@ def _needed(
 
 
 def _sums_a_place(clause: Clause, known: Indices) -> bool:
-    """A sum of positive numbers over the places at which conditions hold is asked not to be 0; it has such a place."""
+    """Return whether a clause says that a sum of positive numbers over some places is not 0, and one such place
+    exists.
+    """
     (a, *others) = clause.alternatives
     total = a.poly.atom()
     if others or a.relation not in ("> 0", "!= 0") or not isinstance(total, Sum):
@@ -234,7 +245,7 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
-    """A count is asked not to be 0 where one of the places that it counts is there."""
+    """Return whether a clause says that a count of places is not 0, and one such place exists."""
     (a, *others), known = clause.alternatives, guard_facts(clause.guards)
     if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
         return False
@@ -249,13 +260,13 @@ def _counts_a_place(clause: Clause, region: Region) -> bool:
 
 
 def _asked_nowhere(clause: Clause, region: Region) -> bool:
-    """The integers at which a condition is asked are none that are assumed to be possible."""
+    """Return whether the integers at which a condition applies are impossible under the assumptions."""
     conditions = [a for g, _ in clause.guards for a in atoms_of(g) if isinstance(a, (IxPred, IxEq))]
     return any(by_entries(a.ix) for a in conditions) and nonzero_part(_where_asked(clause), region) is None
 
 
 def _where_asked(clause: Clause) -> Poly:
-    """What is 1 where all guards have their values, and else 0."""
+    """Return the 0/1-valued term that is 1 where all guards have their values."""
     where = ONE
     for guard, value in clause.guards:
         where = where * (guard if value else ONE - guard)
@@ -285,7 +296,9 @@ _WHERE = {
 
 
 def _of_places(clause: Clause) -> bool:
-    """It is about places alone, so that it holds of all inputs or of none: no hypothesis, but something to be shown."""
+    """Return whether the clause is about places alone: true for all inputs or for none, it must be shown and is no
+    hypothesis.
+    """
     atoms = [a for p in polys(clause) for a in atoms_of(p)]
     data = any(tensors_in(a) or (isinstance(a, INDEX_PREDICATES) and by_entries(a.ix)) for a in atoms)
     return not data and (bool(clause.free) or _holds_nowhere(clause))
@@ -296,7 +309,7 @@ def _holds_nowhere(clause: Clause) -> bool:
 
 
 def _why(clause: Clause) -> str:
-    """Why nothing is claimed where a condition on places is not shown."""
+    """Return why nothing is claimed where a condition on places is not shown."""
     other = clause.origin if _holds_nowhere(clause) else f"a condition on places that is not shown: {clause.origin}"
     return _WHERE.get(clause.origin, other)
 
@@ -316,14 +329,16 @@ def _extents(clauses: Iterable[Clause]) -> dict[Var, Poly]:
 
 
 def _farther(other: Clause, clause: Clause, reach: Mapping[Var, Poly]) -> bool:
-    """An index of a clause that may be implied runs over another range than those of the clause that is listed."""
+    """Return whether an index of a clause that may be implied runs over another range than those of the clause that is
+    listed.
+    """
     tensors, others = ({t for p in polys(c) for a in atoms_of(p) for t in tensors_in(a)} for c in (clause, other))
     here, there = ({reach[v].key for v in beyond_axes(c) if v in reach} for c in (clause, other))
     return bool(tensors & others) and bool(beyond_axes(clause)) and not there <= here
 
 
 def not_followed(problem: Problem, kind: str) -> str:
-    """Why an obligation cannot be stated: a value of which nothing is known depends on a tangent or a seed."""
+    """Return why an obligation cannot be stated: an opaque value depends on a tangent or a seed; "" if none does."""
     rules = [*(problem.jvp or ()), *problem.vjp] if kind not in OF_VALUES else []
     free = {*problem.tangents.values(), *problem.seed_names}
     names = (n for n in sorted(_opaque_in(problem, rules)) if problem.opaque[n].tensors & free)
@@ -338,7 +353,7 @@ def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:
 
 
 def _in_company(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """Each clause as it reads where the others hold, which together say the same: beside x > 0, x² > 1 is x > 1."""
+    """Return each clause simplified under the others: beside x > 0, x² > 1 is x > 1. Together they say the same."""
     kept = list(clauses)
     for clause in clauses:
         if clause.guards or len(clause.alternatives) > 1:  # a region, which is worded as it is
@@ -351,7 +366,7 @@ def _in_company(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list
 
 
 def minimal(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """Without the clauses that follow from the others."""
+    """Return the clauses that do not follow from the others."""
     kept = list(dict.fromkeys(clauses))
     for clause in sorted(kept, key=lambda c: -len(c.key)):
         others = [c for c in kept if c is not clause]

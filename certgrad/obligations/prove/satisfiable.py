@@ -26,8 +26,9 @@ from certgrad.signatures.sizes import parse_size
 from .solution_values import NoRootError, has_solution, terms_of, with_solutions
 
 TRIES = 400
+"""Points that are drawn at most; then none is found, and the claim is unproved."""
 ROOTLESS = 24
-"""After so many points at which the equation of a solver has no root that is found, there is none."""
+"""Points without a solution of a solver's equation, after which the search ends."""
 PRECISION = 128
 """Bits; the roots of equations have fewer right."""
 
@@ -37,7 +38,7 @@ MAX_STEPS = 256
 
 
 ENDS = 3
-"""Number of places that are checked at each end of a long axis."""
+"""Places that are checked at each end of a long axis."""
 
 
 def satisfiable(
@@ -47,13 +48,12 @@ def satisfiable(
     ranges: Mapping[Var, Poly] | None = None,
     shapes: Mapping[str, Sequence[object]] | None = None,
 ) -> bool:
-    """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers.
+    """Return whether a drawn point satisfies all clauses at all their indices, checked with balls.
 
-    `tests` are those of loops that end by their values, with the variables that number their steps; `ranges` say how
-    far variables run of which that is known. The others run as far as the sizes of the point; along an axis of an array
-    of `shapes` that is a number, as far as that. Where one is 1, the sizes of the point may be 1 as well.
-
-    Raises BudgetError where the audit's time ends before one is found.
+    `integers` are tensors of integers. `tests` are the tests of loops that end by their values, by the variable that
+    numbers the steps. `ranges` bounds variables; others run over the sizes of the point, or over an axis of `shapes`
+    that is a number. If one of those is 1, the sizes of the point may be 1 as well. Raises BudgetError where the
+    audit's time ends first.
     """
     if not clauses:
         return True
@@ -159,6 +159,7 @@ def _holds(
     known: Mapping[Var, Poly],
     axes: Mapping[tuple[str, int], int],
 ) -> bool:
+    """Return whether a clause holds at a point for all values of its indices. Raises BudgetError when time is over."""
     lengths = _lengths(clause, axes) if axes else {}
     variables: list[Var] = sorted(clause.free)
     ranges: list[Sequence[int]] = []

@@ -51,7 +51,7 @@ def terms_of(equation: Clause) -> list[Poly]:
 
 
 def has_solution(equation: Clause, values: Values) -> bool:
-    """The equation of a solver has a root at these values."""
+    """Return whether the equation of a solver has a root at these values."""
     solution = solution_of(name_of_solver(equation))
     if solution is None:
         return False
@@ -78,7 +78,7 @@ def _root_at(
     values: Values,
     rng: random.Random,
 ) -> dict[Place, arb]:
-    """The entries at these places, of which the equations there speak alone."""
+    """Return the values of a solution's entries at these places, which the equations there determine."""
     envs = [{template(k): i for k, i in enumerate(place)} for place in places]
 
     def at(z: list[arb], direction: int | None = None) -> Values:

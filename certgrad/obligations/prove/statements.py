@@ -46,7 +46,7 @@ from .problem import Problem
 
 @dataclass
 class Outcome:
-    """What came of one attempt: a reason and a residual if it failed, else the hypotheses it needs."""
+    """The result of one attempt: a reason and a residual if it failed, else its hypotheses."""
 
     hypotheses: list[Clause] = field(default_factory=list)
     reason: str = ""
@@ -86,7 +86,7 @@ class Obligation:
 
 @dataclass
 class Differentiated:
-    """The forward's derivative at each output, and what must hold for that; `failure` says why there is none."""
+    """The derivative of the forward at each output, with its conditions; `failure` says why there is none."""
 
     derivatives: list[Poly] = field(default_factory=list)
     conditions: Clauses = ()
@@ -96,7 +96,7 @@ class Differentiated:
 
 
 def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> Differentiated:
-    """D(forward) for each output, with the hypotheses of the differentiation."""
+    """Return the derivative of the forward for each output, with the hypotheses of differentiability."""
     derivatives: list[Poly] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []
@@ -173,7 +173,7 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
-    """Without the clauses whose alternatives include all those of another."""
+    """Return the clauses whose alternatives do not include all those of another."""
     kept: list[Clause] = []
     for clause in sorted(clauses, key=lambda c: len(c.alternatives)):
         have = {a.key for a in clause.alternatives}
@@ -183,14 +183,15 @@ def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
 
 
 def _moves(clause: Clause, problem: Problem) -> bool:
-    """The clause is about something that is differentiated: a mask of booleans has no boundary."""
+    """Return whether the clause is about something that is differentiated: a mask of booleans has no boundary."""
     return any(isinstance(a, Access) and a.tensor in problem.tangents for p in polys(clause) for a in deep_atoms(p))
 
 
 def _steady(clause: Clause, problem: Problem) -> bool:
-    """The clause asks that an integer does not jump which is made of terms that do not move: round(x) < 3 off the jumps
-    of round(x), for which there are clauses of their own. A term whose derivative is 0 wherever it has one is locally
-    constant there, and so is every function of it.
+    """Return whether the clause says that an integer does not jump, and the integer is made of locally constant terms.
+
+    round(x) < 3 needs no clause off the jumps of round(x), for which there are clauses of their own. A term whose
+    derivative is 0 wherever it exists is locally constant there, and so is every function of it.
     """
     if clause.origin != EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
         return False
@@ -218,7 +219,7 @@ def _coefficient_left(region: Region, poly: Poly, tensor: str) -> Poly | None:
 
 
 def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
-    """A derivative with each predicate that can be on its boundary read from the sides.
+    """Return a derivative with each predicate that may be on its boundary replaced by its value on either side.
 
     Off p = 0 nothing changes. On p = 0, where no hypothesis excludes it, the derivative is what every side gives; the
     formula itself would give that of the value at the point. A predicate on constants has no sides, nor has one on a
@@ -287,7 +288,7 @@ def _inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
 
 
 def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligation:
-    """What another program computes (the rule's own primal output, the reference) − forward."""
+    """Return the obligation that another program (the rule's own primal output, the reference) computes the forward."""
     if other is None:
         return Obligation([], ())
     pairs = list(zip(other, problem.forward, strict=True))
@@ -302,7 +303,7 @@ def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligati
 
 
 def defined_everywhere(out: Tensor) -> Clauses:
-    """Where all entries are defined."""
+    """Return the condition that all entries are defined."""
     return at_all_places(out.defined, out.variables)
 
 

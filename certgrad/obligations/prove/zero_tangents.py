@@ -63,9 +63,10 @@ class MayBeZero:
 
 
 def may_be_zero(problem: Problem) -> MayBeZero | None:
-    """Hypotheses of the derivative that are spared if the tangent of the active argument is 0 where it is 0, or None.
+    """Return the hypotheses of the derivative that are not needed if the active argument has a zero tangent wherever it
+    is 0.
 
-    The caller ensures that no other law needs what is left out.
+    None where there are none. The caller ensures that no other law needs them.
     """
     if problem.jvp is None or len(problem.forward) != 1 or len(problem.differentiable) != 1:
         return None
@@ -76,8 +77,8 @@ def may_be_zero(problem: Problem) -> MayBeZero | None:
 
 
 def _reads_inputs(poly: Poly, problem: Problem) -> bool:
-    """The term reads arguments and tangents alone: in no loop, and through nothing that an equation or an unknown
-    function makes of them.
+    """Return whether the term reads arguments and tangents alone: in no loop, and through no solution or opaque
+    value.
     """
     known = {*problem.names, *(problem.tangents[n] for n in problem.names if n in problem.tangents)}
     atoms = deep_atoms(poly)
@@ -86,7 +87,7 @@ def _reads_inputs(poly: Poly, problem: Problem) -> bool:
 
 
 def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
-    """The case of a result each entry of which is a function of one entry of the active argument."""
+    """Return the case of a result each entry of which is a function of one entry of the active argument."""
     (k,) = problem.differentiable
     name = problem.names[k]
     read = {a for a in deep_atoms(out.body) if isinstance(a, Access) and a.tensor == name}
@@ -127,7 +128,7 @@ def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | N
 
 
 def _reads_its_own(poly: Poly, once: Max, entry: Access, problem: Problem) -> bool:
-    """Whether the term reads only those entries of the array that the maximum is taken over."""
+    """Return whether the term reads no entries of the array but those that the maximum is taken over."""
     (k,) = problem.differentiable
     axes = problem.inputs[k].shape
     whole = {v for v, n in zip(once.vars, once.ranges, strict=True) if once.where == ONE}
@@ -154,7 +155,9 @@ _ITSELF = "the maximum"
 
 
 def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Collection[int]) -> tuple[bool, ...]:
-    """Which results are still at 0, where these arguments are, and under the hypotheses of the proof."""
+    """Return which results have a zero tangent wherever they are 0, if the arguments in `still` have, under the proof's
+    hypotheses.
+    """
     if problem.jvp is None:
         return (False,) * len(problem.forward)
     names = {problem.names[k] for k in still}
@@ -168,21 +171,22 @@ def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Colle
 
 
 def _fixed(poly: Poly) -> bool:
-    """Only sizes and other indices decide the indices in a term."""
+    """Return whether the indices in a term depend on sizes and other indices only."""
     return all(isinstance(t, Quotient | Remainder | RowMajor) for ix in indices_of(poly) for t in ix.atoms)
 
 
 def _defined(entry: Tensor, problem: Problem) -> bool:
-    """The entries are defined, and finite, whatever the arguments are."""
+    """Return whether the entries are defined and finite, whatever the arguments are."""
     known = Indices(facts=problem.facts, sizes=problem.input_shapes)
     needed = (c.rewritten(lambda p: ordered(p, known)) for c in entry.defined)
     return not entry.infinite and all(discharged(c, problem.facts) or attained(c) for c in needed)
 
 
 def rest_conditions(problem: Problem) -> list[Clause]:
-    """Conditions under which the one result is still at 0: that it is not 0 where it changes with the entry it reads.
+    """Return conditions under which the one result has a zero tangent wherever it is 0.
 
-    Nothing where the JVP is no multiple of one tangent, by what does not move, such as a mask.
+    They say that it is not 0 where it depends on the entry it reads. Empty where the JVP is no multiple of one tangent
+    by a factor without a tangent, such as a mask.
     """
     if problem.jvp is None or len(problem.forward) != 1:
         return []
@@ -201,7 +205,7 @@ def rest_conditions(problem: Problem) -> list[Clause]:
 
 
 def _not_zero_where(poly: Poly, coefficient: Poly) -> Clause:
-    """The term is not 0 where another one is not, which may be one of its factors."""
+    """Return the clause that the term is not 0 where another one, which may be one of its factors, is not."""
     single = coefficient.single()
     if single is not None and all(isinstance(a, PREDICATES) for a, _ in single[0]):
         return Clause((Atomic("!= 0", poly),), ((coefficient.scale(1 / single[1]), True),), "kink")
@@ -214,7 +218,7 @@ def _not_zero_where(poly: Poly, coefficient: Poly) -> Clause:
 
 
 def _signed(poly: Poly) -> tuple[Atom, int] | None:
-    """The atom of which the term is the value, or its negative."""
+    """Return the atom and the sign, where the term is an atom or its negative; else None."""
     single = poly.single()
     if single is None or abs(single[1]) != 1 or len(single[0]) != 1 or single[0][0][1] != 1:
         return None
@@ -257,7 +261,7 @@ def _one_where(clause: Clause) -> Poly:
 
 
 def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses: tuple[Clause, ...]) -> bool:
-    """The term is shown to be 0 at every index, under the hypotheses."""
+    """Return whether the term is shown to be 0 at every index, under the hypotheses."""
     ranges = {template(k): n for k, n in enumerate(shape)}
     shapes = problem.array_shapes
     for clause in hypotheses:

@@ -1,4 +1,4 @@
-"""Atoms: what a polynomial is one over. Each kind says how its key is written, and the laws of its powers."""
+"""Atoms: the indeterminates of polynomials. Each kind defines its key, and the laws of its powers."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Base(Atom):
         return [self.poly]
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """It keeps an exponent below 1: whole powers are multiplied out."""
+        """Return its power; only an exponent below 1 stays, as whole powers are multiplied out."""
         if e < 1:
             return _ONE, None, e
         whole = floor(e)
@@ -221,7 +221,7 @@ class Product(Atom):
 
     @property
     def is_sign(self) -> bool:
-        """It is a power of −1."""
+        """Whether the product is a power of −1."""
         return self.body.constant() == -1
 
 

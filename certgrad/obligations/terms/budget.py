@@ -14,15 +14,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 STEPS = 2_000_000
+"""Steps of one proof, at most; then it fails, and its reason says so."""
 FIRST_STEPS = 30_000
 """Steps of a first attempt. Proofs of right rules seldom take as many; wrong ones can take all steps there are."""
 SECONDS = 120.0
+"""Seconds of one proof by the thread's processor time, a backstop."""
 AUDIT = 20.0
 """Seconds of all that an audit of one rule tries, where its caller gives no others."""
 STEPS_A_SECOND = 60_000
 """Steps that an audit has for each of its seconds: about as many as a proof takes in them."""
 LEAST = 1_000
-"""With fewer steps left of an audit no further proof is begun."""
+"""Steps left of an audit below which no further proof is begun."""
 SHARE = 0.75
 """A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
 CLOCK = 6.0
@@ -37,7 +39,7 @@ class BudgetError(Exception):
 
 
 class _Budget(threading.local):
-    """What is left of the proof that this thread is at, and of the audit that the proof is a part of."""
+    """The budget of this thread's present proof, and of the audit that it is a part of."""
 
     def __init__(self) -> None:
         self.left = sys.maxsize  # what is done outside of `limited` is no proof, and must not add up over a process
@@ -60,11 +62,11 @@ class _Budget(threading.local):
         return max(self.end - time.thread_time(), 0.0)
 
     def until(self, seconds: float) -> float:
-        """When something ends that may take so many seconds, by the thread's processor time."""
+        """Return the end, by the thread's processor time, of something that may take so many seconds."""
         return time.thread_time() + min(seconds, self.seconds_left())
 
     def over(self, what: str) -> str:
-        """Why something is not begun any more; empty while something is left of the audit."""
+        """Return why `what` is not begun any more; "" while the audit has time left."""
         if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
             return ""
         self.cut_short += 1
@@ -90,7 +92,7 @@ budget = _Budget()
 
 @contextmanager
 def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
-    """Run a block under a fresh budget, which is a part of what is left of the audit."""
+    """Run a block under a fresh budget, taken from what is left of the audit."""
     before = budget.left, budget.deadline, budget.part
     most, longest = sys.maxsize if budget.steps is None else int(SHARE * budget.steps), SHARE * budget.seconds_left()
     given = budget.left = min(steps, most)
@@ -109,10 +111,10 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 def auditing(
     seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE, a_second: int = STEPS_A_SECOND
 ) -> Iterator[None]:
-    """Run the audit of one rule, or of what it is made of: an audit inside of another one has no more than what is left
-    of that.
+    """Run the audit of one rule, or of a part of it, in at most so many seconds and steps.
 
-    A reason says that what runs out is `of` an audit, and what gives it `more`; it has so many steps `a_second`.
+    An audit inside of another one has no more than what is left of that. A reason says that what runs out is `of` an
+    audit, and that `more` gives it more; it has `a_second` steps for each second.
     """
     steps, end = int(seconds * a_second), time.thread_time() + seconds
     before, outer, until = budget.share, budget.steps, budget.end
@@ -133,7 +135,7 @@ def auditing(
 
 @contextmanager
 def beside(seconds: float) -> Iterator[None]:
-    """Run a block in so many seconds that are no part of the audit around it, which has as many after it as before."""
+    """Run a block in so many seconds that do not count for the audit around it."""
     started, end = time.thread_time(), budget.end
     budget.end = started + seconds
     try:
@@ -149,7 +151,7 @@ def given() -> float:
 
 @contextmanager
 def within(steps: int) -> Iterator[None]:
-    """Run a block that may take at most so many of the steps that are left; it raises BudgetError after them."""
+    """Run a block that may take at most so many of the steps that are left. Raises BudgetError after them."""
     before, part = budget.left, budget.part
     given = budget.left = min(before, steps)
     budget.part = (part[0] and before <= steps, part[1])

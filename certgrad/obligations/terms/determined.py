@@ -64,12 +64,12 @@ class Matrix(Confined):
 
 
 def is_triangular(body: Poly, row: Var, column: Var) -> bool:
-    """The term vanishes where row < column, by its form."""
+    """Return whether the term vanishes where row < column, by its form."""
     return all(any(_confines(a, row, column) for a, _ in mono) for mono in body)
 
 
 def _confines(a: Atom, row: Var, column: Var) -> bool:
-    """The atom vanishes where row < column."""
+    """Return whether the atom vanishes where row < column."""
     if isinstance(a, (IxPred, IxEq)):
         slope = a.ix.coefficient(row), a.ix.coefficient(column)
         right = slope == (1, -1) or (isinstance(a, IxEq) and slope == (-1, 1))
@@ -155,7 +155,8 @@ class Rec(Atom):
 
 
 def in_lanes(a: Atom) -> bool:
-    """The atom is another one in each lane of a selection: a predicate stands in it, other than in what loops carry.
+    """Return whether the atom differs between lanes of a selection: a predicate stands in it, but not only inside
+    carries.
 
     A selection around it cannot decide what a loop chooses at its steps: there it is one number in every lane.
     """

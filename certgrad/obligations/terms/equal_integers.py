@@ -23,8 +23,9 @@ from .walk import indices_of, own_indices
 
 
 def at_equal_integers(factors: Sequence[tuple[Atom, Exponent]], variables: Sequence[Var]) -> Poly | None:
-    """The product with an integer that depends on the variables at what an equation among the factors says that it is,
-    if that depends on none of them; None where there is no such integer beside its equation.
+    """Return the product with an integer atom replaced by its value, by an equation among the factors.
+
+    The atom depends on the variables, and the value does not. None where there is no such equation.
     """
     # Conditions stay in the sum: one before it would make a divisor 0 in a lane that does not divide by it.
     conditions = {a: e for a, e in factors if type(a) in INDEX_PREDICATES}
@@ -39,7 +40,7 @@ def at_equal_integers(factors: Sequence[tuple[Atom, Exponent]], variables: Seque
 
 
 def _solved(ix: Ix, variables: Sequence[Var]) -> Iterator[tuple[IntegerAtom, Ix]]:
-    """Each integer that depends on the variables, and what it is where the expression is 0: that depends on none."""
+    """Yield each integer atom that depends on the variables, with its value where ix = 0, if that depends on none."""
     for t, c in ix.terms:
         if isinstance(t, IntegerAtom) and abs(c) == 1 and not t.free.isdisjoint(variables):
             value = ix.plus(of_atom(t).scaled(-c)).scaled(-c)

@@ -33,7 +33,7 @@ WHOLE = frozenset(name for name, known in FUNCTIONS.items() if known.whole)
 
 @dataclass(frozen=True)
 class Expression:
-    """What sympy writes for a function, and differentiates unless `antiderivative` says otherwise."""
+    """A function as sympy writes it, and differentiates it unless `antiderivative` says otherwise."""
 
     of: Callable[..., sympy.Expr]
     symbols: tuple[sympy.Symbol, ...] = (X,)

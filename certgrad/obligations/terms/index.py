@@ -10,7 +10,7 @@ from .variables import Var
 
 
 def bound_key(variables: Iterable[Var], sizes: Iterable[Poly]) -> str:
-    """How a key writes bound variables, each with the size of its range."""
+    """Return a key of bound variables, each with the size of its range."""
     return ",".join(f"{v[1]}.{v[2]}<{n.key}" for v, n in zip(variables, sizes, strict=True))
 
 
@@ -89,7 +89,7 @@ class Ix(Holder):
         return None if isinstance(only, IntegerAtom) else only
 
     def moved_by(self, variables: Collection[Var]) -> Var | None:
-        """The one of the variables that is in it, where it is another integer for each value of that one."""
+        """The one variable that stands in it, if it takes another value for each value of that variable; else None."""
         own = [v for v, _ in self.terms if not isinstance(v, IntegerAtom) and v in variables]
         return own[0] if len(own) == 1 and not any(v in variables for a in self.atoms for v in a.free) else None
 
@@ -159,7 +159,7 @@ def combine(parts: list[tuple[int, Ix]]) -> Ix:
 
 
 def whole_number(poly: Poly) -> int | None:
-    """The integer that a dimension expression is, if it is one."""
+    """Return the integer that a dimension expression is, or None."""
     c = poly.constant()
     return int(c.p) if c is not None and c.q == 1 else None
 

@@ -70,7 +70,7 @@ def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
 
 
 def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
-    """[ix ≥ 0] as it stands, so that renaming variables keeps a product a product."""
+    """Return [ix ≥ 0] as one atom, so that renaming variables keeps a product a product."""
     if not ix.terms:
         return at_least(ix.const)
     places = _row_major_places(ix)
@@ -214,7 +214,7 @@ def at_least(const: Poly) -> Poly:
 
 
 def not_negative(const: Poly) -> bool:
-    """Whether no sizes make it negative: these are at least 1; with non-negative coefficients, const(1, …, 1) ≥ 0.
+    """Return whether the expression is ≥ 0 at all sizes ≥ 1: with non-negative coefficients, const(1, …, 1) ≥ 0.
 
     A size that may be 0, such as floordiv(n, 2), is none of these.
     """

@@ -108,7 +108,7 @@ class Comparison(Holder):
 
     @property
     def permutes(self) -> bool:
-        """It is a permutation of an axis, whose first argument is a place or an index there."""
+        """Whether it is a permutation of an axis, whose first argument is a place or an index there."""
         return self.kind in INVERSES
 
     def inverse(self) -> Comparison:
@@ -117,7 +117,7 @@ class Comparison(Holder):
 
 
 def by_entries(ix: Ix) -> bool:
-    """An entry of an integer tensor decides the index, or a number that is rounded."""
+    """Return whether an entry of an integer tensor decides the index, or a number that is rounded."""
     return any(isinstance(a, (Entry, Rounded)) or any(map(by_entries, a.parts())) for a in ix.atoms)
 
 
@@ -166,7 +166,7 @@ class Rounded(IntegerAtom):
 
 
 def chosen(rule: Comparison, component: int, arguments: tuple[Ix, ...]) -> Ix:
-    """What a comparison chooses. A permutation of an axis and its inverse undo each other: σ(σ⁻¹(i)) = i."""
+    """Return the integer that a comparison chooses. A permutation and its inverse undo each other: σ(σ⁻¹(i)) = i."""
     if rule.permutes:
         first = arguments[0].only_term()
         if (
@@ -256,7 +256,7 @@ def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
 
 
 def _multiples(const: Poly, divisor: Poly) -> int:
-    """How many times a divisor such as 2·n is in a term of sizes."""
+    """Return how many times a divisor such as 2·n is in a term of sizes."""
     single = divisor.single()
     return 0 if single is None or single[1].q != 1 else int((const.coefficient(single[0]) / single[1]).floor())
 

@@ -13,7 +13,7 @@ from .variables import Var
 
 
 def canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> list[Var]:
-    """An order of the variables that does not depend on their names: colour refinement, then ties by trial."""
+    """Return an order of the variables that does not depend on their names: by colour refinement, ties by trial."""
     if len(variables) == 1:
         return variables
     colours = {v: ranges[v].key for v in variables}

@@ -30,7 +30,7 @@ _NO_VARS: frozenset[Var] = frozenset()
 _NOTHING, _UNIT = fmpq(0), fmpq(1)
 
 LONG = 160
-"""Keys of atoms that are longer are cut, and end in a digest."""
+"""Characters of an atom's key; a longer one is cut and ends in a digest."""
 
 
 class Atom:
@@ -59,7 +59,7 @@ class Atom:
         return self.key
 
     def parts(self) -> list[Poly]:
-        """The polynomials that the atom is made of."""
+        """Return the polynomials inside the atom."""
         return []
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
@@ -68,7 +68,7 @@ class Atom:
 
     @classmethod
     def together(cls, factors: Factors) -> Factors | None:
-        """The factors of a product after the laws of those that are of this kind; None where the product is 0."""
+        """Return the factors of a product after the laws of this kind of atom; None where the product is 0."""
         return factors
 
     def _finish(
@@ -108,7 +108,7 @@ def mono_structured(mono: Mono) -> bool:
 
 
 def mono_positive(mono: Mono) -> bool:
-    """Every factor is positive. (A square may be zero, so it does not count.)"""
+    """Return whether every factor is positive. (A square may be zero, so it does not count.)"""
     return all(a.positive for a, _ in mono)
 
 
@@ -343,13 +343,13 @@ class Accumulator:
 
 
 class Holder:
-    """What holds terms, and is none: an index expression, an integer atom, a comparison, a loop."""
+    """An object that holds terms and is none: an index expression, an integer atom, a comparison, a loop."""
 
     __slots__ = ()
 
 
 def is_foreign(mono: Mono) -> bool:
-    """The monomial is of another session. No term is of two, so its first factor tells."""
+    """Return whether the monomial is of another session. No term is of two, so its first factor tells."""
     return bool(mono) and mono[0][0].mark is not session.mark
 
 
@@ -453,12 +453,12 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
 
 
 def _interact(m1: Mono, m2: Mono) -> bool:
-    """Both have conditions, or what implies one: predicates may be complementary, a triangular matrix decides some."""
+    """Return whether two monomials may simplify together: both have predicates, or factors that imply one."""
     return any(a.conditional for a, _ in m1) and any(a.conditional for a, _ in m2)
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
-    """The product of atoms to powers, after the laws that each kind of atom states."""
+    """Return the product of atoms to powers, by the laws that each kind of atom states."""
     kept: Factors = []
     coefficient = _UNIT
     expand: list[tuple[Poly, int]] = []

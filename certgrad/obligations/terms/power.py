@@ -32,8 +32,7 @@ _contents: Memo[tuple[Poly, bool], tuple[fmpq, dict[Atom, Exponent], Poly]] = Me
 def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
     """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1.
 
-    That coefficient is +1 unless `only_positive`; then only factors that are positive by themselves are taken out,
-    and c > 0.
+    That coefficient is +1. With `only_positive`, only positive factors are taken out, c > 0, and it is ±1.
     """
     found = _contents.table.get((poly, only_positive))
     if found is None:
@@ -42,6 +41,7 @@ def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, E
 
 
 def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
+    """Return the largest c·m with poly = c·m·rest, for a number c and a monomial m of atoms that may be divided by."""
     items = poly.sorted_items()
     if not items:
         return fmpq(1), {}, poly
@@ -80,7 +80,6 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
 
     With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
     then N is zero exactly where its coefficients are, as far as the atoms are independent.
-
     A divisor with predicates is left alone: it can be 0 in a lane that does not divide by it, which would be lost.
     """
     denominators: dict[Atom, int] = {}
@@ -147,6 +146,7 @@ class UndefinedTermError(ArithmeticError):
 
 
 def _integer_power(poly: Poly, e: int) -> Poly:
+    """Return a power of a term to a negative whole number: of a product by its factors, of a sum as one atom."""
     single = poly.single()
     if single and not any(type(a) in PREDICATES for a, _ in single[0]):
         mono, c = single
@@ -175,6 +175,7 @@ def _integer_power(poly: Poly, e: int) -> Poly:
 
 
 def _fractional_power(poly: Poly, e: Fraction) -> Poly:
+    """Return a fractional power of a term. Factors that are not known to be ≥ 0 stay under one root."""
     single = poly.single()
     if single is None:
         numerator, denominators = cleared(poly)
@@ -265,7 +266,7 @@ def exp_of(poly: Poly) -> Poly:
 
 
 def log_of(poly: Poly) -> Poly:
-    """log, with factors that are positive by themselves split off."""
+    """Return log of a term, with factors split off that are positive by their form."""
     c = poly.constant()
     if c is not None:
         if c <= 0:
@@ -323,7 +324,7 @@ def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
 
 
 def _is_multiple(poly: Poly, of: Poly) -> bool:
-    """The term is a number times another one."""
+    """Return whether the term is a number times another one."""
     mono, c = next(iter(of.items()))
     return poly == of.scale(poly.coefficient(mono) / c)
 
@@ -358,6 +359,7 @@ def pred(poly: Poly) -> Poly:
 
 
 def _pred(poly: Poly) -> Poly:
+    """Return [poly > 0] as a term, without factors that are positive; 1 or 0 where its sign is known by its form."""
     c = poly.constant()
     if c is not None:
         return ONE if c > 0 else Poly({})
@@ -387,7 +389,7 @@ def _pred(poly: Poly) -> Poly:
 
 
 def _as_index(poly: Poly) -> Ix | None:
-    """A positive multiple of the term as an index expression, where it is made of indices and sizes."""
+    """Return a positive multiple of the term as an index expression, where it is made of indices and sizes."""
     kinds = {type(a) for mono in poly for a, _ in mono}
     if IndexNumber not in kinds or not kinds <= {IndexNumber, Dim}:
         return None
@@ -395,7 +397,7 @@ def _as_index(poly: Poly) -> Ix | None:
 
 
 def side(poly: Poly) -> Poly:
-    """[poly > 0] as it stands in a derivative."""
+    """Return [poly > 0] as it stands in a derivative."""
     plain = pred(poly)
     atom = plain.atom()
     return poly_of(intern(Side(atom.poly))) if isinstance(atom, Pred) else plain
@@ -410,7 +412,7 @@ _ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even"
 
 
 def fn(name: str, *args: Poly) -> Poly:
-    """A named function applied, with the sign of its argument fixed where the function is odd or even.
+    """Return a named function applied, with a canonical sign of its argument where the function is odd or even.
 
     Whole numbers come out of floor, and out of the exponent of an integer power of x (there x ≠ 0).
     """
@@ -445,7 +447,7 @@ _OF_TURNS = frozenset({"sin", "cos"})
 
 
 def _turns(poly: Poly) -> Poly | None:
-    """The summands that are 2π times a whole number; None if there are none."""
+    """Return the summands that are 2π times a whole number; None if there are none."""
     kept = {}
     for mono, c in poly.items():
         others = [(a, e) for a, e in mono if not (type(a) is Num and a.name == "pi" and e == 1)]
@@ -460,14 +462,13 @@ def _is_whole(a: Atom, e: Exponent) -> bool:
 
 
 def _whole_part(poly: Poly) -> Poly | None:
-    """The integers among the summands: whole constants, dimensions, indices, integer parts and products of these; None
-    if there are none."""
+    """Return the integers among the summands: constants, dimensions, indices, integer parts; else None."""
     kept = {m: c for m, c in poly.items() if c.q == 1 and all(_is_whole(a, e) for a, e in m)}
     return Poly(kept) if kept else None
 
 
 def whole(poly: Poly) -> bool:
-    """The term is an integer by its form: what `_whole_part` finds is all of it."""
+    """Return whether the term is an integer by its form: what `_whole_part` finds is all of it."""
     return all(c.q == 1 and all(_is_whole(a, e) for a, e in m) for m, c in poly.items())
 
 

@@ -62,7 +62,7 @@ class Pred(Sign):
 
 
 class Side(Sign):
-    """[p > 0] in a derivative: off p = 0 the same; on p = 0 the value it has on whichever side is looked at."""
+    """[p > 0] in a derivative: equal to it off p = 0; on p = 0, its value on either side."""
 
     __slots__ = ()
 
@@ -123,9 +123,9 @@ def _opposite(a: Sign) -> str:
 
 
 def _settled(factors: Factors) -> Factors | None:
-    """The factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
+    """Return the factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
 
-    That an entry of a triangular matrix is not 0 is such a condition. Two opposite conditions make an equation.
+    "An entry of a triangular matrix is not 0" is such a condition. Two opposite conditions make an equation.
     """
     out = [(a, e) for a, e in factors if type(a) is not IxPred]
     bounds = [bound for a, e in out if isinstance(a, Confined) and e > 0 and (bound := a.bound()) is not None]
@@ -152,7 +152,7 @@ def _settled(factors: Factors) -> Factors | None:
 
 
 def _offset(a: Ix, b: Ix, sign: int) -> fmpq | None:
-    """The number that a − b is (sign 1), or a + b (sign −1), if it is one: then their terms cancel."""
+    """Return the number that a − b is (sign 1), or a + b (sign −1); None where their terms do not cancel."""
     if len(a.terms) != len(b.terms):
         return None
     for (v, c), (w, d) in zip(a.terms, b.terms, strict=True):

@@ -23,7 +23,7 @@ Summed = tuple[Poly, Dummies]
 
 
 def in_one_range(variables: list[Var], ranges: dict[Var, Poly], factors: Factors) -> Summed | None:
-    """Σ_{i<q} Σ_{j<m} f(i·m + j) = Σ_{v<q·m} f(v): where only places in row-major order are looked at."""
+    """Return Σ_{i<q} Σ_{j<m} f(i·m + j) as Σ_{v<q·m} f(v), where f reads only places in row-major order; else None."""
     if not any(a.structured for a, _ in factors):
         return None
     body = monomial(dict(factors))
@@ -79,12 +79,12 @@ def in_rows_and_columns(polys: list[Poly], v: Var, divisor: Poly, kind: str) -> 
 
 
 def divisors_of(poly: Poly, v: Var) -> list[Poly]:
-    """What the variable alone is divided by, as an index."""
+    """Return the divisors of quotients and remainders of the variable alone."""
     return _divisors(poly).get(v, [])
 
 
 def _divisors(poly: Poly) -> dict[Var, list[Poly]]:
-    """What variables are divided by alone, as indices."""
+    """Return, by variable, the divisors of quotients and remainders of it alone."""
     found: dict[Var, dict[str, Poly]] = {}
     for ix in indices_of(poly):
         for t in ix.atoms:

@@ -28,34 +28,25 @@ def factored(poly: Poly) -> Factors:
 
 
 def _factored(poly: Poly) -> Factors:
-    _, taken, rest = content(poly)
-    if any(isinstance(e, Fraction) for m in rest for _, e in m):
+    """Return the factors by flint of what is left without the common monomial, with the atoms of that monomial."""
+    c, common, rest = content(poly)
+    if any(isinstance(e, Fraction) or not 0 <= e <= LARGEST_POWER for m in rest for _, e in m):
         return None
-    if any(not 0 <= e <= LARGEST_POWER for m in rest for _, e in m):
-        return None
-    whole = rest if taken else poly
-    atoms = sorted(atoms_of(whole), key=lambda a: a.key)
-    if not atoms:
+    atoms = sorted(atoms_of(rest), key=lambda a: a.key)
+    if not atoms or any(isinstance(e, Fraction) for e in common.values()):
         return None
     ctx = fmpq_mpoly_ctx.get([f"x{k}" for k in range(len(atoms))], "deglex")
     place = {a: k for k, a in enumerate(atoms)}
     terms = {}
-    for m, c in whole.items():
+    for m, coefficient in rest.items():
         powers = [0] * len(atoms)
         for a, e in m:
             powers[place[a]] = int(e)
-        terms[tuple(powers)] = c
+        terms[tuple(powers)] = coefficient
     scale, factors = ctx.from_dict(terms).factor()
     out = [(_back(f.to_dict(), atoms), int(k)) for f, k in factors]
-    if taken:
-        c = content(poly)[0]
-        scale = scale * c
-        out += [
-            (monomial({a: 1 if e > 0 else -1}), abs(int(e))) for a, e in taken.items() if not isinstance(e, Fraction)
-        ]
-        if any(isinstance(e, Fraction) for e in taken.values()):
-            return None
-    return fmpq(scale), sorted(out, key=lambda t: t[0].key)
+    out += [(monomial({a: 1 if e > 0 else -1}), abs(int(e))) for a, e in common.items()]
+    return fmpq(scale) * c, sorted(out, key=lambda t: t[0].key)
 
 
 def _back(terms: dict, atoms: list[Atom]) -> Poly:

@@ -84,7 +84,7 @@ class Rewriter:
         return value if value in (ONE, ZERO) else None
 
     def keeps(self, mono: Mono) -> bool:
-        """Nothing in it is substituted, and it is of this session: a monomial of a term is in normal form."""
+        """Return whether a monomial of this session is unchanged, and so in normal form as it is."""
         return not is_foreign(mono) and all(self.indices.keys().isdisjoint(a.free) for a, _ in mono)
 
     def mono(self, mono: Mono) -> Poly:
@@ -141,7 +141,7 @@ _moved: Memo[tuple, dict[Atom, Poly]] = Memo()
 
 
 def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
-    """What is known of atoms under a substitution: those that only move axes come again, others have fresh names."""
+    """The memo of atoms under a substitution, if it only renames axes; others have fresh names, and come once."""
     indices = rewriter.indices
     if not indices or any(v[0] != "t" for v in indices) or any(v[0] == "f" for ix in indices.values() for v in ix.free):
         return {}
@@ -230,7 +230,7 @@ REBUILDS |= {
 
 
 def rebuilt_inside(a: Max | Product, rewrite: Rewriter) -> tuple[Poly, list[tuple[Var, Poly]], Poly]:
-    """What the atom is taken of, its variables with their ranges, and which values take part: all rewritten."""
+    """Return a binder's body, its variables with their ranges, and its condition, all rewritten."""
     names = {v: fresh() for v in a.vars}
     inner = rewrite.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
     dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]

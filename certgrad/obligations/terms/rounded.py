@@ -22,11 +22,10 @@ from .walk import atoms_of, indices_of, tensors_in
 
 
 def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
-    """The term as an index expression (see `as_index`) that may also be made of rounded numbers.
+    """Return the term as an index expression that may have rounded numbers in it, else None (see `as_index`).
 
-    Without `quotients` not of ⌊p/2⌋, as integer division makes it, nor of counts: of these signs say more than
-    conditions on indices.
-    What a loop carries is not among these: an index is not looked into where a step is put in place of another.
+    Without `quotients`, ⌊p/2⌋ as of integer division and counts are not taken: signs say more of these than conditions
+    on indices. Carries are not taken either, as an index is not rewritten where a step is substituted.
     """
     found = as_index(poly)
     if found is not None or not any(map(_is_rounded, atoms_of(poly))):
@@ -51,7 +50,7 @@ def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
 
 
 def _quotient(a: Atom) -> Ix | None:
-    """⌊k/m⌋ for an index k that is made of rounded numbers."""
+    """Return ⌊k/m⌋ for an index k that is made of rounded numbers."""
     if not (isinstance(a, Fn) and a.name == "floor" and _has_fractions(a)):
         return None
     (p,) = a.args
@@ -67,7 +66,7 @@ def _is_rounded(a: Atom) -> bool:
 
 
 def is_number_of_places(a: Atom | None) -> TypeGuard[Sum]:
-    """Σ_k of what is 0 or 1."""
+    """Return whether an atom is a sum of 0/1-valued terms."""
     return isinstance(a, Sum) and all(type(b) in PREDICATES for b, _ in a.body)
 
 
@@ -75,9 +74,9 @@ _bounds: Memo[Sum, tuple[Poly, Poly]] = Memo()
 
 
 def bounds_of_number(a: Atom | None) -> tuple[Poly, Poly] | tuple[None, None]:
-    """The least and the most that a number of places can be: at least 1 where one of them is sure to be there.
+    """Return the least and the largest value of a count of places: at least 1 where a place is sure to count.
 
-    That is looked at for the first and the last entry of an order by which it is decided what is counted.
+    That is tried at the first and the last entry of an order by which it is decided what counts.
     """
     if not is_number_of_places(a):
         return None, None
@@ -112,8 +111,10 @@ def _number(a: Atom) -> Poly:
 
 
 def _apart(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
-    """The term with a variable for each index of an entry that is none, and what they stand for: whatever is put in
-    place of variables later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function of different places."""
+    """Return the term with a variable for each nontrivial index of an entry, and the indices that they stand for.
+
+    Whatever is substituted later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function at different places.
+    """
     found: dict[Ix, Var] = {}
 
     def name(ix: Ix) -> Ix:

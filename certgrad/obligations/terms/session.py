@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Keyed(Protocol):
-    """What has a key that says all of its structure."""
+    """An object with a key that determines all of its structure."""
 
     key: str
 
@@ -26,7 +26,7 @@ class MixedSessionsError(AssertionError):
 
 
 class Session(threading.local):
-    """The interned atoms, what was worked out about terms, and how many fresh variables there are."""
+    """The interned atoms of a proof, its memos, and the count of fresh variables."""
 
     def __init__(self) -> None:
         self.interned: dict[str, Any] = {}
@@ -58,7 +58,7 @@ class Memo(threading.local, Generic[K, V]):
 
 
 def intern(atom: A) -> A:
-    """The one atom with this key."""
+    """Return the one atom of the session with this key."""
     return session.interned.setdefault(atom.key, atom)
 
 

@@ -22,6 +22,7 @@ from .sums import sum_over
 from .variables import Var, fresh
 
 SMALL = 3
+"""Rows of a matrix whose determinant is written out; that of a larger one stays an atom."""
 
 
 def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:
@@ -111,9 +112,9 @@ def same_place(poly: Poly) -> Poly | None:
 
 
 def apart(poly: Poly) -> Matrix | None:
-    """A value λ_j where the term is c·(λ_j − λ_i) + d·[i = j], c and d not 0: not 0 if the λ are all different.
+    """Return an eigenvalue λ_j where the term is c·(λ_j − λ_i) + d·[i = j] with c, d ≠ 0; else None.
 
-    For singular values, with their squares.
+    Such a term is not 0 if all λ differ. The squares of singular values count as λ.
     """
     if len(poly) != 3:
         return None

@@ -48,6 +48,13 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
+    """Return the sum of a monomial over ranges; factors without a summed variable are taken out.
+
+    The first law that applies is used: at an equation for a variable, at the integers that an equation ties; sums among
+    the factors are merged with this one; over a permutation, in the other order; by a law of a kind of atom
+    (`CONTRACTS`); where factors cancel. Otherwise variables that are in no factor give their range, and each group of
+    factors that share variables is a sum of its own.
+    """
     if any(n.is_zero for n in ranges.values()):
         return ZERO
     variables = ranges.keys()
@@ -177,7 +184,7 @@ def _solved_around(ix: Ix, v: Var, n: Poly) -> tuple[Ix, list[tuple[Ix, Poly]]] 
 
 
 def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
-    """The value of v at which the expression is 0, and which expressions must be places of which axes for it to be.
+    """Return the value of v at which ix = 0, and which expressions must be within which axes for it; else None.
 
     σ(±v + r) = e for a permutation σ of an axis where e is an index there and v = ±(σ⁻¹(e) − r).
     """
@@ -225,7 +232,7 @@ def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
 
 
 def _all_places(ix: Ix, v: Var, n: Poly) -> bool:
-    """The expression is v or n − 1 − v: as v runs from 0 to n, so does it."""
+    """Return whether the expression is v or n − 1 − v: as v runs from 0 to n, so does it."""
     return ix.variable() == v or (ix.terms == ((v, -1),) and ix.const == n - ONE)
 
 
@@ -262,7 +269,7 @@ def bounded_above(poly: Poly) -> Poly:
 
 
 def _bounds_from_below(a: IxPred) -> bool:
-    """It bounds one variable of a sum around it."""
+    """Return whether a condition bounds one variable of a sum around it from below."""
     return any(v[0] == "b" and a.ix.coefficient(v) > 0 for v in a.free)
 
 
@@ -308,10 +315,10 @@ def _rebuilt(a: Sum, rewrite: Rewriter) -> Poly:
 
 
 def _is_renamed(a: Sum, rewrite: Rewriter) -> bool:
-    """Whether the atom's variables get other names, each its own, and nothing else changes.
+    """Return whether only the atom's variables get other names, each its own.
 
-    Then equal indices stay equal and others different, so what was simplified when the sum was closed is all that
-    can be. No name is captured: a binder's level is above all levels inside it.
+    Then equal indices stay equal and others different, so what was simplified when the sum was closed is all that can
+    be. No name is captured: a binder's level is above all levels inside it.
     """
     names, indices = rewrite.names, rewrite.indices
     if rewrite.labels:
@@ -347,7 +354,7 @@ def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> 
 
 
 def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
-    """The maximum as terms without the variables, a `Max` if there are others, and the variables that it binds."""
+    """The part of a maximum without the bound variables, the `Max` of the rest if there is one, and what it binds."""
     if where.is_zero:
         raise UndefinedTermError("a maximum over nothing")
     inside, outside = Accumulator(), Accumulator()
@@ -372,9 +379,10 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
 
 @rebuilds(Max)
 def _maximum_rebuilt(a: Max, rewrite: Rewriter) -> Poly:
-    """Over nothing, as it may be in a lane that another term cancels, it is some number: the maximum over all will do.
+    """Return a maximum rewritten. One over nothing, as in a lane that another term cancels, becomes the maximum over
+    all.
 
-    That there is something where the value counts is a condition of the program, which is recorded.
+    That there is an entry where the value counts is a condition of the program, which is recorded.
     """
     body, dummies, where = rebuilt_inside(a, rewrite)
     return max_over(body, dummies, ONE if where.is_zero else where)

@@ -20,7 +20,9 @@ def template(position: int) -> Var:
 
 
 def is_index(v: object) -> bool:
-    """A variable that numbers the entries of an axis, the terms of a sum or the steps of a loop: it is not negative."""
+    """Return whether it is a variable that numbers the entries of an axis, the terms of a sum or the steps of a loop:
+    it is not negative.
+    """
     return isinstance(v, tuple) and v[0] in "tfbuqy"
 
 

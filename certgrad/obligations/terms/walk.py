@@ -43,7 +43,7 @@ def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
 
 
 def extent(poly: Poly) -> int:
-    """How many parts a term has where it is written out: what is shared counts wherever it stands."""
+    """Return the number of parts of a term written out: shared parts count wherever they stand."""
     known: dict[Atom, int] = {}
 
     def of(p: Poly) -> int:
@@ -75,12 +75,12 @@ _determined: Memo[str, frozenset[str]] = Memo()
 
 
 def determine(tensor: str, by: Iterable[str]) -> None:
-    """Say that a tensor, of which no entry exists yet, depends on others: its value is a solution of an equation."""
+    """Record that a tensor, of which no entry exists yet, is a solution that depends on others."""
     _determined.table[tensor] = frozenset(by)
 
 
 def is_determined(tensor: str) -> bool:
-    """The tensor is no input: an equation determines it."""
+    """Return whether the tensor is no input: an equation determines it."""
     return tensor in _determined.table
 
 
@@ -107,7 +107,7 @@ def tensors_in(a: Atom) -> frozenset[str]:
 
 
 def own_indices(a: Atom) -> list[Ix]:
-    """The index expressions that stand in an atom directly."""
+    """Return the index expressions that stand in an atom directly."""
     if isinstance(a, (Access, Matrix)):
         return list(a.index)
     if isinstance(a, (IxPred, IxEq)):
@@ -118,7 +118,7 @@ def own_indices(a: Atom) -> list[Ix]:
 
 
 def _read(ix: Ix) -> Iterator[str]:
-    """The integer tensors of which an index expression reads entries."""
+    """Yield the integer tensors whose entries an index expression reads."""
     for t in ix.atoms:
         if isinstance(t, Entry):
             yield t.tensor
@@ -142,7 +142,7 @@ _hidden: Memo[Poly, tuple[Atom, ...]] = Memo()
 
 
 def atoms_in_choices(poly: Poly) -> tuple[Atom, ...]:
-    """All atoms of the numbers that decide integers in index expressions: what is compared there, or rounded.
+    """Return all atoms of numbers that are compared or rounded to choose integers in indices.
 
     They are no parts of an atom: `deep_atoms` passes them by.
     """
@@ -162,7 +162,7 @@ def atoms_in_choices(poly: Poly) -> tuple[Atom, ...]:
 
 
 def mentions(poly: Poly, names: Iterable[str]) -> bool:
-    """One of the tensors occurs in the term."""
+    """Return whether one of the tensors occurs in the term."""
     return any(not tensors_in(a).isdisjoint(names) for a in atoms_of(poly))
 
 

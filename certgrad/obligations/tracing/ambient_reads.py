@@ -1,4 +1,4 @@
-"""What code reads beside its arguments: variables of the environment, settings of JAX, the platform and its devices.
+"""What code reads beside its arguments: environment variables, settings of JAX, the platform and its devices.
 
 It is heard while the code is traced or called, whatever names it goes by.
 """
@@ -21,7 +21,7 @@ from .jax_internals import Questions, asks_for_others, from_library, seen_platfo
 
 
 def of_rule(frame: Any) -> bool:
-    """The frame is of a rule's code: not of a library's, nor of certgrad's."""
+    """Return whether the frame is of a rule's code: not of a library's, nor of certgrad's."""
     return frame is not None and not from_library(frame.f_code.co_filename) and not _of_certgrad(frame)
 
 
@@ -32,7 +32,7 @@ def _of_certgrad(frame: Any) -> bool:
 
 @contextmanager
 def _changed(kind: Any, changes: dict[str, Any]) -> Iterator[None]:
-    """Attributes of a class, by name, set in a block; after it each is what it was, or not there."""
+    """Set attributes of a class in a block; afterwards each is what it was, or absent."""
     before = {name: vars(kind).get(name) for name in changes}
     try:
         for name, value in changes.items():
@@ -48,7 +48,7 @@ def _changed(kind: Any, changes: dict[str, Any]) -> Iterator[None]:
 
 @one_at_a_time
 def watched_environment(files: Collection[str]) -> Iterator[list[str]]:
-    """The names of variables of the environment that code in these files reads, or what it calls."""
+    """Yield the names of environment variables that code in these files reads, itself or by what it calls."""
     read: list[str] = []
     thread = get_ident()
     kind: Any = type(os.environ)
@@ -72,7 +72,7 @@ WIDTHS = frozenset({"jax_enable_x64", "x64_enabled"})
 
 
 def other_values(name: str, value: Any) -> list[Any]:
-    """What else a setting of JAX can be; none where nobody can list that."""
+    """Return the other values of a setting of JAX; none where they cannot be listed."""
     if isinstance(value, bool):
         return [not value]
     listed = getattr(jax.config, "meta", {}).get(name, ("", (), {}))[2].get("enum_values") or []
@@ -102,14 +102,14 @@ def settings_read(turned: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class Heard:
-    """What code outside the libraries asked of its surroundings."""
+    """The questions that code outside the libraries asked of its surroundings."""
 
     environment: list[str] = field(default_factory=list)
     devices: Questions = field(default_factory=Questions)
     settings: dict[str, Any] = field(default_factory=dict)
 
     def problem(self) -> str:
-        """What nobody can turn; or nothing."""
+        """Return a question that cannot be answered otherwise here, or ""."""
         if self.environment:
             return f"it reads the environment ({self.environment[0]}): where that is another, it may do other things"
         if self.devices.device:
@@ -127,7 +127,7 @@ class Heard:
         return any((self.environment, devices.platform, devices.device, devices.number, self.settings))
 
     def add(self, other: Heard) -> None:
-        """What was heard in another trace as well."""
+        """Add the questions of another trace."""
         self.environment.extend(other.environment)
         self.devices.platform.extend(other.devices.platform)
         self.devices.device.extend(other.devices.device)
@@ -137,9 +137,10 @@ class Heard:
 
 @contextmanager
 def hearing(files: Collection[str], platform: str = "", turned: Mapping[str, Any] = NONE) -> Iterator[Heard]:
-    """What is asked in a block: of the environment by code in these files, of the rest by code of no library.
+    """Hear the questions in a block: on the environment by code in these files, others by code of no library.
 
-    JAX runs on the `platform` there, on its own if none is named, and for code the settings `turned` have these values.
+    JAX runs on the `platform` there, on its own if none is named, and users' code finds the settings `turned` at these
+    values.
     """
     with ExitStack() as stack:
         yield Heard(
@@ -150,10 +151,10 @@ def hearing(files: Collection[str], platform: str = "", turned: Mapping[str, Any
 
 
 def _reads(frame: Any, files: Collection[str]) -> bool:
-    """Whether code in these files reads, itself or by what it calls.
+    """Return whether a read is by code in these files, itself or by what it calls.
 
-    What JAX calls on its own reads for JAX, and a module that is imported, as JAX imports parts of scipy when they are
-    first needed, for itself.
+    Callbacks from JAX read for JAX, and a module that is imported, as JAX imports parts of scipy when they are first
+    needed, for itself.
     """
     while frame is not None and not _of_certgrad(frame):
         file = frame.f_code.co_filename

@@ -53,7 +53,9 @@ class Ideal:
     _near: bool | None = None
 
     def is_called(self, eqn: Any, body: Program, known: Constants) -> bool:
-        """An equation calls the function: of the same constants it computes the same of its last operands."""
+        """Return whether an equation calls the function: of the same constants it computes the same of its last
+        operands.
+        """
         if self.custom != eqn.primitive.name.startswith("custom_") or len(eqn.invars) < self.arity:
             return False
         first = len(eqn.invars) - self.arity
@@ -93,7 +95,10 @@ class _Call:
 
 
 def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -> _Call | None:
-    """The call that is all that a function does with such arrays; None where it does something else."""
+    """Return the call that is all that a function does with such arrays; None where it does more.
+
+    With `custom`, the call of a function with a custom rule inside of other calls.
+    """
     args = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False)) for a in avals]
     try:
         program = program_of(jax.make_jaxpr(lambda *xs: jax.tree.leaves(function(*xs)))(*args))
@@ -180,7 +185,7 @@ Replaced = dict[int, Ideal | Program]
 
 
 def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Constants, found: Replaced) -> bool:
-    """Whether a program calls approximations, which are `found` then."""
+    """Return whether a program calls approximations, which are added to `found`."""
     known = dict(known)
     for eqn in jaxpr.eqns:
         body = inner_program(eqn)
@@ -225,7 +230,7 @@ def _run(program: Any, args: Sequence[Any], found: Replaced) -> list[Any]:
 
 
 def _fitting(outs: list[Any], avals: Sequence[Any], ideal: Ideal) -> list[Any]:
-    """What the ideal function gives, in the dtypes of what it stands for. Raises RuleError for other shapes."""
+    """Return the ideal function's results in the dtypes of the approximation. Raises RuleError for other shapes."""
     if [x.shape for x in outs] != [a.shape for a in avals]:
         shown, wanted = (", ".join(str(tuple(x.shape)) for x in xs) for xs in (outs, avals))
         raise RuleError(f"{ideal.said}, but returns arrays of {shown}, not {wanted}")

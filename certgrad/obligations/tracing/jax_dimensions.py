@@ -91,7 +91,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         return call
 
     def of_sizes(force: Any, value: Any, context: str = "") -> Any:
-        """Where JAX's functions ask for an int, as `jnp.indices` does, a size is one, as it is elsewhere in JAX."""
+        """Return a size as an int where JAX's functions need one, as `jnp.indices` does."""
         if force is operator.index and type(value) is _DimExpr and get_ident() == thread:
             return value
         return plain_int(force, value, context)
@@ -146,7 +146,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
 
 @dataclass(frozen=True)
 class Answers:
-    """What code was told that asked, in its modules' own `isinstance`, whether a value is traced."""
+    """The answers to code that asked by `isinstance` whether a value is traced."""
 
     modules: frozenset[int]
     """Whose questions were heard: the identities of their global variables."""
@@ -157,9 +157,7 @@ class Answers:
     JAX hands on as it is."""
 
     def never(self, function: FunctionType, codes: Iterable[CodeType]) -> bool:
-        """No value that the function asked about was traced for certgrad alone; these are its code and that of what it
-        defines.
-        """
+        """Return whether none of the values that the function's own code asked about was traced by certgrad alone."""
         return id(function.__globals__) in self.modules and self.told.isdisjoint(codes)
 
 
@@ -176,7 +174,7 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     thread, told, handed_on = get_ident(), set[CodeType](), set[CodeType]()
 
     def otherwise(value: Any, answer: bool, of_another: Callable[[Any], bool]) -> bool:
-        """The answer, or the other one where that is asked for and is so of what JAX may hand on in place of it."""
+        """Return the answer, or the one for a number or an array of numpy's where `as_handed_on` asks for it."""
         if all(of_another(one) == answer for one in _handed_on(value)):
             return answer
         handed_on.add(sys._getframe(2).f_code)
@@ -225,7 +223,7 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
 
 
 def _is_pythons(value: Any) -> bool:
-    """What a module's variable of this value means is Python's own function: it has none, or one that stands for it."""
+    """Return whether a module's name has Python's own function for its value."""
     return getattr(value, "__module__", __name__) == __name__
 
 
@@ -237,7 +235,7 @@ Those of `jit` are called as that of a whole program is, and of custom functions
 
 
 def _in_a_body(value: Any) -> bool:
-    """The value belongs to a trace that JAX makes where the code runs as well."""
+    """Return whether the value belongs to a trace that JAX makes where the code runs as well."""
     frame = getattr(getattr(value, "_trace", None), "frame", None)
     return getattr(getattr(frame, "debug_info", None), "traced_for", None) in _BODIES
 
@@ -247,7 +245,7 @@ _OTHERWISE: ContextVar[bool] = ContextVar("_OTHERWISE", default=False)
 
 @contextmanager
 def as_handed_on() -> Iterator[None]:
-    """Let code that asks for the type of a traced value be told what is so of what JAX hands on as it is."""
+    """Answer questions on the type of a traced value as for the Python numbers or numpy arrays that JAX may hand on."""
     token = _OTHERWISE.set(True)
     try:
         yield
@@ -256,7 +254,7 @@ def as_handed_on() -> Iterator[None]:
 
 
 def _handed_on(value: Any) -> list[Any]:
-    """What may stand in the place of a traced value where the code runs outside of `jit`, beside arrays of JAX's."""
+    """Return the values beside arrays of JAX's that may stand for a traced value where code runs outside of `jit`."""
     if not isinstance(value.dtype, np.dtype):  # a key
         return []
     whole = np.zeros((), value.dtype)
@@ -271,20 +269,20 @@ def _array() -> jax.Array:
 
 
 def _names_tracers(kind: Any) -> bool:
-    """The second argument of `isinstance` has JAX's tracers among its classes."""
+    """Return whether the second argument of `isinstance` has JAX's tracers among its classes."""
     if classes := kind if isinstance(kind, tuple) else get_args(kind):
         return any(map(_names_tracers, classes))
     return isinstance(kind, type) and issubclass(kind, jax.core.Tracer)
 
 
 def _works_on_dimensions(module: Mapping[str, Any]) -> bool:
-    """The module is part of certgrad, and holds no ops."""
+    """Return whether the module is part of certgrad, and holds no ops."""
     name = f"{module.get('__name__')}."
     return name.startswith("certgrad.") and not name.startswith("certgrad.ops.")
 
 
 def _traced(value: Any) -> bool:
-    """A dimension, a traced value, or a number that is left open and stands for one."""
+    """Return whether it is a dimension, a traced value, or a number that is left open and stands for one."""
     if isinstance(value, (np.ndarray, jax.Array)):
         return isinstance(value, jax.core.Tracer)
     return hasattr(value, "__jax_array__")
@@ -297,12 +295,12 @@ def _symbolic(value: Any) -> bool:
 
 
 def _outside(from_library: Callable[[str], bool]) -> bool:
-    """Code other than JAX's, numpy's and the standard library's called."""
+    """Return whether code other than JAX's, numpy's and the standard library's called."""
     return not from_library(sys._getframe(2).f_code.co_filename)
 
 
 def number_of(name: str, operands: list[float], params: dict[str, Any]) -> float | None:
-    """What Python computes where a trace has this equation between numbers; None for other equations."""
+    """Return the number that Python computes for an equation between numbers; None for other equations."""
     compute = _PYTHON.get(name)
     if compute is None:
         return None

@@ -25,7 +25,7 @@ class OtherKeysError(Exception):
 
 
 def bits(params: dict[str, Any], keys: Any) -> np.ndarray:
-    """What `random_bits` gives: unsigned integers of `bit_width` bits, of the keys' shape and then `shape`."""
+    """The result of `random_bits`: unsigned integers of `bit_width` bits, of the keys' shape and then `shape`."""
     shape, width = tuple(params["shape"]), int(params["bit_width"])
     high, low = _hashed(_words(keys), shape)
     if width == 64:
@@ -34,12 +34,12 @@ def bits(params: dict[str, Any], keys: Any) -> np.ndarray:
 
 
 def split(params: dict[str, Any], keys: Any) -> Any:
-    """What `random_split` gives: keys of the keys' shape and then `shape`."""
+    """Return the result of `random_split`: keys of the keys' shape and then `shape`."""
     return _keys(_hashed(_words(keys), tuple(params["shape"])), keys)
 
 
 def folded(params: dict[str, Any], keys: Any, numbers: np.ndarray) -> Any:
-    """What `random_fold_in` gives: keys that depend on a number each."""
+    """Return the result of `random_fold_in`: keys that depend on a number each."""
     seeds = np.asarray(numbers).astype(np.uint32)
     return _keys(_threefry(_words(keys), (np.zeros_like(seeds), seeds)), keys)
 

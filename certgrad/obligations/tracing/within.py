@@ -37,7 +37,7 @@ class UnsaidError(Exception):
 
 
 def conditions(domain: Sequence[str], names: Sequence[str]) -> list[t.Statement]:
-    """The comparisons that hold together. Raises UnsaidError for alternatives, and for what is no comparison."""
+    """Return the comparisons of a domain. Raises UnsaidError for alternatives, and for other statements."""
     try:
         found = [one for text in domain for one in conjuncts(parse(text, tuple(names)))]
     except DomainError as error:
@@ -83,7 +83,7 @@ def _check(term: t.Term) -> None:
 
 
 def constant(term: t.Term) -> Fraction | None:
-    """The rational number that a term is, if it is made of such. Raises UnsaidError for 1 / 0."""
+    """Return the rational number that a term is, or None. Raises UnsaidError for 1 / 0."""
     if isinstance(term, t.Number):
         return Fraction(term.value)
     if isinstance(term, t.Add | t.Mul):

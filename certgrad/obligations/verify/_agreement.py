@@ -28,6 +28,7 @@ AGREEMENT_BITS = 400
 """Two sides agree where they differ by at most 2**-400 of the larger one, or of 1 if both are smaller."""
 PRECISIONS = (PRECISION, 4 * PRECISION, 16 * PRECISION)
 _NEAR_BITS = 1200
+"""The distance of points beside a seam is 2 to the minus this."""
 _NEAR_PRECISION = 4096
 
 
@@ -53,7 +54,9 @@ class Unbounded(Undecided):
 
 
 class Tied(Undecided):
-    """What the forward compares stays open close by as well: irrational numbers that are equal all around the point."""
+    """A comparison of the forward stays undecided close by as well: irrational numbers that are equal all around the
+    point.
+    """
 
 
 @dataclass(frozen=True, eq=False)

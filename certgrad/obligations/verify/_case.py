@@ -1,4 +1,4 @@
-"""One case of an op: its hypotheses, the points at which its claims are asked, and what came of them."""
+"""One case of an op: its hypotheses, the points at which its claims are evaluated, and the results."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ ROUNDING = 1e-12
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
 ENTRIES, AT_POINT, POINTS, SPECIAL, LARGEST = 1_000, 10_000, 2, 0, 2
-"""How much exact evaluation looks at: entries and terms of programs, in all and of each at a point; points of a shape;
-and sizes beside those that balls look at."""
+"""Limits of exact evaluation in a second check: entries in all, entries at a point, points, special points, sizes."""
 _FEW = 16
 """Other sides are looked for at shapes with at most so many entries, at two of them."""
 
@@ -65,7 +64,7 @@ class NotCheckedError(Exception):
 
 @dataclass
 class Counts:
-    """What was looked at."""
+    """Counts of what was evaluated."""
 
     shapes: int = 0
     points: int = 0
@@ -116,11 +115,12 @@ class PointClaims:
 
 
 class Case(PointClaims):
-    """One case of the op beside what the certificate claims of it."""
+    """One case of the op with the certificate's claims about it."""
 
     def __init__(
         self, op: Subject, case: SubjectCase, certificate: Certificate, index: int, symbols: Any = None
     ) -> None:
+        """Read the hypotheses and the domain of one case of a certificate, for the points at which it is checked."""
         self.op, self.case, self.symbols = op, case, symbols
         names = [*op.arg_names, *op.params]
         kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
@@ -141,7 +141,7 @@ class Case(PointClaims):
         self._known: dict[Any, Programs] = {}
 
     def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
-        """Each group of axes is one."""
+        """Return, by array, its axes at a shape, each star group as one axis."""
         if self.broadcast:
             return {}
         return {
@@ -162,11 +162,12 @@ class Case(PointClaims):
             raise NotCheckedError(f"the hypothesis '{text}' is not one that can be evaluated: {error}") from None
 
     def check(self, counts: Counts, seed: str, draws: int) -> list[str]:
-        """What fails, with the point; empty where all claims agree everywhere."""
+        """Return the failures with their points; empty where all claims agree everywhere."""
         with s.precision(PRECISION):
             return self._check(counts, seed, draws)
 
     def _check(self, counts: Counts, seed: str, draws: int) -> list[str]:
+        """Return where the case fails: exactly over finite fields, and at points of balls that this leaves open."""
         failures: list[str] = []
         rng = seeded(self.digest, seed)
         found = list(shapes(self.op, self.case, rng, draws // 10))
@@ -214,7 +215,7 @@ class Case(PointClaims):
 
 
 class AtShape:
-    """What is asked at one concrete shape, where it is about these programs."""
+    """The evaluation of a case at one concrete shape."""
 
     ordinary_ones = True
     """Whether points at which nothing is equal by the way they are drawn are asked about."""
@@ -226,7 +227,9 @@ class AtShape:
         self.axes = asked.axes(shape)
 
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
-        """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries and on other sides."""
+        """Yield points inside all hypotheses, each with whether it is on a boundary; at a small shape also on other
+        sides.
+        """
         inside: list[Point] = []
         for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.asked.all, inputs))
@@ -250,7 +253,7 @@ class AtShape:
                 yield point, True
 
     def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
-        """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
+        """Return whether the point is certainly inside these hypotheses and the parameters' constraints."""
         arrays = dict(zip(self.asked.names, inputs, strict=True))
         try:
             return all(
@@ -261,11 +264,11 @@ class AtShape:
             return False
 
     def _asked_at(self, point: Point) -> bool:
-        """Whether some claim is about the point."""
+        """Return whether a claim is about the point."""
         return any(self.holds(self.asked.hypotheses[kind], point.inputs) for kind in self.asked.open)
 
     def off_boundaries(self, inputs: Sequence[Array]) -> bool:
-        """Nothing that the forward compares or divides by vanishes at the point."""
+        """Return whether nothing that the forward compares or divides by is 0 at the point."""
         with s.watched() as seen:
             evaluate(self.programs.forward, inputs)
         return all(s.compare(distance, s.ZERO) for distance in seen)
@@ -278,9 +281,10 @@ class AtShape:
         return asked.holds(collapsed(arrays, self.axes), self.shape.collapsed)
 
     def watched(self, point: Point, most: int | None = None) -> list[Any]:
-        """The distances that decide something in the programs and in the hypotheses at the point.
+        """Return the distances to boundaries of the programs and hypotheses at the point: all, or at least the first
+        `most`.
 
-        All of them, or at least the first so many: what comes after these is not evaluated.
+        What comes after these is not evaluated.
         """
         out = self.decided(point, most)
         if most is not None and len(out) >= most:
@@ -290,7 +294,7 @@ class AtShape:
         return out + seen
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
-        """The distances that decide something in the programs at the point; all, or at least the first so many."""
+        """Return the distances to boundaries of the programs at the point: all, or at least the first `most`."""
         self.asked.in_time()
         with s.watched() as seen:
             for run in self.runs(point):
@@ -309,7 +313,7 @@ class AtShape:
         return primal if primal is not None and needed_equations(primal) <= needed_equations(vjp) else None
 
     def runs(self, point: Point) -> Iterator[Run]:
-        """The programs, each with its arguments at the point and, for the forward, the tangents of these."""
+        """Yield the programs, each with its arguments at the point and, for the forward, their tangents."""
         count = len(self.shape.inputs)
         args, params = point.inputs[:count], point.inputs[count:]
         extra: dict[str, Sequence[Array]] = {"jvp": point.tangents, "vjp": point.seeds}
@@ -320,7 +324,7 @@ class AtShape:
                 yield program, [*args, *extra.get(name, ()), *params], None
 
     def ordinary(self, rng: Any) -> Point | None:
-        """A point inside all hypotheses, or anywhere, without coincidences if there is such a one."""
+        """Return a point inside all hypotheses, or anywhere, without coincidences if there is one."""
         styles: tuple[int | str, ...] = (WITHOUT_COINCIDENCES, GENERIC)
         for formulas in (self.asked.all, []):
             for style in styles:
@@ -350,7 +354,7 @@ class AtShape:
         return failures
 
     def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
-        """A claim whose hypotheses hold at the point, and which is off by more than that; and what is wrong."""
+        """Return a claim whose hypotheses hold at the point and whose sides differ by at least `at_least`, and how."""
         self.asked.in_time()
         tried: dict[int, At] = {}
         for kind in (k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)):
@@ -365,7 +369,9 @@ class AtShape:
         return None
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
-        """None where the claim holds at the point, "" or TIED where that stays open, else what is wrong."""
+        """Return None where the claim holds at the point, "" or `TIED` where that is not decided, else what is
+        wrong.
+        """
         last: Undecided | None = None
         for bits in PRECISIONS:
             at = tried.setdefault(bits, At(self.programs, point, self.space.moving, bits, {}))

@@ -1,4 +1,4 @@
-"""What can be read off a certificate without running anything: that it fits the declaration, and itself."""
+"""Checks of a certificate without running anything: that it fits the declaration, and itself."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from certgrad.obligations.certificate import (
 
 
 def other_versions(certificate: Certificate) -> list[str]:
-    """Where the certificate was made with other versions than those installed: `jax 0.10.1 (here 0.10.2)`."""
+    """Return how the certificate's versions differ from those installed: `jax 0.10.1 (here 0.10.2)`."""
     here = {
         "certgrad": certgrad.__version__,
         "flint": flint.__version__,

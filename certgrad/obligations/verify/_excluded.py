@@ -55,7 +55,7 @@ DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 _TRIES = 40
 """At most this many draws of a point until a hypothesis excludes one."""
 _KINKS = 3
-"""After so many points without a derivative of the forward, the next shape is looked at."""
+"""Points without a derivative, at most, at which an excluded side is tried."""
 _NEAR_ENTRIES = 12
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
 _SIMPLER = 24
@@ -81,7 +81,7 @@ class Excluded:
 
 @dataclass
 class Outside:
-    """What was seen at points that the hypotheses of a case exclude."""
+    """The results at points that the hypotheses of a case exclude."""
 
     wrong: Excluded | None = None
     kinked: set[Statement] = field(default_factory=set)
@@ -93,7 +93,8 @@ class Outside:
 def excluded_look(
     subject: Subject, certificate: Certificate, index: int, places: Iterable[tuple[Shape, Programs]]
 ) -> Outside:
-    """What is seen at points that the hypotheses of a case exclude, up to the first one at which the rule is wrong.
+    """Return the results at points that the hypotheses of a case exclude, up to the first one at which the rule is
+    wrong.
 
     Points outside of the declared domain are not looked at, nor those that a hypothesis excludes which bounds an
     argument without a gradient: a label is an index, whatever the forward does with another number.
@@ -113,7 +114,7 @@ def excluded_look(
 
 
 def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random) -> None:
-    """Adds what is seen at one shape, up to the first point at which the rule is wrong."""
+    """Add the results at one shape, up to the first point at which the rule is wrong."""
     looks = [look for look in looks if look.excluding]
     if not looks:
         return
@@ -136,7 +137,7 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
 
 @dataclass(frozen=True)
 class Look:
-    """What is looked at for one claim."""
+    """The hypotheses of one claim whose excluded points are evaluated."""
 
     kind: str
     domain: Sequence[Condition]
@@ -145,7 +146,7 @@ class Look:
     """The hypotheses one of which does not hold there."""
 
     def broken(self, at: AtShape, inputs: Sequence[Array]) -> list[Statement]:
-        """The hypotheses that are certainly false at the point, if the point is one to look at."""
+        """Return the hypotheses that are certainly false at the point, if it is one to evaluate."""
         named = dict(zip(at.asked.names, inputs, strict=True))
         found = []
         for statement, asked in self.excluding:
@@ -192,10 +193,9 @@ def _wrong(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded
 
 
 def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Iterator[Disagreement | None]:
-    """How each of these claims fails at a point, None where it holds or that is open.
+    """Yield, for each claim, how it fails at a point; None where it holds or that is not decided.
 
-    Raises:
-        NoDerivative: the forward has none, so that no claim is about the point.
+    Raises NoDerivative where the forward has none, so that no claim is about the point.
     """
     known: dict[int, At] = {}
 
@@ -261,10 +261,8 @@ def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> Witne
 
 
 def _smooth(here: At, at: AtShape, rng: Random) -> None:
-    """The forward has a derivative along the tangent, and where that is a limit at a seam, one along others, linearly.
-
-    Raises:
-        NoDerivative: it does not.
+    """Check that the forward has a derivative along the tangent, and at a seam along others, linearly. Raises
+    NoDerivative.
     """
     places = [(k, place) for k, shape in enumerate(at.programs.outputs) for place in np.ndindex(shape)]
     slopes = [derivative(here, k, place) for k, place in places]
@@ -287,7 +285,7 @@ def _smooth(here: At, at: AtShape, rng: Random) -> None:
 
 
 def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> Look:
-    """What is looked at for one claim of a case."""
+    """Return the hypotheses of one claim whose excluded points are evaluated."""
     declared = [question(parse(condition, tuple(case.names))) for condition in subject.domain]
     kinds = dict(zip(case.names, case.kinds, strict=True)) | dict.fromkeys(subject.params, "number")
     domain: list[Condition] = [*declared]
@@ -313,7 +311,7 @@ def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
 
 
 def _bounds_a_count(statement: Statement, kinds: Mapping[str, str]) -> bool:
-    """The statement says that a number of booleans that are true is not 0."""
+    """Return whether the statement says that a number of booleans that are true is not 0."""
     bound = _of_no_gradient(statement, kinds)
     if bound is None or bound.right != ZERO or not isinstance(bound.left, Fold) or bound.left.kind != "sum":
         return False
@@ -322,7 +320,7 @@ def _bounds_a_count(statement: Statement, kinds: Mapping[str, str]) -> bool:
 
 
 def _of_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> Compare | None:
-    """What the statement compares, if all of its arguments are without a gradient."""
+    """Return the comparison in a statement, if all of its arguments are without a gradient."""
     while isinstance(statement, ForAll | Where):
         statement = statement.holds if isinstance(statement, ForAll) else statement.then
     if not isinstance(statement, Compare) or any(kinds.get(name) == "float" for name in arrays(statement)):

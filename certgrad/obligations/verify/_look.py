@@ -29,7 +29,7 @@ from certgrad.signatures.cases import Shape
 from certgrad.signatures.schedule import least, shapes
 
 DRAWS = 2
-"""How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
+"""Points that are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
 
 
 def last_look(
@@ -39,7 +39,7 @@ def last_look(
     places: Iterable[tuple[Shape, Programs]],
     until: float = inf,
 ) -> tuple[str, str] | None:
-    """An obligation that fails inside its own hypotheses, with the point; None where none is found.
+    """Return an obligation that fails inside its own hypotheses, with the point; None where none is found.
 
     Where a hypothesis is in words alone, or the balls do not know a primitive, nothing can be found.
 

@@ -26,13 +26,15 @@ GENERIC = SCHEDULE.index("eighths")
 WITHOUT_COINCIDENCES = _draw.GENERIC
 """The style of a point at which nothing is equal that is not so everywhere."""
 _FOUND = 10
-"""How many boundary points are taken for one entry."""
+"""Boundary points that are taken for one entry, at most."""
 _BALLS = 2
-"""How many irrational zeros are taken for one entry."""
+"""Irrational zeros that are taken for one entry, at most."""
 _ROUNDS = 20
+"""Steps of the secant method, at most; then the zero is not used."""
 _NEAR = 2.0**-200
+"""The radius of the ball around an irrational zero."""
 _BITS = 64
-"""How large the numerator and denominator of a boundary point may be."""
+"""Bits of numerator and denominator of a boundary point, at most; others are not used."""
 _STEPS = (fmpq(1, 3), fmpq(-2, 7))
 
 
@@ -72,7 +74,7 @@ class Space:
 
 
 def coincides(k: int) -> bool:
-    """Whether entries of the k-th point are likely to be equal, or 0."""
+    """Return whether entries of the k-th point are likely to be equal, or 0."""
     return SCHEDULE[k % len(SCHEDULE)] in ("plain", "special", "equal", "mixed")
 
 
@@ -82,7 +84,7 @@ def _exact(array: Array) -> Array:
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Tangents and cotangents: never 0, and hardly ever equal, so that a tie of inputs is none beside the point."""
+    """Tangents or cotangents: never 0 and hardly ever equal, so that tied inputs are not tied beside the point."""
     return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
@@ -91,11 +93,11 @@ Watch = Callable[..., Sequence[Any]]
 
 
 def on_boundaries(point: Point, space: Space, watch: Watch) -> Iterator[Point]:
-    """Points near this one at which something that `watch` observes vanishes, points just beyond, and the origin.
+    """Yield points near this one at which something that `watch` observes is 0, points just beyond, and the origin.
 
-    One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
-    zeros, is met exactly. Of the others, those that the secant method brings to 0 are met by a ball around the zero.
-    Integers go to the sizes of the axes, as indices do.
+    One entry of each argument is moved. Where the watched distance is a polynomial of degree 2 in the entry with
+    rational zeros, the zero is exact; other zeros, by the secant method, are enclosed by a ball. Integers go to the
+    sizes of the axes, as indices do.
     """
     here = watch(point)
     sizes = sorted({n for shape in space.shapes for n in shape})

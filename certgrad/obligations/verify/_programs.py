@@ -15,5 +15,5 @@ def digest(op: Subject, case: Case) -> str:
 
 
 def digest_of(op: Subject, case: Case, programs: Programs) -> str:
-    """The digest of the case, of which these are the programs at symbolic dimensions."""
+    """Return the digest of a case by its programs at symbolic dimensions."""
     return case_digest(op, case, {name: (getattr(p, "jaxpr", p), p.consts) for name, p in programs.all().items()})

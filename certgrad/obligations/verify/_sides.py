@@ -1,4 +1,4 @@
-"""Points on sides of what the programs decide that no point before them is on.
+"""Points on sides of the programs' comparisons that no point before them is on.
 
 A condition such as `x³ < −4·10⁶` is false at every point that one draws. What follows of it, a branch or a hypothesis
 that is missing there, is looked at where it is true: entries are moved by orders of magnitude, and the points are kept
@@ -21,7 +21,7 @@ NEAR = (fmpq(0), fmpq(8), fmpq(-8))
 FAR = tuple(sign * fmpq(2) ** k for k in (6, 9, 12, -3, -8) for sign in (1, -1))
 """What entries are moved to then. Of the points that are given only the first is moved so far."""
 MOST = 12
-"""How many points are taken, those included from which others are made."""
+"""Points, at most, on new sides of what programs compare, those included that they are made from."""
 
 
 def on_other_sides(
@@ -30,9 +30,9 @@ def on_other_sides(
     fits: Callable[[Point], bool],
     decided: Callable[[Point], Sequence[Any]],
 ) -> Iterator[Point]:
-    """Points that fit, and differ from these in the first entry, the last one or all entries of one argument.
+    """Yield points that fit and differ from these in the first entry, the last one or all entries of one argument.
 
-    Each is on a side of one of the distances that `decided` gives on which no point before it is.
+    Each lies on a side of a distance (`decided` gives them) on which no point before it does.
     """
     known = [decided(point) for point in points]
     if not any(known):
@@ -63,7 +63,7 @@ def on_other_sides(
 
 
 def _same(distances: Sequence[Any], before: Sequence[Any]) -> bool:
-    """They are equal, and known as exactly."""
+    """Return whether both lists of distances are equal, and known as exactly."""
 
     def same(d: Any, e: Any) -> bool:
         if type(d) is type(e) is arb:
@@ -79,7 +79,7 @@ def _key(point: Point) -> tuple[Any, ...]:
 
 
 def _sides(distances: Sequence[Any]) -> list[tuple[int, int]]:
-    """On which side of each distance a point is, or that it is on neither; what cannot be told is left out."""
+    """Return the sign of each distance by its number; those whose sign is not known are left out."""
     return [(k, int(d > 0) - int(d < 0)) for k, d in enumerate(distances) if s.finite(d) and (d < 0 or d > 0 or d == 0)]
 
 

@@ -22,7 +22,7 @@ from certgrad.signatures.cases import Case as SubjectCase
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 BALLS = "balls"
 DRAWS = 10
-"""How many points are drawn for a case, over all its shapes; points on boundaries come on top."""
+"""Points that are drawn for a case, over all its shapes; those on boundaries come on top."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exact(self) -> bool:
-        """It is verified, and exactly where nothing is compared with what it equals."""
+        """Whether it is verified exactly, but for points at which equal numbers are compared."""
         return self.outcome == "verified" and self.level != BALLS
 
     error: str = ""
@@ -105,6 +105,7 @@ def _checked(
     traced: Callable[[int], Mapping[str, Any]],
     one_program: Callable[[], bool],
 ) -> Verification:
+    """Return the outcome of the second check of all cases, with its level."""
     total = Counts()
     failures: list[str] = []
     for k, case in enumerate(op.cases):

@@ -34,7 +34,7 @@ def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = No
 
 
 def show_difference(poly: Poly) -> str:
-    """What two sides differ by, cut where it is long; of what would fill pages only how much it is."""
+    """Return the difference of two sides as text, cut where it is long; only its size where it would fill pages."""
     parts = extent(poly)
     if parts > PAGES:
         return f"a term of {parts:,} parts"
@@ -43,7 +43,7 @@ def show_difference(poly: Poly) -> str:
 
 
 def show_relation(left: Rec, right: Rec, sign: int) -> str:
-    """An equation between two carries, up to a sign, at every time t and index, which an induction has shown.
+    """Return an equation between two carries, up to a sign, at every time t and index, as an induction has shown it.
 
     Of what would fill pages it is said that they are equal, and how much they are.
     """
@@ -64,7 +64,7 @@ def _cut(text: str) -> str:
 
 
 def on_boundaries(clause: Clause) -> bool:
-    """The clause excludes boundaries: an alternative is `≠` or `not an integer` of a term that is not piecewise.
+    """Return whether the clause only excludes boundaries: `≠` or `not an integer` of a term that is not piecewise.
 
     Or it says that a maximum is attained once, of a function that is analytic in one entry, another one for each index.
     """

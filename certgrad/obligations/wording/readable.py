@@ -29,7 +29,7 @@ def _exponential(a: Atom) -> Mono | None:
 
 
 def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
-    """With A·(E − 1)/(1 + E) as A·tanh p."""
+    """The term with A·(E − 1)/(1 + E) written as A·tanh p, where E = exp(2·p) is `exponential` and `base` is 1 + E."""
     shared = dict(exponential)
     argument = sum((Poly({b.mono: fmpq(1)}).scale(fmpq(e.numerator, 2 * e.denominator)) for b, e in exponential), ZERO)  # type: ignore[attr-defined]
     plain, times = ZERO, ZERO

@@ -84,7 +84,7 @@ class Reads:
         return stated(clause, self.shapes, self.ranges, self.tests)
 
     def each_once(self, clauses: Iterable[Clause]) -> dict[t.Statement, Clause]:
-        """The clauses by what they say, the first of each."""
+        """Return the clauses by their statements, the first of each."""
         table: dict[t.Statement, Clause] = {}
         for clause in clauses:
             table.setdefault(self(clause), clause)
@@ -121,7 +121,7 @@ def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
 
 
 def aligned(clause: Clause, shapes: Shapes) -> bool:
-    """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
+    """Return whether each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
     atoms = [a for p in polys(clause) for a in deep_atoms(p)]
     if clause.step or any(isinstance(a, (Sum, Max, Product, Matrix, IndexNumber, IxPred, IxEq, Rec)) for a in atoms):
         return False
@@ -186,7 +186,7 @@ class Writer:
         return t.Compare(_RELATIONS[a.relation], body, t.ZERO)  # type: ignore[arg-type]
 
     def reach(self, v: Var, clause: Clause, size: Poly | None) -> t.Term:
-        """How far a free variable runs: along the axes that it numbers; else below the size that is known of it.
+        """Return the range of a free variable: the axes that it numbers; else its known size.
 
         The calculus takes a condition to hold wherever it makes sense, so that an axis goes before a smaller range.
         """
@@ -210,7 +210,7 @@ class Writer:
         return known[position].key if len(known) > position else None
 
     def size(self, n: Poly, axes: Sequence[tuple[str, int]]) -> t.Term:
-        """A size: that of the axes that its variable numbers, where it is that of all of them."""
+        """Return a size: that of the axes that its variable numbers, where it is that of all of them."""
         return t.Axis(*min(axes)) if axes and all(self.axis(*a) == n.key for a in axes) else self.poly(n)
 
     # --- terms
@@ -228,6 +228,7 @@ class Writer:
         return self.atom(a) if e == 1 else t.Power(self.atom(a), str(Fraction(e)))
 
     def atom(self, a: Atom) -> t.Term:
+        """Return an atom as a tree of `certgrad/language/`."""
         if isinstance(a, Access):
             return self.access(a.tensor, a.index)
         if isinstance(a, Dim):
@@ -270,7 +271,7 @@ class Writer:
         return t.Compare(">=" if isinstance(a, IxPred) else "=", self.index(a.ix), t.ZERO)
 
     def condition(self, where: Poly) -> tuple[t.Statement, ...]:
-        """The statements, all of which hold, that a 0/1-valued term is 1."""
+        """Return the statements that together say that a 0/1-valued term is 1."""
         if where == ONE:
             return ()
         single = where.single()
@@ -286,7 +287,7 @@ class Writer:
     def inside(
         self, variables: Sequence[Var], sizes: Sequence[Poly], bodies: Sequence[Poly]
     ) -> tuple[Writer, tuple[t.Range, ...]]:
-        """A writer for what a binder holds, and what it binds."""
+        """Return a writer for the body of a binder, and the binder's ranges."""
         names = {**self.names, **{v: f"b{next(self.fresh)}" for v in variables}}
         inner = replace(self, names=names)
         atoms = [a for p in bodies for a in deep_atoms(p) if isinstance(a, Access)]

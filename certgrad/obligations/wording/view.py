@@ -37,6 +37,7 @@ class SympyView:
         return self.atom(a) ** exponent
 
     def atom(self, a: Atom) -> sympy.Expr:
+        """Return an atom as an expression of sympy."""
         if isinstance(a, Access):
             if not a.index:
                 return sympy.Symbol(a.tensor, real=True)

@@ -67,7 +67,7 @@ def of_statement(text: str) -> tuple[str, Formula]:
 
 
 def _typeset(text: str) -> list[str]:
-    """A side of an equation in words as MathML, in pieces that end with a comma. Raises ValueError for what is none."""
+    """A side of an equation in words as MathML, in pieces that end with a comma. Raises ValueError for other text."""
     pieces: list[str] = []
     out: list[str] = []
     position = 0

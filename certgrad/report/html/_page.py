@@ -1,4 +1,4 @@
-"""The page: the template filled with what is known."""
+"""The HTML page from its template."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ def render(audit: Audit, version: str, trust: str = "") -> str:
 
 
 def _hash(text: str) -> str:
-    """As a content security policy names a script or a style."""
+    """Return a hash as a content security policy names a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -192,6 +192,7 @@ def _anchor(name: str, taken: set[str]) -> str:
 
 
 def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequence[Problem]) -> Rule:
+    """Return a row of the page: a rule with its obligations, plots and findings."""
     from certgrad.obligations.certificate import ORDER
 
     shown = decode(one.exhibit) if one.exhibit else Exhibit()
@@ -247,7 +248,7 @@ def _brief(h: Hypothesis) -> Formula:
 
 
 def _facts(certificate: Certificate, where: str) -> list[tuple[str, str]]:
-    """What is known of the rule as a whole."""
+    """Return the facts about the rule as a whole."""
     parameters = [f"{n} with {symbols(c)}" if c else n for n, c in certificate.params.items()]
     literals = [f"{one.literal} is {one.text}" for one in certificate.literals]
     rows = [
@@ -262,6 +263,7 @@ def _facts(certificate: Certificate, where: str) -> list[tuple[str, str]]:
 
 
 def _obligation(claim: Claim, shown: Exhibit, anchor: str) -> Obligation:
+    """Return an obligation as the page shows it: its statement, hypotheses, failing cases, sides and plots."""
     words, formula = of_statement(claim.statement)
     sides = next((s for s in shown.sides if s.kind == claim.kind), None)
     plots = [p for p in shown.plots if p.kind == "witness" and p.title.startswith(claim.code)]

@@ -1,4 +1,4 @@
-"""What a page says first: how many rules are proved, under what, at which generality, and what is trusted."""
+"""The head of a page: how many rules are proved, under which hypotheses, at which generality, and what is trusted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORDER = (ANY, INDUCTION, BROADCAST, SIGNED, LISTED, SIZES, NONE)
 
 @dataclass(frozen=True)
 class Share:
-    """So many rules, and which part of all."""
+    """A count of rules, and its share of all."""
 
     mark: Mark
     verdict: str
@@ -47,7 +47,7 @@ class Summary:
 
 
 def generality(certificate: Certificate) -> str:
-    """For which shapes: the least general of its claims."""
+    """Return for which shapes a rule is proved: the least general of its claims."""
     if certificate.verdict == AT_SIZES or certificate.sizes:
         return SIZES
     if certificate.verdict not in PROOFS:

@@ -1,4 +1,4 @@
-"""How a verdict looks: a sign beside its words, so that colour is never all there is."""
+"""The look of verdicts: a sign beside the words, so that colour is never all there is."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a step of a program gives instead: times a number, another function of what it takes, a part of a matrix."""
+"""Replacements for a step of a program: times a number, another function of its operands, a part of a matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from .steps import Act, Key, Run, Step, ValueRef
 
 
 def scaled(number: Fraction, places: Sequence[tuple[int, int]] = (), power: int = 1) -> Act:
-    """Times a number and the sizes of some axes of arguments, or their inverse."""
+    """Return the act that multiplies a step's value by a number and the sizes of some axes of arguments, or
+    their inverse.
+    """
 
     def act(r: Run, s: Step) -> Any:
         value = r.own(s)
@@ -48,7 +50,7 @@ def with_known(j: int, value: ValueRef) -> Act:
 
 
 def of_operand(j: int, function: str) -> Act:
-    """The same step of a function of one of its operands."""
+    """Return the step with a function of one of its operands."""
 
     def act(r: Run, s: Step) -> Any:
         operands = r.operands(s)
@@ -71,7 +73,7 @@ def accumulated(value: ValueRef | None, axis: int, backwards: bool) -> Act:
 
 
 def shifted(by: int, axis: int, around: bool) -> Act:
-    """What the step gives, so many places farther along an axis: around its end, or with 0 from its start on."""
+    """Return the step's result moved along an axis: around its end, or with 0 at its start."""
 
     def act(r: Run, s: Step) -> Any:
         value, xp = r.own(s), r.xp
@@ -86,7 +88,7 @@ def shifted(by: int, axis: int, around: bool) -> Act:
 
 
 def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> Act:
-    """Operand `j` as a sum of one factor of the products alone, times the other one or a function of it."""
+    """The step with Σ over one factor of the products in operand `j`, times the other factor or a function of it."""
 
     def act(r: Run, s: Step) -> Any:
         operands, factors = r.operands(s), r.operands(product)
@@ -110,7 +112,7 @@ def multiplied_inside(j: int, total: Step) -> Act:
 
 
 def added_at(rows: ValueRef, places: ValueRef) -> Act:
-    """What is 0 but for the rows of an array, each added at a place."""
+    """Return zeros to which the rows of an array are added, each at a place."""
 
     def act(r: Run, s: Step) -> Any:
         x, at = rows.value(r), places.value(r)
@@ -129,7 +131,7 @@ def masked(condition: ValueRef, holds: bool) -> Act:
 
 
 def moved_before(base: Key, j: int) -> Act:
-    """What operand `j` would be if its other operand were applied to the value that it is made of."""
+    """Return operand `j` as if its other operand were applied before the operation that made it."""
 
     def act(r: Run, s: Step) -> Any:
         operands = r.operands(s)
@@ -148,7 +150,7 @@ def function(name: str, backwards: bool = False) -> Act:
 
 
 def scattered_sum(r: Run, s: Step) -> Any:
-    """The same entries are written, and added to those that are there."""
+    """Return the same scatter with updates added to the entries."""
     return r.apply(s.eqn.replace(primitive=jax.lax.scatter_add_p), r.operands(s))[0]
 
 

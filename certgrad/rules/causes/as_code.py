@@ -46,6 +46,7 @@ class Writer:
         return self.aligned(found, axes).text
 
     def code(self, term: t.Term) -> Code:
+        """Return a term as code of numpy's functions. Raises NotCodeError for forms without one."""
         match term:
             case t.Number(value=value):
                 return Code(_number(Fraction(value)), weak=Fraction(value) < 0 or "/" in value)

@@ -56,17 +56,15 @@ from .step_search import backward, in_own_lines, numbers_of
 from .steps import Change, changed
 
 SHARE = 2.0
-"""How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
+"""The search for causes has this times the verdict's seconds, for all arguments together."""
 LEAST = 5.0
 """Seconds that this search has at least, however quick the verdict was."""
 MOST = 10.0
-"""And no more than this, however long it took; a proof that has begun is brought to its end."""
+"""Seconds of the search for causes, at most; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 """Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
 LIKELIEST, LIKELY = 16, 4
-"""So many times the first steps are for a change with which the rule is right at some points: for the first one, whose
-proof is as long as that of a right rule can be, and for each of the others, which often come to the same.
-"""
+"""Times the first steps that the first likely change has for its proof, and that the other likely ones have."""
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
@@ -77,9 +75,12 @@ MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 
 
 def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
-    """What is claimed of each argument on its own, with the likely cause where that is wrong.
+    """Return a claim for each argument alone, with the likely cause where it is wrong.
 
-    The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
+    All are proved where the rule is; where the shapes of cotangents are wrong, all have the rule's verdict. Otherwise
+    the rule is made for each argument alone (`made`) and audited, unless the case that decided the rule's verdict
+    names it. For a refuted argument the cause is searched for. Time for this is in proportion to the `seconds` that the
+    verdict took; after it, and once an argument is refuted, the others are unproved.
     """
     until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
@@ -151,7 +152,7 @@ def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
 
 
 def _of_argument(whole: CaseClaim | None, name: str) -> CaseClaim | None:
-    """What is wrong with the whole rule, of the only argument that moves at its witness; None for the others."""
+    """Return what is wrong with the whole rule for the only argument perturbed at its witness; None for the others."""
     witness = whole.witness if whole is not None and whole.verdict == "refuted" else None
     if witness is None or whole is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
         return None
@@ -164,19 +165,21 @@ def _moves(tangent: Any) -> bool:
 
 
 def _of_shapes(reason: str) -> bool:
-    """JAX itself reports that a cotangent is of another shape than its argument."""
+    """Return whether JAX itself reports that a cotangent is of another shape than its argument."""
     return "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason)
 
 
 def _misshapen(rule: UserRule) -> dict[str, str]:
-    """Of the arguments whose cotangents are of other shapes, which: what JAX reports names their places alone."""
+    """Return the arguments whose cotangents have other shapes, by name: JAX reports their places alone."""
     _, returned = why_untraced(rule)
     return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
 
 
 def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
-    """The same rule at other values of its real numbers: what is said of it has to be true there as well. Several are
-    in the other order too, and far apart: where a lower bound is the higher one, nothing depends on what is between.
+    """Yield the same rule at other values of its real numbers, at which a cause has to hold as well.
+
+    Several numbers are tried in the other order too, and far apart: where a lower bound is the higher one, nothing
+    depends on what is between.
     """
     statics = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
     least, *rest = sorted(statics.values()) or [0.0]
@@ -200,7 +203,7 @@ def _another_value(value: float) -> float:
 
 
 def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
-    """Right wherever a real number is positive that is negative here."""
+    """Return the cause that a number is negative, if the rule is proved wherever it is positive."""
     statics = one.cases[0].statics
     for name, value in statics.items():
         if type(value) is not float or value >= 0 or time.thread_time() > until:
@@ -214,7 +217,7 @@ def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRul
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
-    """At which of several static values a cause is one."""
+    """Return at which of several static values a cause is one."""
     varied = {n for n in rule.choices[0] if len({repr(c.get(n)) for c in rule.choices}) > 1}
     found = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
     return f" (at {', '.join(found)})" if found else ""
@@ -222,7 +225,7 @@ def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A mistake in words, and the domain outside of which alone it is one, if it has one."""
+    """A mistake in words, and the domain in which alone the rule is right, if it has one."""
 
     text: str = ""
     domain: tuple[str, ...] = ()
@@ -240,7 +243,7 @@ def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
 
 
 def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
-    """The hypothesis as a user writes it; empty where there is no such form that reads as this very statement."""
+    """Return a hypothesis in users' syntax; "" where no form is read as this very statement."""
     plain = as_written(hypothesis.text)
     try:
         return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
@@ -256,8 +259,12 @@ def likely_cause(
     twins: Sequence[UserRule] = (),
     known: Sequence[Change] = (),
 ) -> Cause | None:
-    """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
-    right but for it. None if none is found in time. What is `known` to be wrong for other arguments is tried first.
+    """Return the mistake but for which the rule of one argument is proved; None if none is found in time.
+
+    `one` moves that argument alone, and so do `twins`, at other values of its real numbers. A mistake that agrees with
+    the function at drawn points is put right in the rule and proved. Tried are, in order: changes `known` from other
+    arguments; the catalogue; what may be forgotten; changes of one step of the backward; a domain in which a part is
+    right; the halves of arguments; a backward that is not linear; writes to one entry twice; equal sizes.
     """
     trial = Trial(one)
     others = [*map(Trial, twins)]
@@ -322,12 +329,12 @@ def _in_part(trial: Trial) -> Iterator[Mistake]:
 
 
 def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
-    """The same is plausible where real numbers have other values."""
+    """Return whether the mistake also explains the rule at other values of real numbers."""
     return any(there.agrees(other) for other in found if other.text == mistake.text)
 
 
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
-    """The rule but for a mistake: at all shapes, or those of the mistake. So many times the first steps it is given."""
+    """The rule without a mistake, at all shapes or those of the mistake, with `patience` times the first steps."""
     found = copy(one)
     _one_proof(found, patience)
     found.domain = (*one.domain, *mistake.domain)
@@ -338,14 +345,15 @@ def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
 
 
 def _one_proof(subject: UserRule, patience: int = 1) -> None:
-    """Ask for the proof of the adjoint alone, in so many times the first steps."""
+    """Restrict an audit to the proof of the adjoint, with `patience` times the first steps."""
     subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
     subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
 
 def proved(subject: UserRule, likely: bool = False) -> bool:
-    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more,
-    unless it is `likely` that it does not.
+    """Return whether the rule is proved at all shapes, perhaps under hypotheses.
+
+    A failure at the first shapes ends it, unless the proof is `likely`.
     """
     if likely:
         return _audited(subject)
@@ -381,7 +389,9 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
 
 
 def nonlinear(one: UserRule, trial: Trial) -> bool:
-    """Twice the cotangent of the output does not give twice the cotangent, as is shown rigorously at a point."""
+    """Return whether a backward is shown not to be linear: at a point, twice the seed does not give twice the
+    cotangent.
+    """
     if not trial.nonlinear():
         return False
     rules = trial.rules

@@ -1,7 +1,7 @@
-"""What may be wrong with one step of a backward: the ways in which it is tried to be done otherwise.
+"""Changes of one step of a backward that may make it right.
 
-They are general: a factor, another function, another value that is known, a condition that is not looked at, brackets,
-the order of two steps. Which one makes the cotangent right is read from its values at some points.
+They are general: a factor, another function, another known value, a condition that is missing, brackets, the order of
+two steps. Which one makes the cotangent right is read from its values at some points.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .step_search import Point, Search
 from .steps import Act, Change, Key, Operand, Run, Step, ValueRef
 
 SECONDS = 1.0
-"""For trying changes of one argument's cotangent, of processor time."""
+"""Seconds for trying changes of one argument's cotangent; then none is named."""
 LARGEST = 10**7
-"""Numerators and denominators of factors."""
+"""The largest numerator and denominator of a factor that may be a mistake."""
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "add": ("subtract", "multiply"),
     "add_any": ("subtract", "multiply"),
@@ -70,8 +70,9 @@ _SUMS, _PRODUCTS = ("add", "add_any", "sub"), ("mul", "div")
 
 
 def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Change]:
-    """The changes with which the cotangent of the argument that moves is right at some points: the simplest first, and
-    of these the one that is nearest to the result.
+    """Yield the changes that make the active argument's cotangent right at some points.
+
+    The simplest come first, and of these the one nearest to the result.
     """
     try:
         search = Search(one, rules, witness)
@@ -133,7 +134,9 @@ def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change
 
 
 def _solved(at: Point, step: Step, shift: bool) -> float | None:
-    """What the step's value has to be multiplied by, or what is to be added, if the result depends on it so."""
+    """Return the factor, or with `shift` the summand, of the step's value that makes the result right, if it depends on
+    it so.
+    """
     value = at.run.values[step.outs[0]]
     moved = at.run.with_value(step, value + 1 if shift else 2 * value)[0] - at.returned
     missing = at.right - at.returned
@@ -174,7 +177,7 @@ def _scaled(number: Fraction, sizes: str, power: int) -> str:
 
 
 def _other_function(search: Search, step: Step) -> Iterator[Change]:
-    """Another function of the same operands, or the same of exchanged ones."""
+    """Yield changes of a step to another function of its operands, or to the same of exchanged ones."""
     name, the = step.eqn.primitive.name, search.the(step)
     for other in _FUNCTIONS.get(name, ()):
         yield from search.tried(step, f"{the} is to be {_article(other)}", _acts.function(other))
@@ -197,7 +200,7 @@ def _other_function(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _superfluous(search: Search, step: Step) -> Iterator[Change]:
-    """What a step takes in the place of its own value."""
+    """Yield the change of a step to one of its operands."""
     for operand in step.operands:
         if operand.key is not None:
             yield from search.tried(step, f"{search.the(step)} is one too many", _acts.value(ValueRef(operand.key)))
@@ -212,7 +215,7 @@ def _needless(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _other_operand(search: Search, step: Step) -> Iterator[Change]:
-    """The same step of another value."""
+    """Yield the change of a step to other values as operands."""
     name = step.eqn.primitive.name
     order = sorted(range(len(step.operands)), key=lambda j: search.is_cotangent(step.operands[j].key))
     for j in order:  # a cotangent is rarely what is wrong
@@ -232,7 +235,7 @@ def _other_operand(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
-    """The same step of another number."""
+    """Yield the change of a step to another number as operand."""
     operand = step.operands[j]
     if not _is_number(operand):
         return
@@ -247,7 +250,7 @@ def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
 
 
 def _accumulated(search: Search, step: Step) -> Iterator[Change]:
-    """The running sum of the step's value, or of what it takes."""
+    """Yield the change of a step to a running sum of its value, or of an operand."""
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     if not _is_float(step):
         return
@@ -263,7 +266,7 @@ def _accumulated(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _shifted(search: Search, step: Step) -> Iterator[Change]:
-    """What reads or joins entries is one or two places off along an axis."""
+    """Yield the change of a step that reads or joins entries by one or two places along an axis."""
     ways = (True, ", around its end"), (False, ", with 0 where nothing comes from")
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for axis in range(len(shape) if step.eqn.primitive.name in _MOVING and _is_float(step) else 0):
@@ -275,7 +278,7 @@ def _shifted(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _factored_out(search: Search, step: Step) -> Iterator[Change]:
-    """A sum of products, of which one factor is to multiply the sum of the other one; or the other way round."""
+    """Yield changes of Σ a·b to a·Σ b, and the other way round."""
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for j, operand in enumerate(step.operands if step.eqn.primitive.name in _ENTRY_BY_ENTRY else ()):
         total = search.origin(operand.key)
@@ -299,7 +302,7 @@ def _factored_out(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _added_at(search: Search, step: Step) -> Iterator[Change]:
-    """What a gather takes entries from is to be added at the places that it takes them from."""
+    """Yield the change of a gather to a scatter-add at the same places."""
     run, shape = search.points[0].run, np.shape(search.points[0].run.values[step.outs[0]])
     if step.eqn.primitive.name != "gather" or not _is_float(step) or not shape:
         return
@@ -349,7 +352,7 @@ def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _merged_early(search: Search, step: Step) -> Iterator[Change]:
-    """One of the terms of a sum does not go through what is made of the sum, and is added to the result."""
+    """Yield the change that a summand skips the steps after the sum, and is added to the result."""
     result = search.program.results[0].key
     keys = [o.key for o in step.operands]
     if step.eqn.primitive.name not in ("add", "add_any") or result is None or result in (*keys, *step.outs):
@@ -382,7 +385,7 @@ def _brackets(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _regrouped(inner: Step, j: int, k: int) -> Act:
-    """Of f(.., g(.., b, ..), ..), where b is operand k of g: g(.., f(.., b, ..), ..)."""
+    """Return f(.., g(.., b, ..), ..) regrouped as g(.., f(.., b, ..), ..), where b is operand k of g."""
 
     def act(r: Run, s: Step) -> Any:
         outer, own = r.operands(s), r.operands(inner)
@@ -429,7 +432,7 @@ KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
 
 
 def _fraction(numbers: Sequence[float]) -> Fraction | None:
-    """The simple fraction that all of them are."""
+    """Return the simple fraction that all of the numbers are, or None."""
     if not numbers:
         return None
     first = numbers[0]
@@ -444,7 +447,7 @@ def _fraction(numbers: Sequence[float]) -> Fraction | None:
 
 
 def _is_number(operand: Operand) -> bool:
-    """A literal that is one real number, or an integer."""
+    """Return whether an operand is a literal that is one real number, or an integer."""
     old = operand.literal
     return operand.key is None and not np.ndim(old.val) and bool(np.issubdtype(old.aval.dtype, np.number))
 

@@ -1,6 +1,4 @@
-"""Forwards in which a step is taken for a constant, or its derivative for 1: of these are rules that forget a term or a
-factor the derivative.
-"""
+"""Forwards with a step held constant, or its derivative taken for 1, as rules do that forget a term or a factor."""
 
 from __future__ import annotations
 
@@ -31,11 +29,14 @@ from certgrad.rules.subject.user_rule import UserRule
 from .words import place_in_users_code, place_of_step, word_of
 
 MAX_STEPS = 40
+"""Steps that are held constant in turn, reductions first; further ones are not tried."""
 _FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
 _COMPARED = kinds.ORDERS | kinds.HANDS_ON | {"jit"}
 """What compares numbers, and what hands them on to that."""
 MAX_CONSTANTS = 4
+"""Numbers of a program that are tried as a forgotten factor."""
 LARGEST = 1e6
+"""The largest number that is tried as a forgotten factor."""
 
 
 def compared_constants(one: UserRule, rules: Rules) -> list[str]:
@@ -52,8 +53,10 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """The forward with each of its steps held constant in turn, reductions first, and with all reductions; with the
-    state that a loop hands on held constant; and with the derivative of a step taken for 1.
+    """Yield the forward with a part held constant: each step in turn, reductions first, all reductions, the carried
+    state.
+
+    Also with the derivative of a step taken for 1.
     """
     steps: dict[_Key, Any] = {}
     placed: dict[_Key, Any] = {}
@@ -94,7 +97,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
 
 def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """The forward where the derivative of all that one expression computes is taken for that of the identity."""
+    """Yield the forward with the derivative of one expression's value taken for that of the identity."""
     expressions: dict[Any, list[_Key]] = defaultdict(list)
     for key in steps:
         expressions[key[1]].append(key)
@@ -107,7 +110,7 @@ def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tupl
 
 
 def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
-    """The last of some steps gives what it does, with the derivative of what the first one takes."""
+    """Return replacements for some steps: the last gives its value with the derivative of the first one's operand."""
     taken: list[Any] = []
 
     def note(eqn: Any, operands: list, outs: list) -> list:
@@ -118,7 +121,7 @@ def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
 
 
 def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
-    """The rule where the places that its function writes to are promised to differ from each other."""
+    """Yield the rule of a function whose scattered places are promised to be distinct."""
     try:
         with own_lines():
             arrays = family(one, one.cases[0]).prove[0].shapes().structs()
@@ -163,7 +166,7 @@ def _called(eqn: Any) -> str:
 
 
 def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
-    """What may replace an equation, by its key."""
+    """Return the replacement that looks an equation up by its key."""
     counts: Counter[Any] = Counter()
 
     def replaced(eqn: Any, operands: list, outs: list) -> list:
@@ -176,7 +179,9 @@ def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
 
 
 def _of_one(eqn: Any) -> bool:
-    """It makes an array of floats of one of the same shape: its derivative is a factor."""
+    """Return whether an equation maps an array of floats to one of the same shape, so that its derivative is a
+    factor.
+    """
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
     return same and name not in kinds.RENAMES | {"convert_element_type", "neg", "while"}
@@ -187,13 +192,13 @@ def _constant(eqn: Any, operands: list, outs: list) -> list:
 
 
 def _identity(eqn: Any, operands: list, outs: list) -> list:
-    """The same value, with the derivative of the identity."""
+    """Return the same value with the derivative of the identity."""
     (x,) = (x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating))
     return [x + jax.lax.stop_gradient(y - x) for y in outs]
 
 
 def _without_state(eqn: Any, operands: list, outs: list) -> list:
-    """The same loop, of which each step takes the state that it is given for a constant."""
+    """Return the same loop with its carry held constant in each step."""
     p = eqn.params
     fixed, state = operands[: p["num_consts"]], operands[p["num_consts"] :][: p["num_carry"]]
 

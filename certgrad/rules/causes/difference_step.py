@@ -49,7 +49,7 @@ class _Point:
     dtypes: Mapping[str, str]
 
     def stays(self, statement: Statement, failing: Collection[Any], far: Fraction) -> bool:
-        """On both sides, as far as that, it fails at the very same entries."""
+        """Return whether it fails at the very same entries on both sides, as far as that."""
         return all(self.failing(statement, sign * far) == failing for sign in (1, -1))
 
     def failing(self, statement: Statement, moved: Fraction) -> set[tuple[int, ...]] | None:
@@ -75,7 +75,9 @@ def _along(value: list | str, tangent: list | str | None, moved: Fraction, dtype
 
 
 def _sides(statement: Statement) -> Iterator[Statement]:
-    """What is asked of the point and its surroundings alike; of an excluded number, on which side of it they are."""
+    """Yield the conditions that a point and its surroundings share; for an excluded number, the side that they
+    are on.
+    """
     if isinstance(statement, Both):
         for part in statement.parts:
             yield from _sides(part)

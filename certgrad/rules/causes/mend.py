@@ -31,8 +31,9 @@ from .as_code import NotCodeError, Writer
 from .missing import Missing
 
 CONTEXT = 3
+"""Lines around a change in its diff."""
 SECONDS = 10.0
-"""For each proof of the rule with the change: a picture must not cost a rule its verdict."""
+"""Seconds for each proof of the rule with a change; beyond, no mend is shown."""
 _WEAK = (ast.IfExp, ast.Lambda, ast.BoolOp, ast.Compare, ast.NamedExpr)
 """Expressions to which a term is added in brackets."""
 
@@ -86,7 +87,7 @@ class _Source:
 
     @classmethod
     def of(cls, rule: UserRule) -> _Source | None:
-        """None where the function is not one that can be read so."""
+        """Return the source of the backward function; None where it cannot be read or changed."""
         custom, fwd, bwd = rule.custom, rule.fwd_rule, rule.vjp_rule
         plain = isinstance(custom, jax.custom_vjp) and not custom.nondiff_argnums
         if not plain or not isinstance(fwd, FunctionType) or not isinstance(bwd, FunctionType):
@@ -132,7 +133,7 @@ class _Source:
         return spliced(source, edits).decode() if edits else None
 
     def _sizes(self) -> dict[str, str]:
-        """For each size an axis that has it, of an array that is there."""
+        """Return, by size, an expression for it: an axis of an array in scope."""
         found: dict[str, str] = {}
         for name, spec in zip(self.rule.arg_names, self.rule.signature.inputs, strict=True):
             for k, dim in enumerate(spec.dims):

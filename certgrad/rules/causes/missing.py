@@ -1,4 +1,4 @@
-"""What a wrong rule lacks, as a formula: the right cotangent less the one that is returned."""
+"""The missing term of a wrong rule as a formula: the right cotangent minus the one returned."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from certgrad.obligations.wording.stated import term
 from certgrad.rules.subject.user_rule import UserRule
 
 LONGEST = 120
+"""Characters of a missing term that is shown; a longer one is not."""
 ALONE = 240
-"""Where nothing else is said, the difference may be longer."""
+"""Characters of a missing term where no cause is named."""
 SECONDS = 3.0
+"""Seconds for a missing term; then none is shown."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ NOTHING = Missing()
 
 
 def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
-    """What must be added to the cotangent of the only argument that `one` moves, in case `k`; nothing if it is not
-    short. It is for the reader; no verdict rests on it.
+    """Return what must be added to the active argument's cotangent in case `k`; nothing if it is not short.
+
+    It is for the reader; no verdict rests on it.
     """
     try:
         with limited(seconds=SECONDS):
@@ -48,6 +51,7 @@ def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
 
 
 def _term(one: UserRule, k: int, longest: int) -> Missing:
+    """The term that a cotangent lacks, in at most `longest` characters; `NOTHING` where it is not one short term."""
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own

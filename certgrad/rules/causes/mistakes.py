@@ -55,7 +55,7 @@ class Mistake:
 
 
 def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """What may be wrong with the cotangent of the only argument that `one` moves; `rule` moves all."""
+    """Yield possible mistakes in the cotangent of the only argument that is active in `one`; all are in `rule`."""
     plain = replace(rules, jvp=None, primal=None)
     vjp = rules.vjp
 
@@ -90,7 +90,7 @@ def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """What an entry of the result owes to the entry at its own place along an axis is taken for all of it."""
+    """Yield the mistake that the Jacobian is taken to be diagonal along an axis."""
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
 
     def along(axis: int) -> Callable[[list, list, list], list]:
@@ -115,7 +115,7 @@ def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
 
 
 def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]:
-    """Where nothing comes of the cotangent, or of the tangent in forward mode."""
+    """Yield the mistakes that the seed, or the tangent in forward mode, is multiplied by 0."""
     name, jvp = one.moving[0], rules.jvp
     if jvp is None:
         none = replace(plain, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
@@ -164,7 +164,7 @@ def _derivative_of(forward: Callable[[list], list], one: UserRule) -> Callable[[
 
 
 def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules) -> Iterator[Mistake]:
-    """Where the cotangent of the output is not used at all, or is that of the halves of spectra."""
+    """Yield the mistakes that the seed is ignored, or taken for that of half a spectrum."""
     instance = family(one, one.cases[0]).prove[0]
     shapes = instance.shapes()
     try:
@@ -189,7 +189,10 @@ def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules
 def _about_frequencies(
     k: int, own: Sequence[Any], seeds: Sequence[Any], changed: Callable, plain: Rules
 ) -> Iterator[Mistake]:
-    """All frequencies of a real transform but the first and, of an even length, the last stand for two each."""
+    """Yield the mistakes about half spectra, in which most frequencies of a real transform stand for two.
+
+    The first, and of an even length the last, stand for one.
+    """
 
     def scaled(spectrum: Any, length: Any, factor: float) -> Any:
         place = jnp.arange(spectrum.shape[-1])
@@ -215,13 +218,15 @@ def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
 
 
 def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unchanged (straight-through)") -> Mistake:
-    """The rule is the identity, or its negative: what is usual is then an intent."""
+    """Return the mistake that the rule is the identity, or its negative: usually a deliberate surrogate."""
     turned = replace(rules, primal=None, jvp=lambda a, t, p: [sign * t[0]])
     return Mistake(f"the cotangent is {what}; {INTENDED}", turned)
 
 
 def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """The divisor of a mean, or that of scores, left out or there once too often."""
+    """Yield the mistakes in the divisor of a mean, a variance or of attention scores: missing, or there once
+    too often.
+    """
     named = {
         str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if isinstance(d, Size)
     }
@@ -258,7 +263,7 @@ def _scaled_by_sizes(
 
 
 def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
-    """Transposed, reversed, or exchanged with that of another argument."""
+    """Yield mistakes in axes: the cotangent transposed, reversed, or exchanged with that of another argument."""
     k = one.arg_names.index(one.moving[0])
     dims = [str(d) for d in one.signature.inputs[k].dims]
     for a, b in combinations(range(len(dims)), 2):
@@ -278,7 +283,7 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
 
 
 def _about_halves(one: UserRule, changed: Callable) -> Iterator[Mistake]:
-    """The halves of an axis, as of a gated unit, are taken for one another in what is returned."""
+    """Yield the mistakes that the halves of an axis, as of a gated unit, are exchanged in what is returned."""
     for axis in _in_halves(one, one.moving[0]):
         turned = changed(lambda c, _, axis=axis: _halves_exchanged(axis, c))
         yield Mistake(f"its halves along axis {axis} are exchanged", turned)
@@ -294,7 +299,7 @@ def halves_of_arguments(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _in_halves(one: UserRule, name: str) -> Iterator[int]:
-    """The axes of an array of floats of which every size is even."""
+    """Yield the axes of an array of floats that have even sizes."""
     spec = one.signature.inputs[one.arg_names.index(name)]
     for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
         if isinstance(size, Size) and not any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
@@ -312,7 +317,7 @@ def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
 
 
 def _sums_to_one(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Right where the entries of an argument that is held sum to 1: it is replaced by such a one, whatever it is."""
+    """Yield the mistake that the rule is right only where a held argument's entries sum to 1: it is normalised."""
     for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
         if spec.dtype != "held" or not spec.dims or str(spec.dims[-1]) == "1":  # one entry of sum 1 is 1
             continue
@@ -339,7 +344,7 @@ def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any], backward_al
 
 
 def right_in_a_domain(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Right for some signs only."""
+    """Yield mistakes that leave a rule right only where arguments are unlike, above or below numbers or each other."""
     plain = replace(rules, jvp=None, primal=None)
     held = zip(one.arg_names, one.signature.inputs, strict=True)
     floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
@@ -363,7 +368,7 @@ def _right_where(plain: Rules, *domain: str) -> Mistake:
 
 
 def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Over an axis that the argument does not have."""
+    """Yield the mistake of a sum that is missing, for each axis that the argument does not have."""
     names = family(one, one.cases[0]).prove[0].names
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
     own = {name for d in spec.dims if isinstance(d, Size) for name in d.names}
@@ -373,13 +378,18 @@ def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
 
 
 def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Of a function that may write an entry twice, which is tried by its proof: most points that are drawn do so."""
+    """Yield the mistake that the rule is right only where no entry is written twice; it is tried by proof, as drawn
+    points write twice.
+    """
     for text, promised in written_once(one, rules):
         yield Mistake(text, promised)
 
 
 def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Right where two sizes are one, which were taken for one another: what is said where nothing else is found."""
+    """Yield, for each pair of sizes, the rule as it is where both are equal: the last mistake to be tried.
+
+    A rule that is right there has taken one size for the other.
+    """
     plain = replace(rules, jvp=None, primal=None)
     for a, b in combinations(family(one, one.cases[0]).prove[0].names, 2):
         yield Mistake(f"right where {a} = {b}", plain, {b: named(a)})

@@ -23,10 +23,11 @@ from certgrad.signatures.sizes import Size, whole
 from .mistakes import Mistake
 
 TOLERANCE = 1e-7
+"""The relative gap up to which a mistake agrees at a point."""
 
 
 class Trial:
-    """Tries hypotheses about one argument at points, each of which is drawn once and has its values computed once."""
+    """Tries hypotheses about one argument at points, each drawn and evaluated once."""
 
     def __init__(self, one: UserRule) -> None:
         self.one = one
@@ -37,12 +38,12 @@ class Trial:
         self._derivatives: dict[Any, Any] = {}
 
     def agrees(self, mistake: Mistake) -> bool:
-        """As `plausible`, of a mistake."""
+        """Return whether a mistake is plausible at the points."""
         found = self.plausible(mistake.rules, mistake.fixed, mistake.domain)
         return found and (not mistake.of_another or self._moves_otherwise(mistake))
 
     def _moves_otherwise(self, mistake: Mistake) -> bool:
-        """The result moves otherwise than the function's, at a drawn point."""
+        """Return whether the result moves otherwise than the function's, at a drawn point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point(mistake.fixed, (*self.one.domain, *mistake.domain))
             if point is None or mistake.rules.jvp is None:
@@ -77,7 +78,7 @@ class Trial:
         return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
 
     def nonlinear(self) -> bool:
-        """Twice the cotangent of the output does not give twice the cotangent, at a random point."""
+        """Return whether twice the seed does not give twice the cotangent at a random point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point({}, self.one.domain)
             if point is None:
@@ -92,7 +93,7 @@ class Trial:
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
     def at_no_cotangent(self) -> bool:
-        """A cotangent of 0 gives one that is not 0, at a random point."""
+        """Return whether a cotangent of 0 gives one that is not 0, at a random point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point({}, self.one.domain)
             if point is None:
@@ -126,7 +127,7 @@ class Trial:
             return True
 
     def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
-        """What is drawn at some sizes. Of all domains it is the same, so that most of its values are known."""
+        """Yield the points at some sizes; they are the same in all domains, so that most values are known."""
         key = tuple(sorted(fixed.items())), larger
         if key not in self._drawn:
             self._drawn[key] = [], _points(self.one, fixed, larger)
@@ -150,7 +151,7 @@ class Trial:
 
 
 def _once_at_each_point(rules: Rules) -> Rules:
-    """The same rules, which compute their values at a concrete point once."""
+    """Return the same rules with their values at a concrete point remembered."""
 
     def once(rule: Callable[..., list]) -> Callable[..., list]:
         known: dict[tuple[int, ...], tuple[Any, list]] = {}
@@ -192,7 +193,7 @@ def _points(one: UserRule, fixed: Mapping[str, Size], larger: bool) -> Iterator[
 def drawn(
     one: UserRule, instance: Instance, sizes: Mapping[str, Size], domain: Sequence[str], seed: int = 0
 ) -> Iterator[tuple[list[np.ndarray], np.random.Generator]]:
-    """Arrays of these sizes inside a domain, each time with the generator that drew them."""
+    """Yield arrays of these sizes inside a domain, each time with the generator that drew them."""
     rng = np.random.default_rng(seed)
     return ((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args)))
 

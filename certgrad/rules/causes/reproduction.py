@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from certgrad.rules.subject.failures import Failure
 
 WIDTH = 76
+"""Columns of a line of the script."""
 
 
 def reproduction(rule: UserRule, certificate: Certificate) -> str:
@@ -119,6 +120,11 @@ def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
 
 
 def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witness, statics: Mapping[str, Any]) -> str:
+    """Return a Python script that shows the difference at a witness: the rule beside a central difference of the
+    function.
+
+    Names between « and » are the script's own, and made distinct from the rule's by `_written`.
+    """
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
     statics, needed = _pasted(statics)
     lines = [
@@ -178,7 +184,7 @@ def _place(rule: UserRule) -> tuple[str, str]:
 
 
 def _import(variable: str, module: str, name: str) -> list[str]:
-    """How to get at a function: by its name, where its module has it under that."""
+    """Return the lines that bind a function to a variable: an import, where its module has it under its name."""
     if not all(part.replace(".", "").isidentifier() for part in (module, name)):
         what = "the function under audit" if variable == "«function»" else "the function that it approximates"
         return [f"{variable} = ...  # {what}"]
@@ -222,7 +228,7 @@ def _arguments(rule: UserRule, statics: Mapping[str, str]) -> dict[str, str]:
 
 
 def _call_ideal(rule: UserRule, statics: Mapping[str, str]) -> str:
-    """As `UserRule.call_ideal` calls it."""
+    """Return the arguments of the ideal function, as `UserRule.call_ideal` passes them."""
     given = _arguments(rule, statics)
     arrays = [given.pop(a.name) for a in rule.arguments]
     known = keywords_of(rule.ideal) if rule.ideal is not None else ()

@@ -1,4 +1,4 @@
-"""A wrong rule at some points, where numpy tries in microseconds what a step of its backward gives if done otherwise.
+"""A wrong rule at some points, where numpy evaluates in microseconds a changed step of its backward.
 
 What is right at all of the points is a mistake worth a proof (`changes.py` says what is tried).
 """
@@ -35,17 +35,19 @@ from .steps import Act, Change, Key, Run, Step, Steps, ValueRef
 from .words import place_of_step, word_of
 
 MAX_STEPS = 150
+"""Steps of a backward in which changes are tried; a longer one is not searched."""
 MAX_VALUES = 30
-"""So many of the values known at a step are tried in the place of another."""
+"""Known values that are tried in the place of another at one step; further ones are not."""
 MAX_TOGETHER = 4
-"""So many steps that are each a part of a mistake are taken together,"""
+"""Steps that together may be a mistake, at most."""
 MAX_FIRST = 2
-"""With so many of them a second step is looked for that is wrong whatever the first one is,"""
+"""First steps for which a second wrong step is looked for."""
 MAX_PARTS = 3
-"""and so many ways of doing each."""
+"""Ways of doing each of these two steps that are tried."""
 TOLERANCE = 1e-9
+"""The relative gap up to which an entry is right at a point."""
 SIZES = ((3, 4, 5, 2, 7), (5, 3, 4, 7, 2))
-"""No product or quotient of two of them is the same at both."""
+"""Sizes at which changes are tried; no product or quotient of two of them is the same at both."""
 
 
 _Place = tuple[dict[str, int], list, list]
@@ -61,7 +63,7 @@ class Point:
     right: np.ndarray
 
     def with_acts(self, acts: Mapping[Key, Act]) -> Point:
-        """Where some steps are done otherwise."""
+        """Return the point with some steps replaced."""
         run = Run(self.run.program, self.run.inputs, self.run.apply, self.run.literal, np, self.run.statics, acts)
         return replace(self, run=run, returned=run.all()[0])
 
@@ -76,7 +78,7 @@ class _Part:
 
 @contextmanager
 def in_own_lines(one: UserRule) -> Iterator[None]:
-    """What a rule and its backward compute comes from their own lines when they are traced, whoever calls."""
+    """Attribute a traced rule's equations to its own lines, whoever calls it."""
     held = backward_of(one.custom)
     with own_lines(), nullcontext() if held is None else with_own_lines(*held):
         yield
@@ -94,8 +96,9 @@ def backward(rules: Rules, count: int, params: list) -> Callable[..., list]:
 
 @dataclass
 class Search:
-    """The points, and what is right at all of them. Raises whatever the rule does when it is traced, or where numpy
-    has no value.
+    """The points, and the search for a change that is right at all of them.
+
+    Raises whatever the rule does when it is traced, or where numpy has no value.
     """
 
     one: UserRule
@@ -105,6 +108,9 @@ class Search:
     _parts: dict[Key, list[_Part]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Trace the backward and evaluate it at points, those first where it is wrong. Raises ValueError where none
+        shows it.
+        """
         self.instance = family(self.one, self.one.cases[0]).prove[0]
         self.statics = numbers_of(self.one)
         with wide_floats():
@@ -139,8 +145,11 @@ class Search:
             return Point(sizes, run, run.all()[0], due)
 
     def _places(self, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
-        """Sizes, arguments and seeds, several of each of which one is enough: at two sizes that are drawn, and the
-        witness."""
+        """Yield three sources of points, each with sizes, arguments and seeds: drawn at two choices of sizes, and the
+        witness.
+
+        One point of each source is used.
+        """
 
         def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:
             numbers = {n: whole(v) for n, v in sizes.items()}
@@ -209,14 +218,14 @@ class Search:
         return Change("; ".join(dict.fromkeys(p.change.text for p in chosen)), acts) if len(acts) > 1 else None
 
     def is_right_with(self, acts: Mapping[Key, Act]) -> bool:
-        """The cotangent is right at all points with several steps done otherwise."""
+        """Return whether the cotangent is right at all points with several steps done otherwise."""
         try:
             return all(_same(at.with_acts(acts).returned, at.right) for at in self.points)
         except Exception:  # a step does not run on what it is given
             return False
 
     def after(self) -> Iterator[tuple[Change, Search]]:
-        """The changes with which most entries are right, each with the search for what is wrong beside it."""
+        """Yield the changes that make most entries right, each with the search for a second one."""
         before = [_entries(at.returned, at.right) for at in self.points]
         found: list[tuple[int, Change, list[Point]]] = []
         for change in (p.change for parts in self._parts.values() for p in parts):
@@ -234,8 +243,10 @@ class Search:
             yield change, rest
 
     def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[ValueRef]:
-        """The values known at a step that have the shape of another value, or of others, or that go along some of the
-        axes of the step's own. Each once, the latest first; of the same dtype, or of a `kind`.
+        """Return the known values at a step with the shape of `than`, or along some of the step's axes, the latest
+        first.
+
+        They have the same dtype, or a dtype of a `kind`.
         """
         run = self.points[0].run
         old = np.asarray(run.values[than])
@@ -277,7 +288,7 @@ class Search:
         return step
 
     def is_cotangent(self, key: Key | None) -> bool:
-        """It is the cotangent of an output, as it is handed to the backward."""
+        """Return whether a value is an output's cotangent, as it is given to the backward."""
         step = self.maker(key)
         made_of = step.operands[0].key if step is not None and step.operands else None
         return made_of is not None and made_of[0] == "in" and made_of[1] >= len(self.one.arg_names)
@@ -328,7 +339,9 @@ def _is_index(step: Step) -> bool:
 
 
 def _counts_back(array: np.ndarray) -> bool:
-    """It has negative integers, which most code does not mean, and takes otherwise in its function than in its rule."""
+    """Return whether an array has negative integers, which most code does not mean and may treat differently in its
+    rule.
+    """
     return array.dtype.kind == "i" and bool(np.any(array < 0))
 
 
@@ -375,7 +388,7 @@ def _array(value: Any, dtype: str) -> np.ndarray:
 
 
 def _entries(one: Any, other: np.ndarray) -> np.ndarray:
-    """Which entries of a result are those of the right one."""
+    """Return which entries of a result equal those of the right one."""
     one = np.asarray(one)
     if one.shape != other.shape:
         return np.zeros(other.shape, bool)

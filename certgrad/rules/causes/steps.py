@@ -36,7 +36,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Step:
-    """An equation, what it takes, and the keys of what it gives."""
+    """An equation with its operands and the keys of its results."""
 
     eqn: Any
     operands: tuple[Operand, ...]
@@ -47,7 +47,7 @@ class Step:
 
     @property
     def key(self) -> Key:
-        """The name of the step: its primitive, its place, and which of those steps it is."""
+        """The step's key: its primitive, its place, and its number among those."""
         return self.outs[0][:-1]
 
 
@@ -61,12 +61,15 @@ class Steps:
 
     @classmethod
     def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
-        """Those of a jaxpr."""
+        """Return the steps of a jaxpr with the programs that it calls inlined."""
         found: list[Step] = []
         values: dict[Key, Value] = {}
         counts: Counter[Key] = Counter()
 
         def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand], call: Any) -> list[Operand]:
+            """Add the steps of a program, those of the programs that it calls in their place, and return its
+            outputs.
+            """
             refs = dict(zip(jaxpr.invars, operands, strict=True))
             for v, c in zip(jaxpr.constvars, consts, strict=True):
                 refs[v] = Operand(("const", len(values)))
@@ -96,7 +99,7 @@ class Steps:
         return cls(tuple(found), values, tuple(results))
 
     def behind(self, step: Step) -> list[Key]:
-        """The values that a step is made of, and what these are made of, the latest first."""
+        """Return the values that a step depends on, the latest first."""
         found = {o.key: None for o in step.operands if o.key is not None}
         for other in reversed(self.steps):
             if found.keys() & {*other.outs}:
@@ -138,15 +141,15 @@ class Run:
         return self.literal(operand.literal) if operand.key is None else self.values[operand.key]
 
     def operands(self, step: Step) -> list[Value]:
-        """What a step takes."""
+        """Return a step's operands."""
         return [self.read(o) for o in step.operands]
 
     def own(self, step: Step) -> Value:
-        """What a step gives, from what it takes: it may not have been done yet."""
+        """Return a step's value from its operands; it may not have been computed yet."""
         return self.apply(step.eqn, self.operands(step))[0]
 
     def all(self) -> list[Value]:
-        """What the program returns."""
+        """Return the program's results."""
         for step in self.program.steps:
             self.values.update(zip(step.outs, self._outs(step, self), strict=True))
         return [self.read(o) for o in self.program.results]
@@ -156,7 +159,7 @@ class Run:
         return [act(at, step)] if act is not None else self.apply(step.eqn, at.operands(step))
 
     def with_value(self, step: Step, value: Value) -> list[Value]:
-        """What the program returns where a step gives this instead."""
+        """Return the program's results with another value of a step."""
         return self.recomputed({step.outs[0]: value}, self.program.results)
 
     def recomputed(self, over: Mapping[Key, Value], wanted: Sequence[Operand]) -> list[Value]:
@@ -179,7 +182,7 @@ class Run:
 
 @dataclass(frozen=True)
 class ValueRef:
-    """A value that is known at a step, by its key; of `rank` axes if its own are to be only some of these."""
+    """A known value at a step, by its key; `rank` is that of the step where the value has only some of its axes."""
 
     key: Key
     axes: tuple[int, ...] | None = None

@@ -13,7 +13,7 @@ from certgrad.obligations.tracing.jax_internals import source_place
 _OWN = Path(__file__).parents[2]
 _NAMED = re.compile(r"\w+ *=")
 LONGEST = 80
-"""No longer expression is quoted."""
+"""Characters of a quoted expression; a longer one is not quoted."""
 _WORDS = {
     "reduce_sum": "sum",
     "reduce_max": "maximum",
@@ -57,7 +57,7 @@ _WORDS = {
 
 
 def word_of(primitive: str) -> str:
-    """What a primitive computes: `reduce_sum` is a sum."""
+    """Return a word for a primitive: `reduce_sum` is a sum."""
     return _WORDS.get(primitive, primitive)
 
 
@@ -78,7 +78,7 @@ def place_of_step(eqn: Any) -> str:
 
 
 def _expression(text: str, start: int, end: int) -> str:
-    """What stands between two columns of a line, with the name that it is given; all of it where there are none."""
+    """Return the text between two columns of a line, with the name it is assigned to; all of it without columns."""
     line = text.encode()
     before, after = (part.decode(errors="replace").strip() for part in (line[:start], line[end:]))
     if end <= start or (not after and _NAMED.fullmatch(before)):

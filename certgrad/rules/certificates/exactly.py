@@ -1,4 +1,4 @@
-"""How far exact evaluation agrees with what an audit proved, for those who want both."""
+"""Exact evaluation of what an audit proved, and how far both agree."""
 
 from __future__ import annotations
 

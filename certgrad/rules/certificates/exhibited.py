@@ -1,4 +1,4 @@
-"""What a page shows of a rule in code: the exhibit of the subject that its certificate is about."""
+"""The exhibit of a rule in code, for pages."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class _Printed:
         """Why the rule is not the one that the certificate is about."""
 
     def programs(self, k: int) -> Any:
-        """Those of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
+        """Return the programs of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
         for made, digest in traced_case(self.traces, k):
             if isinstance(made, CertgradError):
                 self.other = str(made)

@@ -92,7 +92,9 @@ def _verified(
 
 
 def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradError, str]]:
-    """What case `k` is traced to in wide and in narrow floats, with its digest: empty where it does not trace."""
+    """Yield the programs of case `k` in wide and in narrow floats, with their digests; an error and "" where it does
+    not trace.
+    """
     op = traces.op
     for wide in (True, False):
         made = traces.make(Spec(k, 0, (), wide))
@@ -104,7 +106,7 @@ def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradErr
 
 
 def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
-    """What the code of each part asks; of ops that are composed nothing is heard."""
+    """Return what the code of each part asks; composed ops are not heard."""
     compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
     found = []
     for part in parts:
@@ -118,10 +120,10 @@ def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
 def unlike_what_was_audited(
     certificate: Certificate, parts: Sequence[Subject], hearing: Callable[[], list[Heard]] | None = None
 ) -> list[str]:
-    """What an audit of the code would hear otherwise than when it was proved; empty where nothing.
+    """Return how an audit of the code would find it changed since the proof; empty where it would not.
 
-    The certificate is about each of the parts, one after the other, and about what they are traced to at all sizes,
-    ranks and dtypes that their code asks for. `hearing` gives what is heard of them, where that is known.
+    The certificate is about each of the parts, and about their traces at all sizes, ranks and dtypes that their code
+    asks for. `hearing` gives what was heard of them, where that is known.
     """
     for part in parts:
         if isinstance(part, Composed):
@@ -150,7 +152,7 @@ def named_as_found(found: FoundRule) -> Subject:
 
 
 def _unsaid(certificate: Certificate, op: Composed) -> Iterator[str]:
-    """What the program of a composed op asks of sizes, or keeps, of which the certificate says nothing."""
+    """Yield what a composed op's program asks of sizes, or keeps, that the certificate does not say."""
     from certgrad.accel.verify import unsaid
     from certgrad.graph.certifying.composed import graph_of
 
@@ -169,8 +171,10 @@ class AsAudited:
 
 
 def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate) -> AsAudited | str:
-    """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
-    looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
+    """Return the rule as `check` audits it, or what the certificate ought to list and does not.
+
+    That is: without arguments that have no gradient, with the values of options that were tried, at the sizes at which
+    it traces.
     """
     statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
 

@@ -44,7 +44,7 @@ class Declaration:
 
     @property
     def claimed(self) -> dict[str, Any]:
-        """What the claims are about, beside the signature."""
+        """The arguments of `check` beside the signature."""
         return {"static": self.static, "differentiable": self.differentiable, "domain": self.domain}
 
     @property
@@ -55,17 +55,18 @@ class Declaration:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Those of `domain`, each by itself."""
+        """The conditions of `domain`, each by itself."""
         return ((self.domain,) if self.domain else ()) if isinstance(self.domain, str) else tuple(self.domain)
 
     def without(self, marked: Sequence[str]) -> Declaration:
-        """The same without the conditions, and without the surrogate, that are marked as inferred."""
+        """Return the declaration without conditions and surrogate that are marked as inferred."""
         kept = tuple(one for one in self.conditions if one not in marked)
         return replace(self, domain=kept, surrogate="" if SURROGATE in marked else self.surrogate)
 
     def with_objects(self) -> Declaration:
-        """The same with the objects in place of their names, which a file alone can give. Raises UsageError for a name
-        that leads nowhere, and for a text of which nobody can say whether it is one.
+        """Return the declaration with objects in the place of their names, as a file has them.
+
+        Raises UsageError for a name that leads nowhere, and for a text that may or may not be a name.
         """
         return replace(self, static={name: _object(name, value) for name, value in self.static.items()})
 
@@ -113,7 +114,7 @@ def named_function(name: str) -> Callable:
 
 
 def _led_to(name: str, what: str) -> Any:
-    """What a module has under a name; `what` says in an error what should have been named."""
+    """Return the object under a name of a module; `what` says in an error what should have been named."""
     module, _, attribute = name.partition(":")
     try:
         found: Any = import_module(module)
@@ -139,7 +140,7 @@ def _object(argument: str, value: Any) -> Any:
 
 
 def _is_a_name(text: str) -> str:
-    """The text with the colon that a name has, if it is one of something in a module that is loaded; else empty."""
+    """Return the text with the colon of a name, if it names something in a loaded module, else ""."""
     if not _NAME.fullmatch(text):
         return ""
     module, _, attribute = text.partition(":") if ":" in text else text.rpartition(".")
@@ -150,13 +151,13 @@ def _is_a_name(text: str) -> str:
 
 
 def declaration_of(function: Any, plain: Callable, annotated: bool = True) -> Declaration | None:
-    """What is said of a rule: on any of its wrappers, or else, if they count, by its plain function's annotations."""
+    """Return the declaration of a rule: on a wrapper, or else, if `annotated`, by its plain function's annotations."""
     said = _attached(function, _ATTRIBUTE)
     return said if said is not None or not annotated else _annotated(plain)
 
 
 def marked_on(function: Any) -> Declaration | None:
-    """What stands beside a rule and is marked as inferred, on any of its wrappers, with what is not marked of it."""
+    """Return a declaration marked as inferred beside a rule, on a wrapper, with its unmarked parts."""
     return _attached(function, _MARKED)
 
 
@@ -188,7 +189,7 @@ _NUMBERS: Mapping[Any, str] = {float: "", "float": "", int: ":int", "int": ":int
 
 
 def said_by(annotation: Any) -> Annotated:
-    """What the annotation of an array says of it."""
+    """Return what the annotation of an array says of it."""
     if isinstance(annotation, (type, str)) and annotation in _NUMBERS:
         return Annotated(kind=_NUMBERS[annotation], scalar=True)
     text = _array(annotation)

@@ -23,7 +23,7 @@ _OUTERMOST = "certgrad"
 
 @dataclass(frozen=True)
 class Beside:
-    """What is to stand beside the function that begins in a line: all of a declaration, or what is to be added."""
+    """What is to be written beside the function at a line: a declaration, or additions to one."""
 
     line: int
     declared: Declaration
@@ -31,7 +31,7 @@ class Beside:
 
 
 def write(file: Path, wanted: Sequence[Beside]) -> set[int]:
-    """Write declarations into a file; the lines of those that stand there now, also of those that stood there before.
+    """Write declarations into a file; return the lines of functions that have them now, or had them before.
 
     Raises OSError where the file cannot be read or written.
     """
@@ -131,7 +131,7 @@ def _declaration(function: ast.FunctionDef) -> ast.Call | None:
 
 
 def _is_marked(own: ast.Call) -> bool:
-    """All of a declaration is marked as inferred."""
+    """Return whether all of a declaration is marked as inferred."""
     mark = next((k.value for k in own.keywords if k.arg == "inferred"), None)
     return isinstance(mark, ast.Constant) and mark.value is True
 
@@ -169,7 +169,7 @@ def _replaced(source: bytes, node: ast.expr, text: str) -> bytes:
 
 
 def _with_keywords(source: bytes, own: ast.Call, values: Mapping[str, str]) -> bytes:
-    """The source with these values for arguments of a call: in the place of those that stand there, else at the end."""
+    """Return the source with these values for keywords of a call: in the place of old ones, else at the end."""
     there = {k.arg: k.value for k in own.keywords if k.arg in values}
     last = max((*own.args, *(k.value for k in own.keywords)), key=lambda node: end_of(source, node))
     added = "".join(f", {name}={value}" for name, value in values.items() if name not in there)
@@ -187,24 +187,24 @@ def spliced(source: bytes, splices: Sequence[tuple[int, int, str]]) -> bytes:
 
 
 def start_of(source: bytes, node: ast.expr) -> int:
-    """Where an expression begins in the source."""
+    """Return the offset of an expression's start in the source."""
     return _offset(source, node.lineno, node.col_offset)
 
 
 def end_of(source: bytes, node: ast.expr) -> int:
-    """Where it ends."""
+    """Return the offset of an expression's end in the source."""
     return _offset(source, node.end_lineno, node.end_col_offset)
 
 
 def _offset(source: bytes, line: int | None, column: int | None) -> int:
-    """Where a place of a syntax tree is in the source: its columns count bytes."""
+    """Return the offset of a syntax tree's position in the source; its columns count bytes."""
     lines = source.splitlines(keepends=True)
     return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
 
 
 def _same_but(before: bytes, after: bytes, line: int, text: str = "") -> bool:
-    """The source parses, and but for the declaration of a function it is the same program. With `text`, that is the
-    declaration.
+    """Return whether the source parses, and but for a function's declaration is the same program. With `text`, that is
+    the declaration.
     """
     trees = []
     for source in (before, after):
@@ -229,7 +229,7 @@ def _dumped(text: str) -> str:
 
 
 def _name_of_certgrad(tree: ast.Module, above: int) -> str:
-    """What a module calls certgrad, if it imports it above a line and means nothing else by that name."""
+    """Return the name under which a module imports certgrad above a line and means nothing else; "" if none."""
     imports = (node for node in tree.body if isinstance(node, ast.Import) and node.lineno < above)
     aliases = [a for node in imports for a in node.names if _is_of(a.name, _OUTERMOST)]
     names = (a.asname or _OUTERMOST for a in aliases if a.name == _OUTERMOST or not a.asname)
@@ -237,7 +237,7 @@ def _name_of_certgrad(tree: ast.Module, above: int) -> str:
 
 
 def _is_bound(tree: ast.Module, name: str) -> bool:
-    """A name stands for something else than certgrad somewhere in a module."""
+    """Return whether a name stands for something else than certgrad somewhere in a module."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():

@@ -22,6 +22,7 @@ from certgrad.errors import UsageError
 from certgrad.jaxpr.closures import captured
 
 MAX_CASES = 64
+"""Combinations of static values, at most; more are a UsageError."""
 MAX_SHOWN = 16
 """An array of so many integers is shown by its entries."""
 
@@ -165,7 +166,7 @@ def path_of(value: Any) -> tuple[str, str] | None:
 
 
 def _function(value: Callable) -> str:
-    """Its full name, where that leads to it; else its name and a digest of its code."""
+    """Return a function's full name, where that leads to it; else its name and a digest of its code."""
     module = getattr(value, "__module__", "")
     name = getattr(value, "__qualname__", "") or getattr(value, "__name__", "")
     if not name:  # an object that can be called

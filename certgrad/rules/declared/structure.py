@@ -41,7 +41,7 @@ class Argument:
     """Of each array of the argument, whether it is complex, and so two of the `leaves`."""
 
     def cotangents(self, returned: Any) -> list[Any]:
-        """Of each of the `leaves` what a rule returns as its cotangent; None where it returns no such part."""
+        """Return, for each of the `leaves`, its part of the returned cotangent; None where it has none."""
         try:
             found = self.tree.flatten_up_to(returned)
         except (ValueError, TypeError):
@@ -104,7 +104,7 @@ def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) 
 
 
 def field_names(kind: Any) -> list[str]:
-    """The names of what a named tuple or a dataclass is made of, in order; none of any other class."""
+    """Return the fields of a named tuple or a dataclass, in order; none of any other class."""
     if not has_fields(kind):
         return []
     return [f.name for f in fields(kind) if f.init] if is_dataclass(kind) else [*kind._fields]
@@ -167,7 +167,7 @@ def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
 
 
 def named_leaves(name: str, structure: Any) -> list[tuple[str, Any]]:
-    """What stands for each array of an argument, in JAX's order, under a name: `params_w`."""
+    """Return the leaves of an argument, in JAX's order, with names such as `params_w`."""
     paths, _ = jax.tree_util.tree_flatten_with_path(structure)
     return [("_".join([name, *(_key(k) for k in path)]), leaf) for path, leaf in paths]
 
@@ -187,7 +187,7 @@ def _parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
 
 
 def real_parts(arrays: Sequence[Any]) -> list[Any]:
-    """Of complex arrays the real and the imaginary parts, in place; others as they are."""
+    """Return the arrays with complex ones as real and imaginary parts."""
     return [part for x in arrays for part in ((lax.real(x), lax.imag(x)) if jnp.iscomplexobj(x) else (x,))]
 
 

@@ -47,7 +47,7 @@ def entries(declared: Declaration) -> list[str]:
 
 
 def _text_parts(declared: Declaration) -> tuple[str, dict[str, Any]]:
-    """The shapes that it declares, and its static values but for defaults, which need no text."""
+    """Return the declared shapes, and the static values but for defaults, which need no text."""
     if not isinstance(declared.signature, str):
         raise UnwritableError("an argument is an object of a class, which text cannot say")
     return declared.signature, {n: value for n, value in declared.static.items() if not isinstance(value, Default)}

@@ -1,1 +1,1 @@
-"""Which rules a target has, and what its modules are."""
+"""The rules that a target has, and its modules."""

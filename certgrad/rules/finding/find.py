@@ -33,7 +33,7 @@ _CONTAINERS = (dict, list, tuple)
 
 @dataclass(frozen=True)
 class FoundRule:
-    """A rule, or a place that could not be looked at: then `problem` says why."""
+    """A rule, or a place that could not be searched: then `problem` says why."""
 
     name: str
     rule: Any = None
@@ -113,7 +113,7 @@ def _all_in(loaded: Sequence[Loaded]) -> Findings:
 
 
 def _told_apart(found: Sequence[FoundRule]) -> Iterator[FoundRule]:
-    """Each name once: no process knows of several members of a set with one name which is which."""
+    """Yield one rule for each name; with a problem in place of the rule if several have it, as members of a set do."""
     several = Counter(one.name for one in found)
     problem = "rules have this name, and nothing tells them apart in every run: keep them in a list or a dict"
     for name, one in {one.name: one for one in found}.items():
@@ -126,8 +126,8 @@ def _unimported(one: Loaded) -> FoundRule:
 
 
 def _made_unseen(module: ModuleType, found: Sequence[FoundRule]) -> Iterator[FoundRule]:
-    """What makes a rule by the text of a module, and made none that was found: a function that makes one at each call,
-    unless it is declared and so audited as it runs; a statement whose rule no name leads to.
+    """Yield the places where the text of a module makes a rule that was not found: a function that makes one at each
+    call, unless it is declared; a statement whose rule no name leads to.
     """
     name, file = module.__name__, getattr(module, "__file__", None) or ""
     names = {one.name for one in found}
@@ -147,7 +147,7 @@ def _home_of(rule: Any) -> str:
 
 
 def rules_of_module(module: ModuleType, seen: set[int]) -> list[FoundRule]:
-    """The complete rules that a module defines, but for those whose objects are in `seen`, which grows."""
+    """Return the complete rules that a module defines, without those whose objects are in `seen`, which grows."""
     return [one for one in _in_module(module, seen, owned=True) if not one.problem]
 
 
@@ -175,7 +175,7 @@ def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], 
 
 
 def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[FoundRule]:
-    """The rule that a value is, if it is one that is not in `seen`."""
+    """Yield the rule that a value is, unless it is in `seen`."""
     try:
         custom = unwrapped(value)
         kind = kind_of_rule(custom)

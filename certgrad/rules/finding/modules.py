@@ -1,4 +1,4 @@
-"""What a target means: the modules that it names, imported. Nothing that a module does may end the run."""
+"""The modules that a target names, imported. Nothing that a module does may end the run."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
 
 
 def import_root(module: str) -> Path:
-    """From where a module is imported by its name: the working directory, or `src` in it where that alone has it."""
+    """The folder from which a module is imported: the working directory, or `src` in it where that alone has it."""
     here, name = Path.cwd(), module.partition(".")[0]
     return next((root for root in (here, here / "src") if _has(root, name)), here)
 
@@ -90,7 +90,7 @@ def _has(root: Path, name: str) -> bool:
 
 
 def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
-    """The modules of a folder that is no package, and of those in it that only hold packages, such as `src`."""
+    """The modules of a folder that is no package, and of folders in it that only hold packages, such as `src`."""
     only_holding = [c for c in sorted(root.iterdir()) if _imported_by_name(c.name, "") and _only_holds_packages(c)]
     out = [
         _at(root, one)
@@ -104,18 +104,20 @@ def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
 
 
 def _only_holds_packages(folder: Path) -> bool:
-    """It has packages and no Python files of its own: what is imported are the packages."""
+    """Return whether a folder has packages and no Python files of its own."""
     return _holds_python(folder) and not any(folder.glob("*.py")) and any(folder.glob("*/__init__.py"))
 
 
 def _imported_by_name(name: str, prefix: str) -> bool:
-    """A module or folder of this name is imported: it is no test, does nothing but define, and has a name for it."""
+    """Return whether a module or folder of this name is imported: it is no test, does nothing but define, and has a
+    name for it.
+    """
     never = name in NEVER or name.startswith("test") or name.endswith("_test")
     return not (never or "." in name or (not prefix and name in BUILT))
 
 
 def _at(root: Path, one: Loaded) -> Loaded:
-    """A module of a folder, unless another one of that name was imported in its place."""
+    """Return a module of a folder, unless another one of that name was imported in its place."""
     file = getattr(one.module, "__file__", None)
     if one.problem or one.passed_over or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
         return one
@@ -130,7 +132,7 @@ def _first(paths: list[str], path: str) -> None:
 
 
 def _of_folder(folder: Path) -> tuple[Path, str | None]:
-    """Where to import from and the package that the folder is; None if the folder only holds packages."""
+    """Return where to import from, and the package that the folder is; None if it only holds packages."""
     if not (folder / "__init__.py").exists() and any((c / "__init__.py").exists() for c in folder.iterdir()):
         return folder, None
     if not (folder / "__init__.py").exists() and folder == Path.cwd():
@@ -208,7 +210,7 @@ def problem_of(error: BaseException) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """The last line of the module's own code that led to the error."""
+    """Return the last line of the module's own code that led to the error."""
     place, trace = "", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -287,7 +289,7 @@ def _line_in(file: str, error: BaseException) -> int:
 
 
 def _holds_python(folder: Path) -> bool:
-    """A folder with Python files at any depth, but for those of tools: hidden, a cache, an environment."""
+    """Return whether a folder has Python files at any depth, but for hidden folders, caches and environments."""
     return folder.is_dir() and next(iter(_python_below(folder)), None) is not None
 
 

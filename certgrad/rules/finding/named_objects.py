@@ -59,6 +59,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """Return the objects that a value leads to, each with the suffix of its name; attributes as they are stored."""
     if isinstance(value, ModuleType):
         return []
     if isinstance(value, type):
@@ -105,7 +106,7 @@ def _entries(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _of_function(function: Any) -> list[tuple[str, Any]]:
-    """What a function closes over, its defaults and its attributes, what it wraps among them."""
+    """Return a function's closure, defaults and attributes, with what it wraps."""
     code = function.__code__
     found = [(f".<closure>.{name}", value) for name, value in closed_over(function)]
     defaults = function.__defaults__ or ()

@@ -64,18 +64,18 @@ def _outer_functions(rule: Any) -> set[str]:
 
 
 def _leads(name: str, rule: str) -> bool:
-    """The name of a rule begins with that of a variable."""
+    """Return whether the name of a rule begins with that of a variable."""
     return rule == name or rule.startswith((f"{name}.", f"{name}["))
 
 
 def _alias(module: ModuleType, name: str, rules: Mapping[str, Any]) -> bool:
-    """A variable holds one of the rules, which are known by other names."""
+    """Return whether a variable holds one of the rules, which are known by other names."""
     custom = unwrapped_safely(vars(module).get(name))
     return custom is not None and any(custom is unwrapped(rule) for rule in rules.values())
 
 
 def makes_rules(file: str) -> bool:
-    """A file makes derivative rules, by its text."""
+    """Return whether a file makes derivative rules, by its text."""
     tree = _parsed(file)
     makers = _names_of_makers(tree)
     return any(_makes(node, makers) for node in ast.walk(tree))
@@ -104,14 +104,16 @@ def _names_of_makers(tree: ast.AST) -> frozenset[str]:
 
 
 def _is_maker(node: ast.AST, makers: frozenset[str]) -> bool:
-    """An expression that is a maker, or a `partial` of one."""
+    """Return whether it is an expression that is a maker, or a `partial` of one."""
     if isinstance(node, ast.Call) and "partial" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
         return bool(node.args) and _names(node.args[0], makers)
     return _names(node, makers)
 
 
 def _statements(tree: ast.AST, prefix: str, makers: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """The statements that make rules when a module is imported, by what they assign or define, with their lines."""
+    """Yield the statements that make rules when a module is imported, by what they assign or define, with their
+    lines.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if any(_names(inner, makers) for decorator in node.decorator_list for inner in ast.walk(decorator)):
@@ -145,7 +147,7 @@ def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 
 def _makes(node: ast.AST, makers: frozenset[str]) -> bool:
-    """A call of a maker, a decorator that is one, or one that is handed to `partial`."""
+    """Return whether a node calls a maker, is decorated by one, or passes one to `partial`."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return any(_names(d, makers) for d in node.decorator_list)
     if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id in _ASK):

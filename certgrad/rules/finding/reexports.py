@@ -1,4 +1,4 @@
-"""What a module has from others: for its own use, or to offer it to its users."""
+"""Names that a module has from others: for its own use, or to offer them to its users."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from certgrad.rules.subject.layers import plain_function, unwrapped
 
 
 def imported(module: ModuleType, name: str) -> bool:
-    """A module has the name from another one."""
+    """Return whether a module has the name from another one."""
     names = _names(getattr(module, "__file__", None) or "")
     return name not in names.assigned and (name in names.imported or "*" in names.imported)
 
 
 def offered(module: ModuleType, loaded: Collection[str]) -> Iterator[tuple[str, Any, str]]:
-    """What a module offers that another module of its distribution, not loaded with it, defines; and which one does.
+    """Yield what a module offers that another module of its distribution, not loaded with it, defines, and that module.
 
     As type checkers have it: a name is offered that `__all__` lists, that is imported as itself (`import f as f`), or
     that an `__init__` imports without an underscore in front.
@@ -39,7 +39,7 @@ def offered(module: ModuleType, loaded: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _home(value: Any) -> str:
-    """The module that defines a class or a function, whatever is wrapped around it; empty for other objects."""
+    """Return the module that defines a class or a function under its wrappers; "" for other objects."""
     try:
         plain = value if isinstance(value, type) else plain_function(unwrapped(value))
         return str(getattr(plain, "__module__", None) or "") if callable(plain) else ""
@@ -48,7 +48,7 @@ def _home(value: Any) -> str:
 
 
 def _together(one: str, other: str) -> bool:
-    """Two modules belong to one distribution."""
+    """Return whether two modules belong to one distribution."""
     first, second = one.partition(".")[0], other.partition(".")[0]
     return first == second or bool(_distributions(first) & _distributions(second))
 

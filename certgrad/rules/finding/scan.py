@@ -1,4 +1,4 @@
-"""Which files of a project hold derivative rules, read from their source: nothing is imported, and nothing runs."""
+"""The files of a project that hold derivative rules, by their source: nothing is imported, and nothing runs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .nested import MAKERS
 
 _SKIPPED = frozenset("build dist node_modules site-packages __pycache__ tests test".split())
 MOST_BYTES = 2**21
+"""Bytes of a file that is scanned for rules; a larger one is passed over."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def scan(folder: Path) -> Scanned:
 
 
 def target_of(file: Path, folder: Path) -> str:
-    """What to audit for a file: its package by name where it lies in the folder, by path elsewhere; else the file."""
+    """Return the target for a file: its package, by name where it lies in the folder, else by path; or the file."""
     inside = [*takewhile(lambda one: one != folder, packages_around(file))]
     if not inside:
         return file.relative_to(folder).as_posix()
@@ -51,7 +52,7 @@ def _is_test(name: str) -> bool:
 
 
 def _makes_rules(file: Path) -> bool:
-    """Whether the file names something that makes rules, elsewhere than in an import or a text."""
+    """Return whether the file names something that makes rules, outside of imports and texts."""
     try:
         if file.stat().st_size > MOST_BYTES:
             return False

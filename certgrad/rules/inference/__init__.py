@@ -1,1 +1,1 @@
-"""Shapes, ranks, dtypes and values of arguments of which nobody says anything."""
+"""Shapes, ranks, dtypes and values of undeclared arguments."""

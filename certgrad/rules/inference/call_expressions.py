@@ -1,4 +1,4 @@
-"""What expressions in the text of a project lead to: values, functions, the rule whose calls are looked for."""
+"""The values of expressions in the text of a project: values, functions, the rule whose calls are collected."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Arguments:
-    """Those of a call. `whole` says that no others are given in a way that cannot be read."""
+    """The arguments of a call. `whole` says that all of them could be read."""
 
     args: tuple[Value, ...]
     named: Mapping[str, Value]
@@ -88,7 +88,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Under:
-    """A function under `vmap` or `partial`: the function inside, and with what it is called."""
+    """A function under `vmap` or `partial`: the inner function with its arguments."""
 
     inner: Any
     arguments: Callable[[Arguments], Arguments]
@@ -118,7 +118,7 @@ class Expressions:
         """The names that are being followed: they may stand for each other."""
 
     def is_rule(self, value: Any) -> bool:
-        """The rule itself, or `jit` of it."""
+        """Return whether it is the rule itself, or `jit` of it."""
         for _ in range(4):
             if value is self.rule or (value is self.custom and not self._partly_given):
                 return True
@@ -137,13 +137,13 @@ class Expressions:
             self.entered.pop()
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """What a call gives, up to the first that cannot be counted."""
+        """Return the arguments of a call, up to the first that cannot be counted."""
         args, whole = self._each(node.args, scope)
         named = {k.arg: self.value(k.value, scope) for k in node.keywords if k.arg is not None} if whole else {}
         return Arguments(args, named, whole and all(k.arg is not None for k in node.keywords))
 
     def _each(self, nodes: Sequence[ast.expr], scope: Scope) -> tuple[tuple[Value, ...], bool]:
-        """What expressions are, with the entries of starred ones; whether these are all."""
+        """Return the values of expressions, starred ones unpacked, and whether these are all."""
         values: list[Value] = []
         for one in nodes:
             row = items(self.value(one.value, scope)) if isinstance(one, ast.Starred) else (self.value(one, scope),)
@@ -222,7 +222,7 @@ class Expressions:
             self._named.discard(key)
 
     def _bound(self, name: str, home: Scope, bound: Bound) -> Value:
-        """What a name is, by what it is bound to in a scope."""
+        """Return the value of a name by its binding in a scope."""
         if isinstance(bound, Parameter):
             value = home.given.get(name)
             return Path(RNG) if value is None and name == RNG else value
@@ -240,7 +240,7 @@ class Expressions:
         return self.value(bound, home) if bound is not None else None
 
     def _keeps_arguments(self, decorator: ast.expr, scope: Scope) -> bool:
-        """What is decorated takes the arguments of its definition."""
+        """Return whether a decorated function takes the arguments of its definition."""
         node = decorator
         if isinstance(node, ast.Call):
             node = node.args[0] if node.args and self.value(node.func, scope) == Path(_PARTIAL) else node.func
@@ -248,13 +248,13 @@ class Expressions:
         return isinstance(path, Path) and path.name in _AS_IT_IS
 
     def _offered(self, path: Path) -> Value:
-        """What a path leads to: the rule, a function of the project, or what a library offers under it."""
+        """Return what a path leads to: the rule, a function of the project, or a library's object."""
         module, _, name = path.name.rpartition(".")
         file = self.named.get(module)
         return path if file is None or path.name in self.named else self._name(name, Scope(file.tree, None, file))
 
     def _result(self, node: ast.Call, scope: Scope) -> Value:
-        """What a call returns; of a transformation, the function under it."""
+        """Return the value of a call; of a transformation, the function under it."""
         given = self.arguments(node, scope)
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value, scope)
@@ -269,7 +269,7 @@ class Expressions:
         return self._object(node, given) if target is None and given.whole else None
 
     def _returned(self, node: Defined, scope: Scope | None, by_yield: bool = False) -> Value:
-        """What a function returns, or a fixture yields, in the scope of a call."""
+        """Return what a function returns, or a fixture yields, in the scope of a call."""
         result = returned_by(node, by_yield)
         if scope is None or result is None or node in self.entered or len(self.entered) >= DEEPEST:
             return None
@@ -287,7 +287,7 @@ class Expressions:
         return classes_of(self.rule)
 
     def _transformed(self, path: str, given: Arguments) -> Value:
-        """What a transformation makes of a function, or `pytest.param` of a row of values."""
+        """Return the result of a transformation of a function, or of `pytest.param` of a row of values."""
         inner, rest = (given.args[0], given.args[1:]) if given.args else (None, ())
         if path == "pytest.param":
             return inner if len(given.args) == 1 else Row(given.args)
@@ -331,7 +331,7 @@ class Expressions:
         return [dict(zip(named, row, strict=True)) if len(row) == len(named) else unknown for row in rows] or [unknown]
 
     def _fixture(self, name: str, scope: Scope) -> Value:
-        """What a fixture returns, in the file or in a `conftest.py` above it."""
+        """Return the value of a fixture in the file or in a `conftest.py` above it."""
         for file in (scope.file, *conftests(scope.file, self.files)):
             module = Scope(file.tree, None, file)
             place = module.bound(name)
@@ -350,12 +350,12 @@ class Expressions:
 
 
 def _joined(first: Arguments, given: Arguments) -> Arguments:
-    """What a partial gives, and then a call of it."""
+    """Return the arguments of a partial followed by those of its call."""
     return Arguments((*first.args, *given.args), {**first.named, **given.named}, given.whole)
 
 
 def _along(axes: Value, given: Arguments) -> Arguments:
-    """What `vmap` hands on of arguments, along these axes of theirs."""
+    """Return the arguments that `vmap` passes on, along these axes."""
     each = items(axes) or (axes,) * len(given.args)
     if len(each) != len(given.args):
         each = (None,) * len(given.args)
@@ -364,7 +364,7 @@ def _along(axes: Value, given: Arguments) -> Arguments:
 
 
 def _mapped(value: Value, axis: Value) -> Value:
-    """What `vmap` hands on of an argument, along an axis of it."""
+    """Return an argument as `vmap` passes it on, without the mapped axis."""
     if axis == Plain(None):
         return value
     if not isinstance(value, Array) or not value.rank or not (isinstance(axis, Plain) and type(axis.value) is int):

@@ -1,4 +1,4 @@
-"""What calls of a rule say of the ranks and dtypes of its arguments, as evidence for a choice of them.
+"""Ranks and dtypes of a rule's arguments by its calls, as evidence for a choice.
 
 A call says nothing of sizes. One with vectors alone does not say that no matrices are meant: it says which arguments
 are numbers beside the others. One of which nothing but numbers can be read says nothing of these either.
@@ -16,6 +16,7 @@ from .calls import Call
 MOST = 3
 """At most this many different calls count."""
 MATRICES, HIGHEST = 2, 4
+"""The rank from which on a call counts as one with matrices, and the highest rank that counts."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,20 @@ class Pattern:
         return max(rank or 0 for rank in self.ranks)
 
     def agrees(self, ranks: Sequence[int]) -> bool:
-        """A choice of ranks is that of the call."""
+        """Return whether a choice of ranks is that of the call."""
         return all(own is None or rank == own for own, rank in zip(self.ranks, ranks, strict=True))
 
     def speaks_for(self, ranks: Sequence[int]) -> bool:
-        """A choice agrees with the call, or has more axes where this has vectors alone, but none of its numbers."""
+        """Return whether a choice agrees with the call, or has more axes where this has vectors alone, but none of its
+        numbers.
+        """
         if self.highest != 1:
             return self.highest > 1 and self.agrees(ranks)
         return all(own is None or (rank > 0) == (own > 0) for own, rank in zip(self.ranks, ranks, strict=True))
 
 
 def patterns(calls: Sequence[Call], names: Sequence[str]) -> list[Pattern]:
-    """What calls give for the arguments of these names, each once: first those with matrices or more."""
+    """Return the distinct ranks and dtypes that calls give for these arguments, those with matrices or more first."""
     where: dict[tuple[int | None, ...], str] = {}
     for call in calls:
         where.setdefault(tuple(call.of(name).rank for name in names), call.where)

@@ -28,9 +28,9 @@ from .call_expressions import DEEPEST, MOST_ROWS, MOST_STEPS, Arguments, Express
 MOST_TEXT = 2**21
 """At most this many bytes of the files that name a rule are parsed for it,"""
 MOST_CALLS = 64
-"""and at most this many of its calls count."""
+"""Calls of a rule that count, at most; further ones are not read."""
 MOST_NAMES = 12
-"""Limit on the names of a rule and of the functions that call it."""
+"""Names of a rule and of functions that call it, at most; others are not followed."""
 _CALLS = frozenset(("jax.vjp", "jax.linearize", "jax.eval_shape"))
 """What calls its first argument with the others,"""
 _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))
@@ -39,7 +39,7 @@ _CALLS_WITH_TUPLE = frozenset(("jvp", "check_grads", "check_vjp", "check_jvp"))
 
 @dataclass(frozen=True)
 class Given:
-    """What a call gives for an argument."""
+    """A call's value for an argument."""
 
     rank: int | None = None
     kind: str | None = None
@@ -50,13 +50,13 @@ class Given:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a rule: where it stands, without the line, and what it gives for the arguments that could be read."""
+    """A call of a rule: where it stands, without the line, and the arguments that could be read."""
 
     where: str
     given: tuple[tuple[str, Given], ...]
 
     def of(self, name: str) -> Given:
-        """What is given for an argument."""
+        """Return the value given for an argument."""
         return dict(self.given).get(name, Given())
 
 
@@ -108,7 +108,7 @@ class _Reader:
         return (*islice(self.read, MOST_CALLS),)
 
     def _naming(self) -> Iterator[File]:
-        """The files that can name the rule: its modules, and those that import one of these."""
+        """Yield the files that can name the rule: its modules, and those that import one of these."""
         texts = [name.encode() for name in self.names]
         offering = (self.texts.files[place] for place in self.texts.modules)
         homes = self.homes | {f.last_name for f in offering if any(t in f.text for t in (*texts, b"import *"))}
@@ -118,7 +118,7 @@ class _Reader:
                 yield file
 
     def _add_wrappers(self) -> None:
-        """Functions of the project that name the rule: a call of them may be a call of it."""
+        """Add functions of the project that name the rule: a call of them may be a call of it."""
         for file in [*self._naming()]:
             functions = [f for f in file.tree.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("test")]
             wrappers = [f.name for f in functions if names_in(f) & self.names]
@@ -178,7 +178,7 @@ class _Reader:
                     self._visit(body if isinstance(body, list) else [body], inner, deep + 1)
 
     def _leads_on(self, node: Defined, given: Arguments) -> bool:
-        """A function may call the rule: it names it, or is handed what can be called."""
+        """Return whether a function may call the rule: it names it, or is handed what can be called."""
         if node in self.texts.entered or self.texts.steps > MOST_STEPS:
             return False
         handed = [*given.args, *given.named.values()]
@@ -197,7 +197,7 @@ def _given(value: Value) -> Given:
 
 
 def _places(rule: Any) -> list[str]:
-    """The names of what a call of a rule gives by position, but for what the rule's partials have given."""
+    """Return the names of a rule's positional arguments, but for those that its partials bind."""
     custom = unwrapped(rule)
     try:
         parameters = parameters_of_rule(custom, plain_function(custom)).values()

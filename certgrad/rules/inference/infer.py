@@ -38,6 +38,7 @@ from .unify import PRIMES
 SEARCH = 2.0
 """The search for shapes has so many times the seconds of an audit, which it does not take from that."""
 MAX_ARRAYS = 8
+"""Arrays whose ranks are tried, at most; a rule with more has to declare its shapes."""
 _OPTIONAL = re.compile(r"\bOptional\[|\bNone\b")
 _ARRAYS = re.compile(r"(?i)array|tensor|float|shaped|real|num|any\b|int\b|bool\b")
 """What an annotation of arrays, or of numbers, has in its name."""
@@ -46,6 +47,7 @@ MOST_FORMS = 4
 _COUNTED = re.compile(r"(?<![\w*+-])\d+(?![\w*+-])")
 """An axis of a number of entries."""
 REST = 2
+"""Arrays that are tried for `*args`."""
 MOST_VALUES = 6
 """At most this many values are tried for an argument that is no array and has no default."""
 
@@ -73,7 +75,7 @@ def _of_optional(function: Callable, calls: Sequence[Call]) -> Tried:
 
 
 def _arguments(function: Callable) -> list[Parameter] | None:
-    """Its arguments; None where they cannot be told."""
+    """Return the function's parameters; None where they cannot be read."""
     custom = unwrapped(function)
     try:
         return [*parameters_of(custom, plain_function(custom)).values()]
@@ -82,7 +84,7 @@ def _arguments(function: Callable) -> list[Parameter] | None:
 
 
 def _may_be_none(parameter: Parameter) -> bool:
-    """Its annotation says so, and it has no default."""
+    """Return whether a parameter may be None by its annotation, and has no default."""
     return parameter.default is parameter.empty and bool(_OPTIONAL.search(_text(parameter.annotation)))
 
 
@@ -95,12 +97,17 @@ def _text(annotation: Any) -> str:
 
 
 def _runs(function: Callable, tried: Tried) -> bool:
-    """The function runs at numbers, at the likeliest shapes."""
+    """Return whether the function runs at numbers, at the likeliest shapes."""
     return bool(tried.found) and runs_at_numbers(function, tried.found[0])
 
 
 def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any], rest: int = REST) -> Tried:
-    """The same with values of some arguments, and so many arrays where it takes `*args` alone."""
+    """Return what is inferred with these values of some arguments, and `rest` arrays for `*args`.
+
+    Arguments with defaults have these, those without a gradient are unknown, and all others are arrays, whose shapes
+    are searched for. Unknown arguments are open numbers first. Where the rule does not trace so, they have values of
+    calls or of their kinds: the first ones, or if that fails the last ones. The result is then claimed at each value.
+    """
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
@@ -194,7 +201,8 @@ def _search(function: Callable, steps: list[Forms], static: Mapping[str, Any], c
 
 
 def _at_values(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
-    """The declaration with each of the values at which the rule traces, the other arguments at their first ones.
+    """Return the declaration with the values at which the rule traces, other arguments at their first ones.
+
     Numbers whose values the code does not need are left open, beside others that have some.
     """
     for name in values if len(values) > 1 else ():
@@ -218,7 +226,7 @@ def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Seq
 
 
 def without_open_numbers(function: Callable, declared: Declaration) -> Declaration | None:
-    """The declaration with values of their kind for the numbers that it leaves open; None where there are none."""
+    """Return the declaration with values for its open parameters; None where it has none."""
     names = [name for name, value in declared.static.items() if value == real()]
     if not names:
         return None

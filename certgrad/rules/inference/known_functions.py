@@ -78,9 +78,9 @@ FAMILIES = (
     Family(("kepler",), (np.linspace(-9.9, 9.8, 160), np.linspace(0, 0.95, 160)[_MIXED]), ("{1} > 0", "{1} < 1")),
 )
 NEAR = 1e-6
-"""Apart by so much, relative where values are above 1, functions are the same."""
+"""The distance, relative above 1, up to which two functions are the same."""
 ENOUGH = 40
-"""At so many of the points both have a value."""
+"""Points at which both functions must have a value."""
 LONG = 25
 """A forward of so many equations, or with a loop or a call out of the program, is tried as an approximation first."""
 CALLS_OUT = ("while", "scan", "pure_callback")
@@ -89,7 +89,7 @@ ORIGIN = "inferred from its values"
 
 @dataclass(frozen=True)
 class SpecialFunction:
-    """A special function, as `certgrad.check` takes its name, and where the values of another one are its values."""
+    """A special function by its name for `certgrad.check`, and where its values are another function's."""
 
     name: str
     domain: tuple[str, ...]
@@ -108,9 +108,9 @@ def special_function(rule: UserRule, everywhere: bool = False) -> SpecialFunctio
 
 
 def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> SpecialFunction | None:
-    """The same, of the function's program as it was measured.
+    """Return the same for the function's program as it was measured.
 
-    Code of positive numbers may have no value at others: `everywhere` asks for one wherever the special function has
+    Code for positive numbers may have no value at others: `everywhere` requires one wherever the special function has
     it.
     """
     # A loop that ends by its values may end nowhere outside of the domain that its author has in mind.
@@ -142,20 +142,23 @@ def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _reals(arrays: Iterable[Any]) -> list[np.ndarray]:
-    """With a complex one as its real and its imaginary part."""
+    """Return the arrays, complex ones as real and imaginary parts."""
     found = [*map(np.asarray, arrays)]
     return [np.asarray(y, float) for x in found for y in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
 def is_long(program: Program) -> bool:
-    """The program is no formula at first sight; nor is it made of what the calculus reads as an approximation."""
+    """Return whether the program is no formula at first sight; nor is it made of what the calculus reads as an
+    approximation.
+    """
     names = [e.primitive.name for e in equations_of(program.jaxpr)]
     return (len(names) >= LONG or any(n in CALLS_OUT for n in names)) and not _calls_what_is_read(program)
 
 
 def _is_of_entries(program: Program) -> bool:
-    """Its outputs have the shape of its inputs, and no sum is taken over an axis of open size: of a loop it may be the
-    test that sees all entries.
+    """Return whether a program acts on each entry alone: shapes are kept, and no sum runs over an axis of open size.
+
+    The test of a loop may see all entries.
     """
     inputs = {v.aval.shape for v in program.jaxpr.invars}
     if not {v.aval.shape for v in program.jaxpr.outvars} <= inputs:
@@ -165,7 +168,7 @@ def _is_of_entries(program: Program) -> bool:
 
 
 def _loses_an_axis(eqn: Any) -> bool:
-    """Fewer entries come out than go in, by an axis of open size."""
+    """Return whether fewer entries come out than go in, by an axis of open size."""
     kept = {d for v in eqn.outvars for d in v.aval.shape}
     entries = {prod(v.aval.shape) for v in eqn.outvars}
     lost = (v for v in eqn.invars if any(not isinstance(d, int) and d not in kept for d in v.aval.shape))
@@ -173,7 +176,7 @@ def _loses_an_axis(eqn: Any) -> bool:
 
 
 def _calls_what_is_read(program: Program) -> bool:
-    """It calls a function of JAX's that the calculus reads as what that approximates."""
+    """Return whether a program calls a function of JAX's that the calculus reads as what it approximates."""
     held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     for eqn in program.jaxpr.eqns:
         body = inner_program(eqn)
@@ -207,7 +210,7 @@ def _known_beside(rule: UserRule) -> Iterator[Declared]:
 
 
 def _is_named_in_its_module(function: FunctionType) -> bool:
-    """It is no part of a library, and another function can be put in its place in the module."""
+    """Return whether a function is no library's, and can be replaced in its module."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         return False
     named = function.__globals__.get(function.__name__)
@@ -227,7 +230,7 @@ def _known_function(function: Any) -> Declaration | None:
 
 
 def _known_of_order(function: Any) -> Declaration | None:
-    """One that takes an order first, as it is: its values at some orders are those of a function of an order."""
+    """Return the declaration of a function whose first argument is an order, by its values at some orders."""
     rule = _at_order(function, 0)
     if rule is None or measured(rule) is None:
         return None
@@ -277,7 +280,7 @@ def _of_order(name: str, order: str) -> Callable[..., Any]:
 
 
 def _is_measurable(rule: UserRule) -> bool:
-    """It is a function of one or two real arrays of one shape, of open sizes."""
+    """Return whether it is a function of one or two real arrays of one shape, of open sizes."""
     shapes = [spec.dims for spec in rule.signature.inputs]
     floats = all(spec.dtype == "float" for spec in rule.signature.inputs)
     if rule.params or len(shapes) not in (1, 2) or not floats or len({*shapes}) > 1:
@@ -294,7 +297,7 @@ def _shape(rule: UserRule) -> tuple[int, ...]:
 
 
 def _values(name: str, *args: np.ndarray) -> list[np.ndarray]:
-    """Those of the exact function, not finite where it has none."""
+    """Return the values of the exact function, not finite where it has none."""
     import scipy.special
 
     others: Mapping[str, Callable[..., Any]] = {
@@ -320,7 +323,9 @@ def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _is_near(found: list[np.ndarray], exact: list[np.ndarray], everywhere: bool) -> bool:
-    """The values are the same at all points at which both are numbers; `everywhere`: at all at which the second is."""
+    """Return whether the values are the same at all points at which both are numbers; `everywhere`: at all at which the
+    second is.
+    """
     if [x.shape for x in found] != [x.shape for x in exact]:
         return False
     for a, b in zip(found, exact, strict=True):

@@ -52,9 +52,11 @@ WHOLE_NUMBERS = frozenset(
 )
 """Names of arguments without a gradient that are integers more often than floats."""
 MOST_REFUSED = 16
+"""Signatures at which only the rule fails that are named at most."""
 MOST_AS_CALLED = 8
 """At most this many choices that agree with one call are tried."""
 SAME_REFUSALS, MOST_TIED = 4, 3
+"""Equal refusals after which these dtypes are given up; and failing choices that are looked at again."""
 MOST_MIXED = 4
 """At most this many arguments have ranks of their own above 2."""
 KEY = "prng key"
@@ -62,13 +64,14 @@ KEY = "prng key"
 CHOICES = 80
 """At most this many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
+"""Signatures that are audited at most; the others are not."""
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
 _NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """Of each argument its rank, and its dtype as a signature writes it."""
+    """The rank of each argument, and its dtype as a signature writes it."""
 
     ranks: tuple[int, ...]
     kinds: tuple[str, ...]
@@ -76,7 +79,7 @@ class _Choice:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What became of a choice."""
+    """The result of a choice."""
 
     signature: str = ""
     """The most general one; empty where the function does not run."""
@@ -128,7 +131,7 @@ class Search:
         self.returns_cotangents = backward_of(unwrapped(function)) is not None
 
     def tried(self) -> Tried:
-        """What was tried, with the consistent choices of the first rank and dtypes that have some."""
+        """Return all that was tried, with the consistent choices of the first ranks and dtypes that have some."""
         found: list[_Choice] = []
         below: list[_Choice] = []
         later: list[tuple[str, ...]] = []
@@ -182,7 +185,7 @@ class Search:
         return []
 
     def _whole_rules(self) -> Iterator[tuple[_Choice, Sizes | None, _Seen]]:
-        """Choices with sizes at which the backward runs too, at symbols or at numbers alone; what came of them."""
+        """Yield choices with sizes, and the results at which the backward runs too, symbolic or numeric."""
         choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
         for choice, sizes in [*((c, None) for c in choices), *given]:
@@ -191,8 +194,8 @@ class Search:
                 yield choice, sizes, seen
 
     def _at_numbers(self) -> list[Declaration]:
-        """The first signature at which the rule runs with numbers for sizes; else one at which it fails: that at which
-        the fewest cotangents are of other shapes.
+        """Return the first signature at which the rule runs with numeric sizes; else the failing one with the fewest
+        misshapen cotangents.
         """
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
@@ -210,7 +213,7 @@ class Search:
         return [first]
 
     def _rule_of(self, choice: _Choice) -> UserRule:
-        """With a name for each axis."""
+        """Return the rule of a choice with a name for each axis."""
         return self._rule(self.forms.signature(self._specs(choice)))
 
     def _rule(self, signature: str) -> UserRule:
@@ -220,9 +223,7 @@ class Search:
         return [Declaration(s, self.static, origin=ORIGIN) for s in signatures]
 
     def _likely(self, choice: _Choice) -> tuple[int, int, int, int]:
-        """Those at which the rule is called; arguments that are called as numbers are have rank 0, all other floats as
-        high a rank as may be.
-        """
+        """A sort key of likelihood: choices that the rule is called at first, numbers as in calls, other ranks high."""
         named = [r for r, n in zip(choice.ranks, self.names, strict=True) if n in SCALARS]
         floats = [r for r, kind in zip(choice.ranks, choice.kinds, strict=True) if not kind]
         whole = [WHOLE_RANKS.index(r) for r, kind in zip(choice.ranks, choice.kinds, strict=True) if kind and r < 3]
@@ -231,11 +232,11 @@ class Search:
     # --- what the rule is called with ---
 
     def _in_calls(self, choice: _Choice) -> int:
-        """The first call that speaks for a choice."""
+        """Return the number of the first call that agrees with a choice."""
         return next((k for k, p in enumerate(self.patterns) if p.speaks_for(choice.ranks)), len(self.patterns))
 
     def _as_called(self, kinds: tuple[str, ...]) -> list[_Choice]:
-        """Of each call the first choice that agrees with it and at which the rule runs."""
+        """Return, for each call, the first choice that agrees with it and at which the rule runs."""
         return [choice for one in self.patterns if (choice := self._first_of(kinds, one)) is not None]
 
     def _first_of(self, kinds: tuple[str, ...], pattern: Pattern) -> _Choice | None:
@@ -253,13 +254,13 @@ class Search:
         return None
 
     def _agreeing(self) -> list[tuple[str, list[str]]]:
-        """Where the rule is called, and the signatures at which its function runs that agree with the call."""
+        """Return each call's place with the signatures that agree with it and at which the function runs."""
         running = {c: seen.signature for c, seen in self.seen.items() if seen.signature}
         agreeing = [(p.where, [text for c, text in running.items() if p.agrees(c.ranks)]) for p in self.patterns]
         return [(where, [*dict.fromkeys(texts)]) for where, texts in agreeing if texts]
 
     def _kinds_in_calls(self) -> tuple[str, ...]:
-        """The dtypes of the arguments, of those that calls give integers or booleans for these."""
+        """Return the arguments' dtypes by the calls that give integers or booleans for some."""
         both = zip(self.evidence, self.called_kinds, strict=True)
         return tuple((e.kind if e.kind is not None else kind) or "" for e, kind in both)
 
@@ -284,12 +285,12 @@ class Search:
         return tuple(e.kind or "" for e in self.evidence)
 
     def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
-        """With these dtypes the function fails, and what it says is about other arguments that are no floats."""
+        """Return whether the function fails with these dtypes because other arguments should not be floats."""
         failures = [seen.why for c, seen in self.seen.items() if c.kinds == kinds]
         return not self.out.refused and any(map(_about_integers, failures))
 
     def _whole_kinds(self) -> tuple[str, ...]:
-        """What an argument may be that is no array of floats: a key, if what failed is that one was expected."""
+        """Return the non-float dtypes to try: a key, if the error says that one was expected."""
         return (":key", ":int", ":bool") if any(KEY in why.lower() for why in self.out.failures) else (":int", ":bool")
 
     def _ranks(self, k: int, kind: str, highest: int) -> list[int]:
@@ -301,7 +302,7 @@ class Search:
         return [r for r in (WHOLE_RANKS if kind else range(highest, -1, -1)) if r <= max(highest, 1)]
 
     def _choices(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Those with an argument of the highest rank, more axes first, the same rank for all before mixed ones."""
+        """Return choices with an argument of the highest rank: more axes first, equal ranks before mixed ones."""
         each = [self._ranks(k, kind, highest) for k, kind in enumerate(kinds)]
         free = [k for k, kind in enumerate(kinds) if not kind and len(each[k]) > 1]
         if not free and highest != RANKS[0]:
@@ -315,7 +316,7 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """The first choice at which the rule runs, and those beside it."""
+        """Return the first choice of ranks at which the rule runs, and those beside it; none if dtypes are wrong."""
         waiting = deque(self._choices(kinds, highest))
         done: set[_Choice] = set()
         while waiting and not self._ended():
@@ -325,7 +326,7 @@ class Search:
             done.add(choice)
             seen = self._at(choice)
             if len(done) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in done):
-                return []  # nor for these
+                return []  # these arguments have no such dtypes
             if highest < (asked := rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, asked)
                 return []
@@ -340,7 +341,7 @@ class Search:
         return []
 
     def _beside(self, choice: _Choice) -> list[_Choice]:
-        """Those with another rank for one argument at which the rule runs too."""
+        """Return choices with another rank for one argument at which the rule runs too."""
         highest = max(choice.ranks)
         found = []
         for k, kind in enumerate(choice.kinds):
@@ -372,15 +373,15 @@ class Search:
         return replace(choice, kinds=kinds) if other else None
 
     def _resting(self, seen: _Seen) -> list[int]:
-        """The arguments without a gradient of which nothing says what they are."""
+        """Return the arguments without a gradient whose dtype nothing says."""
         return [k for k in seen.resting if self.evidence[k].kind is None]
 
     def _whole_numbers(self, some: Sequence[int]) -> list[int]:
-        """Those of the arguments that are integers by their names."""
+        """Return those of the arguments whose names are those of integers."""
         return [k for k in some if self.names[k] in WHOLE_NUMBERS]
 
     def _ended(self) -> bool:
-        """No more choices are tried."""
+        """Return whether no more choices are tried."""
         return len(self.seen) >= CHOICES or not budget.seconds_left()
 
     # --- one choice ---
@@ -404,6 +405,7 @@ class Search:
             raise OtherFormsError(other)
 
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
+        """Return what comes of one choice of ranks: its signature if the rule traces, else why not and a suggestion."""
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:
@@ -478,12 +480,12 @@ class Search:
 
 
 def _about_integers(why: str) -> bool:
-    """A failure says that an argument has to be of integers, of booleans or a key."""
+    """Return whether a failure says that an argument has to be of integers, of booleans or a key."""
     return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
 
 
 def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
-    """How far a choice is from another one: first those where later arguments have lower ranks."""
+    """Return a distance of two choices: those first where later arguments have lower ranks."""
     changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
     return len(changed), any(choice.ranks[k] > other.ranks[k] for k in changed) or 0 in changed, -sum(choice.ranks)
 

@@ -22,7 +22,7 @@ from certgrad.signatures.nested import leaves
 from certgrad.signatures.sizes import Size, parse_size
 
 LARGEST = 64
-"""No larger entry is looked for: who reads one names the size."""
+"""The largest index that is looked for: code that reads a larger one names the size."""
 
 
 def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | None:
@@ -44,7 +44,7 @@ def _written(spec: Any) -> str:
 
 
 def read_entries(rule: UserRule) -> dict[str, int]:
-    """By size, the last entry that the function reads by its number along an axis of that size."""
+    """Return, by size, the last entry that the function reads by number along an axis of that size."""
     program = forward_of(rule)
     found: dict[str, int] = {}
     if program is not None:
@@ -53,7 +53,7 @@ def read_entries(rule: UserRule) -> dict[str, int]:
 
 
 def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
-    """Note the entries that a program reads; `given` are the numbers among its inputs."""
+    """Add the entries that a program reads at fixed indices; `given` are the inputs that are known numbers."""
     known = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
 
     def number(v: Any) -> Any:
@@ -80,7 +80,7 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
 
 
 def _as_index(name: str, own: Sequence[Any]) -> Any:
-    """The number that an equation hands on to what reads an entry; None for what is none, or not known."""
+    """Return the number that an equation passes on to an index; None if it is not known."""
     if name in HANDS_ON and own[0] is not None and own[0].ndim == 0:
         return own[0]
     if name == "lt" and own[0] is not None and own[1] is not None:  # whether it counts from the end

@@ -1,4 +1,4 @@
-"""What came of the choices of ranks and dtypes that were tried for a rule without a declaration."""
+"""The results of the choices of ranks and dtypes tried for an undeclared rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from certgrad.rules.declared.declaration import Declaration
 
 SHOWN = 2
-"""Of the reasons why nothing traces, so many are told, each with a signature."""
+"""Reasons why nothing traces that are told, each with a signature."""
 LONGEST = 160
 """A reason of more characters is cut."""
 ORIGIN = "inferred"
@@ -16,7 +16,7 @@ ORIGIN = "inferred"
 
 @dataclass
 class Tried:
-    """Signatures at which a rule traces, and what became of the others."""
+    """The signatures at which a rule traces, and the results of the others."""
 
     found: list[Declaration] = field(default_factory=list)
     lower: list[Declaration] = field(default_factory=list)
@@ -37,21 +37,21 @@ class Tried:
 
     @property
     def declarations(self) -> list[Declaration]:
-        """All of them, the likeliest first."""
+        """All declarations, the likeliest first."""
         return [*self.found, *self.lower, *self.below]
 
     def each(self, change: Callable[[Declaration], Declaration]) -> Tried:
-        """The same with every declaration changed."""
+        """Return the same with every declaration changed."""
         found, lower, below = ([change(d) for d in some] for some in (self.found, self.lower, self.below))
         return replace(self, found=found, lower=lower, below=below)
 
     def where_called(self, signature: object) -> str:
-        """Where it is called with these shapes; empty where no call agrees with them."""
+        """Return where the rule is called with these shapes; "" where no call agrees with them."""
         return next((where for where, signatures in self.calls if signature in signatures), "")
 
     @property
     def why_none(self) -> str:
-        """What was tried, and how it failed, in words."""
+        """Return what was tried, and how it failed, in words."""
         if self.problem:
             return self.problem
         shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
@@ -62,7 +62,7 @@ class Tried:
 
 
 def shortened(why: str) -> str:
-    """The reason that JAX or the code gives, without what is said around it."""
+    """Return the core of an error message of JAX or the code."""
     text = " ".join(why.split()).partition(" at symbolic shapes: ")
     short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
     return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"

@@ -29,10 +29,11 @@ from certgrad.signatures.sizes import Call, Factor, Power, Size, named, parse_si
 Sizes = dict[str, Size]
 """By the name of an axis, its size."""
 LAST = 3
-"""So many of the last questions of a failing trace are tried as what it needs."""
+"""Questions of a failing trace that are tried as what it needs, from the last one on."""
 TRACES = 40
+"""Traces in search of equations between sizes, at most; then the choice of ranks fails."""
 MAX_LENGTH = 9
-"""Of an axis whose length is a number of the code."""
+"""The longest axis whose length may be a number of the code."""
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number: it is meant where it runs with just one of them."""
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
@@ -106,7 +107,7 @@ class Unifier:
         return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
-        """Equations, beside those made, with which the function runs; None where none are found."""
+        """Equations between sizes with which the function runs, beyond those `made`; None where none are found."""
         order = _ORDER.search(str(failed.error))
         # Where one is longer, symbols may do; that it is at least as long as a block of 1,024 is not needed, if it is
         # not at the primes.
@@ -136,7 +137,7 @@ class Unifier:
         return self._at_primes(made) if orders else None
 
     def _gained(self, made: list[Sizes], guess: list[Sizes], failed: _Failed) -> list[Sizes]:
-        """Those equations of a guess without which the function fails as it did before."""
+        """Return the equations of a guess without which the function fails as before."""
         for one in list(guess):
             fewer = [e for e in guess if e is not one]
             there = self._at([*made, *fewer])
@@ -146,7 +147,9 @@ class Unifier:
         return guess
 
     def _candidates(self, sizes: Sizes, failed: _Failed) -> Iterator[tuple[bool, list[Sizes]]]:
-        """Equations that a failing trace may need, the likeliest first, and whether they are a guess."""
+        """Yield equations between sizes that a failing trace may need, the likeliest first, and whether each is a
+        guess.
+        """
         if failed.number is not None:
             yield from ((True, [one]) for one in self._numbers(sizes, failed.number))
             return
@@ -176,9 +179,7 @@ class Unifier:
         yield from ((True, [s]) for s in ones)  # an array that is broadcast is the rarer one
 
     def _numbers(self, sizes: Sizes, name: str) -> list[Sizes]:
-        """The one number that a size has to be, where the function runs with no other of a few; or one of them, where
-        it runs with all.
-        """
+        """Return the one number that a size has to be, where no other of a few runs; or one of them, where all run."""
         names = [name] if name in sizes else list(dict.fromkeys(n for s in sizes.values() for n in s.names))
         for one in names:
             runs = []
@@ -216,7 +217,7 @@ class Unifier:
         return made
 
     def _needed(self, equations: list[Sizes], start: list[Sizes]) -> list[Sizes]:
-        """Those without which the function does not run."""
+        """Return the equations without which the function does not run."""
         for one in list(equations):
             fewer = [e for e in equations if e is not one]
             there = self._at([*start, *fewer])
@@ -231,7 +232,7 @@ class Unifier:
         return not any(n in self.rigid and set(s.names) != {n} for n, s in solution.items())
 
     def _at(self, equations: Sequence[Sizes], sizes: Sizes | None = None) -> Sizes | None:
-        """The sizes with equations solved; None where one of them is no size of a signature."""
+        """Return the sizes with equations solved; None where one of them is no size of a signature."""
         out: Sizes = sizes or {name: named(name) for name in self.instance.names}
         for one in equations:
             values = {n: s.grouped for n, s in one.items()}
@@ -311,13 +312,13 @@ def lengths_in_code(rule: UserRule) -> Iterator[Sizes]:
 
 
 def rank_asked(why: str) -> int:
-    """How many axes code says that an array should have, which has another number of them; 0 if it says nothing."""
+    """Return the rank that an error says an array should have; 0 if it does not."""
     unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
     return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
 
 
 def entries_lost(equation: Any) -> Poly:
-    """How many entries more a reshape takes than it gives."""
+    """Return how many more entries a reshape takes than it gives."""
     if equation.primitive.name != "reshape":
         return number(0)
     old, new = (_entries(v.aval.shape) for v in (equation.invars[0], equation.outvars[0]))
@@ -408,7 +409,7 @@ def at_least(long: Poly, short: Poly) -> Iterator[Sizes]:
 
 
 def _without_common_factors(difference: Poly) -> Poly:
-    """Divided by the names that are factors of every term: sizes are not 0."""
+    """Return the difference divided by sizes that are factors of every term; sizes are not 0."""
     monos = list(difference)
     if len(monos) < 2 or not all(monos):
         return difference
@@ -429,7 +430,7 @@ def _names(mono: Mono) -> set[str]:
 
 
 def _rounds(factor: Factor) -> bool:
-    """A size is made of others by a quotient, a remainder, a least or a greatest."""
+    """Return whether a size contains a quotient, a remainder, a minimum or a maximum."""
     if isinstance(factor, Size):
         return any(_rounds(f) for _, factors in factor.terms for f in factors)
     return isinstance(factor, Call) or (isinstance(factor, Power) and _rounds(factor.base))
@@ -440,7 +441,7 @@ def _poly(size: Size) -> Poly:
 
 
 def written(poly: Poly) -> Size | None:
-    """A polynomial as a size of a signature; None where it is none."""
+    """Return a polynomial as a size of a signature; None where it is none."""
     texts: list[tuple[bool, str]] = []
     for mono, c in poly.sorted_items():
         if c.q != 1 or not all(isinstance(a, Dim) and a.name.isidentifier() and e > 0 for a, e in mono):

@@ -49,7 +49,7 @@ from .judged import Look, claims_of
 MOST = 4
 """At most this many choices of bounds are tried."""
 SIZES = 3
-"""At so many sizes it is looked whether a rule is wrong at an end."""
+"""Sizes at which a rule is tried at the end of a bound."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Bounds:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """As a domain writes them."""
+        """The bounds in the syntax of a domain."""
         ends = [(self.above, "0", self._below_0), (self.below, self.limit, self._above_limit)]
         return tuple(
             " or ".join([f"{self.name} {relation} {end}", *(f"{self.name} == {k}" for k in beside)])
@@ -86,7 +86,7 @@ class Bounds:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """The same as trees."""
+        """The bounds as trees."""
         limit = Number(self.limit) if self.limit.isdigit() else Size(self.limit)
         ends = [(self.above, ZERO, self._below_0), (self.below, limit, self._above_limit)]
         return tuple(
@@ -110,7 +110,7 @@ class Bounds:
         return replace(self, above=">=") if end == "0" else replace(self, below="<=")
 
     def handled_otherwise(self, by: Comparison) -> bool:
-        """A comparison in code tells values outside from others, which are not beside."""
+        """Return whether a comparison in code tells values outside from others, which are not beside."""
         if isnan(by.number):
             return True
         if by.equal and by.number in self.beside:
@@ -166,7 +166,7 @@ class _Tried:
 
     @cached_property
     def free(self) -> Mapping[str, str]:
-        """The arguments without a gradient of which no declared condition speaks, each with its dtype."""
+        """The arguments without a gradient and without a declared condition, each with its dtype."""
         rule = self.look.rule
         specs = zip(rule.arg_names, rule.signature.inputs, strict=True)
         found = {n: spec.dtype for n, spec in specs if spec.dtype == "int" or (spec.dtype == "held" and not spec.dims)}
@@ -210,7 +210,7 @@ class _Tried:
         return sorted(self._sizes, key=lambda size: (size in own, size))
 
     def narrower(self, found: _Proved) -> _Proved:
-        """The same with indices below a number too, where that takes the place of other hypotheses."""
+        """Return the proof with indices bounded above too, where that replaces other hypotheses."""
         if len(found.listed) > sum(len(one.conditions) for one in found.bounds.values()):
             open_ones = [b for b in found.bounds.values() if self.free[b.name] == "int" and not b.below]
             for one in [replace(b, below="<", limit=str(n)) for b in open_ones for n in self._numbers]:
@@ -220,9 +220,7 @@ class _Tried:
         return found
 
     def needed(self, found: _Proved) -> _Proved:
-        """The same without bounds that the proof need not have, and that no other hypotheses take the place of: one was
-        perhaps tried before the one that counts.
-        """
+        """Return the proof without bounds that it does not need and that no other hypotheses replace."""
         for name, one in found.bounds.items():
             halves = [replace(one, above=""), replace(one, below="", limit="")] if one.above and one.below else []
             for less in [{name: half} for half in halves] + [{}]:
@@ -233,7 +231,7 @@ class _Tried:
         return found
 
     def with_ends(self, found: _Proved) -> _Proved | None:
-        """The same with the ends at which it is proved as well. None where it is wrong at one."""
+        """Return the proof with the ends at which it also holds; None where the rule is wrong at one."""
         ends = [(name, end) for name, one in found.bounds.items() for end in one.open_ends]
         together = dict(found.bounds)
         for name, end in ends:
@@ -273,7 +271,7 @@ class _Tried:
         return look
 
     def _excluding(self, witness: Witness, bounds: Chosen) -> Iterator[Bounds]:
-        """Bounds of one argument, with those that it has, that leave out what it is at a witness: lower ones first."""
+        """Yield tighter bounds of one argument that exclude its value at a witness: lower bounds first."""
         found: list[Bounds] = []
         for name, dtype in self.free.items():
             entries = _entries(witness.inputs.get(name, []))
@@ -326,7 +324,7 @@ class _Tried:
 
     @cached_property
     def _programs(self) -> Sequence[Program] | None:
-        """Those of all cases; None where one does not trace."""
+        """The programs of all cases; None where one does not trace."""
         rule = self.look.rule
         found: list[Program] = []
         try:
@@ -348,7 +346,7 @@ def _indexed(program: Program) -> Iterator[int]:
 
 
 def _witness(certificate: Certificate) -> Witness | None:
-    """The first one, where a claim is refuted."""
+    """Return the first witness of a refuted claim."""
     cases = (case for claim in certificate.claims for case in claim.cases if case.verdict == "refuted")
     return next((case.witness for case in cases if case.witness is not None), None)
 
@@ -360,7 +358,7 @@ def _entries(value: list | str) -> list[Fraction]:
 
 
 def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
-    """An obligation fails at a point at which all entries of an argument, or the first of them, are a number.
+    """Return whether an obligation fails where all entries of an argument, or the first, are a number.
 
     The rule is right at all other points of its domain.
     """
@@ -397,9 +395,9 @@ def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: 
 
 
 def _listed(found: _Proved, refuted: Certificate) -> Certificate:
-    """The certificate under assumed bounds, as one whose claims list them as hypotheses.
+    """Return the certificate under assumed bounds with these listed as hypotheses of its claims.
 
-    What was refuted without them lists all of them.
+    Claims refuted without them list all of them.
     """
     rule = found.look.rule
     trees = [tree for one in found.bounds.values() for tree in one.statements]

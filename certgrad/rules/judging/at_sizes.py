@@ -41,16 +41,18 @@ from .judged import Look, first_look, judged, report_of
 
 Sizes = Mapping[str, int]
 ALL_SECONDS = 40.0
-"""After so long no further sizes are tried."""
+"""Seconds after which no further sizes are tried."""
 FURTHER = ((1,), (3, 2, 4, 5, 7, 6), (4,))
+"""Further sizes that are tried, in order."""
 DIVISIBLE = ((8, 16, 24, 32), (8,), (16,), (32,), (64,), (128,))
-"""For code that asks for sizes that divide."""
+"""Sizes that are tried for code that needs sizes which divide."""
 NOT_TELLING = "; no sizes above 1 that all differ were found at which the function runs"
 LARGE = 64
-"""In arrays of more entries a mistake may be missed that shows in small ones."""
+"""Entries of an array from which on a mistake may be missed that shows in small ones."""
 WANTED = 3
 """At so many sizes it is proved, beside those that are given and those of its code."""
 OF_CODE = 3
+"""Choices of sizes by numbers of the code that are tried."""
 LEAST = 3
 """Smaller numbers of the code are among the small sizes anyway."""
 ENTRIES = 4096
@@ -73,7 +75,7 @@ def read_sizes(said: Sizes | Sequence[Sizes], rule: UserRule) -> list[Sizes]:
 
 
 def names_of(rule: UserRule) -> list[str]:
-    """What a signature leaves open: sizes, and groups of axes."""
+    """Return the open sizes and star groups of a signature."""
     return [*rule.signature.stars, *rule.signature.names]
 
 
@@ -162,14 +164,14 @@ def _at(look: Look, sizes: Sizes) -> Report | None:
 
 
 def _forward(look: Look, sizes: Sizes) -> Program | None:
-    """The function traced at sizes, unless an array is too large to be looked at there."""
+    """Return the function traced at sizes; None if an array is too large there."""
     if _entries(look.rule, sizes) > ENTRIES:
         return None
     return rules.forward_of(look.statement.rule(replace(look.attempt, sizes=sizes)))
 
 
 def _refuted(found: Report, sizes: Sizes, report: Report) -> Report:
-    """What is refuted at sizes."""
+    """Return the report on a refutation at sizes."""
     if found.witness is None:  # a call shows it, but what of the rule is wrong was looked at before
         found = replace(found, arguments=report.arguments)
     return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
@@ -190,7 +192,7 @@ def _kinds(report: Report) -> list[str]:
 
 
 def _of_code(rule: UserRule, more: int = 0) -> Sequence[Sizes]:
-    """Sizes made of the numbers of the rule's code, or of those that are so many larger."""
+    """Return sizes made of the numbers of the rule's code, or of numbers larger by `more`."""
     numbers = {n + more for n in in_code(filter(is_users, reachable(rule))) if n > LEAST}
     found = [
         sizes
@@ -203,7 +205,7 @@ def _of_code(rule: UserRule, more: int = 0) -> Sequence[Sizes]:
 def _tried(
     rule: UserRule, given: Sequence[Sizes], first: Sizes | None, of_code: Sequence[Sizes]
 ) -> Iterator[tuple[Sizes, bool]]:
-    """Sizes to look at, each once, and whether it is one of those of which a few are enough."""
+    """Yield sizes to try, each once, and whether it is one of those of which a few are enough."""
     names = names_of(rule)
     further = [_row(names, row) for row in (*FURTHER, *DIVISIBLE)]
     found = [*((s, False) for s in given), (first or first_sizes(rule), True)]
@@ -217,16 +219,13 @@ def _tried(
 
 
 def _entries(rule: UserRule, sizes: Sizes) -> int:
-    """How many entries the largest argument has."""
+    """Return the number of entries of the largest argument."""
     shapes = [spec.at(sizes).dims for spec in rule.signature.inputs]
     return max((prod(int(str(d)) for d in dims) for dims in shapes), default=0)
 
 
 def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reason: str = "") -> Certificate:
-    """The certificate of a rule at sizes, which says so: those that it is about, and those of the whole claim.
-
-    `reason` is why it is not proved for all.
-    """
+    """The certificate of a rule at sizes, with the sizes where it is `proved` and the `reason` why not for all."""
     text = sized([sizes])
 
     def scope(case: CaseClaim) -> str:
@@ -252,10 +251,10 @@ MOST = 48
 
 
 def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
-    """Values of all dimensions, so that each takes every size: first those that always are looked at, then the code's.
+    """Return values of all dimensions, so that each takes every size: the fixed ones first, then the code's.
 
-    Dimensions take different sizes, the next of the list each. A number of the code may be that of the entries of an
-    array, of their bytes, or of a square: then it is a product of sizes.
+    Dimensions take different sizes, the next of the list each. A number of the code may count the entries of an array,
+    their bytes, or be a square: then it is a product of sizes.
     """
     told = sorted(numbers)[:MOST]
     near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}

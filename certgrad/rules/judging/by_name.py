@@ -55,7 +55,7 @@ from .choices import DECIDED, Audit, Checked, best_choice
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 SHORT = 0.2
-"""This share of its time has a rule of what is perhaps an approximation; the rest is for what is approximated."""
+"""The share of its seconds that a rule has which may be an approximation; the rest is for what it approximates."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
 KNOWN_WHERE = (
     'inferred from its values at 160 points with {1}, as nothing declares it; approximates="{0}" and domain="{1}" do'
@@ -73,8 +73,9 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
 def examined(
     found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
 ) -> tuple[RuleResult, Report | None]:
-    """What comes of a rule that was found, without what its comments ignore, and the report, if there is one. Never
-    raises: a rule can do anything while it is traced.
+    """Return the result of a rule that was found, without what its comments ignore, and the report, if there is one.
+
+    Never raises: a rule can do anything while it is traced. Where it is not audited, a remark says why.
     """
     report: Report | None = None
     remarks: list[Remark] = []
@@ -145,20 +146,18 @@ def _inferred_text(declared: Declaration | None) -> str:
 
 
 def _op(found: FoundRule, conformance: bool) -> Report:
-    """The report on an op, which says itself what is to be proved of it."""
+    """Return the report on an op, which declares itself what is to be proved."""
     named = copy(found.rule)
     named.name, named.conformance = found.name, conformance
     return Report(audit(named), found.where)
 
 
 class NotDeclaredError(UsageError):
-    """Nothing says the shapes of a rule, and none was found that traces."""
+    """A rule has no declared shapes, and none was found at which it traces."""
 
 
 def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
-    """The audit of a rule with what is said of it: the worst, where calls of several shapes were recorded; the best
-    choice of ranks, where its shapes are inferred.
-    """
+    """The audit of a rule with its remarks: the worst of several recorded shapes, or the best of inferred ranks."""
     rule: Callable = found.rule
     others = approximating(table)
 
@@ -256,7 +255,8 @@ def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]
 
 
 def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
-    """What the author says of a rule, or what was recorded of its calls; None where there is neither.
+    """Return the author's declarations, or those of recorded calls; None where there is neither.
+
     Raises UsageError for static arguments by names that lead nowhere.
     """
     named = table.get(found.name, ())
@@ -286,6 +286,7 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 
 
 def _remarks(made: Audit) -> Iterator[Remark]:
+    """Yield the remarks on an audit: what is inferred, excluded, assumed or left out."""
     report = made.report
     if made.declared.origin == INFERRED_BY:
         from certgrad.rules.declared.written import unwritten

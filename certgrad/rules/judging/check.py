@@ -104,7 +104,7 @@ def check(
 
 @dataclass(frozen=True)
 class Choice:
-    """What a rule is proved to be with one of several signatures, the sizes left open, without what explains it."""
+    """The verdict on a rule with one of several signatures, the sizes left open, without explanations."""
 
     certificate: Certificate
     look: Look | None = None
@@ -115,71 +115,72 @@ class Choice:
         return self.certificate.verdict
 
     def under_assumed(self) -> bool:
-        """It is refuted, and proved under bounds that nobody declares."""
+        """Return whether it is refuted, and proved under undeclared bounds."""
         if self.look is None or self.verdict != "refuted":
             return False
         return rules.assumed(self.look, self.certificate) is not None
 
     def proved_under(self, conditions: Sequence[str]) -> bool:
-        """It is proved under these bounds, as far as its signature has the sizes that they name."""
+        """Return whether it is proved under these bounds, as far as its signature has the sizes that they name."""
         with suppress(DomainError):
             return self.look is None or plainly(self.look.under(conditions)).verdict in PROOFS
         return False
 
 
 def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT) -> Choice:
-    """What comes of a rule with the signature of a declaration, in so many seconds.
-
-    Raises as `check` does.
-    """
+    """Return the verdict on a rule with the signature of a declaration, in so many seconds. Raises as `check` does."""
     statement = Statement(function, declared.signature, name=name, tentative=True)
     with auditing(seconds):
         look = first_look(statement, Attempt(declared.static))
         return Choice(plainly(look), look)
 
 
-def _proved(statement: Statement, asked: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
-    """The report of a rule, also at other values of its options, and with the rule of the rule for `order` 2."""
-    rule = statement.rule(asked)
-    stands = standing(rule)
-    if stands is not None:
-        statement = replace(statement, function=stands)
-        rule = statement.rule(asked)
-    report = _attempted(statement, asked, sizes)
-    if stands is not None and report.verdict != "unproved":
+def _proved(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
+    """Return the report of a rule at its declared options and then at other values of them.
+
+    With `order` 2, also on the derivative of its derivative. A default that has to stand, as it would not trace, is
+    left out of the claim. Other values are tried only where the rule is proved at the declared ones.
+    """
+    rule = statement.rule(attempt)
+    with_defaults = standing(rule)
+    if with_defaults is not None:
+        statement = replace(statement, function=with_defaults)
+        rule = statement.rule(attempt)
+    report = _attempted(statement, attempt, sizes)
+    if with_defaults is not None and report.verdict != "unproved":
         report = replace(report, left_out=(*report.left_out, LEFT_OUT.format(" and ".join(of_defaults(rule)))))
     if statement.surrogate or report.verdict not in (*PROOFS, AT_SIZES):
         return report
-    # Of the shapes of outputs the author speaks at the defaults alone.
-    inputs = statement.of_inputs
+    # The declared shapes of outputs are those at the defaults.
+    without_outputs = statement.of_inputs
 
     def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
-        other = Attempt({**(asked.static or {}), **chosen})
+        other = Attempt({**(attempt.static or {}), **chosen})
         try:
-            here = rules.first_sizes(inputs.rule(other))
-            at_default = inputs.rule(replace(asked, sizes=here))
-            if rules.runs(at_default) and not rules.runs(inputs.rule(replace(other, sizes=here))):
+            sizes_tried = rules.first_sizes(without_outputs.rule(other))
+            at_default = without_outputs.rule(replace(attempt, sizes=sizes_tried))
+            if rules.runs(at_default) and not rules.runs(without_outputs.rule(replace(other, sizes=sizes_tried))):
                 return None
-            return _attempted(inputs, other, sizes)
+            return _attempted(without_outputs, other, sizes)
         except CertgradError as error:
             return str(error)
 
     def refuted_at(chosen: Mapping[str, Any]) -> Report | None:
-        other = Attempt({**(asked.static or {}), **chosen})
+        other = Attempt({**(attempt.static or {}), **chosen})
         with suppress(CertgradError):
-            if rules.differs_at_a_point(inputs.rule(other)):
-                found = _attempted(replace(inputs, conformance=False), other, sizes)
+            if rules.differs_at_a_point(without_outputs.rule(other)):
+                found = _attempted(replace(without_outputs, conformance=False), other, sizes)
                 return found if found.verdict == "refuted" else None
         return None
 
     report = at_choices(report, rule, at_value, refuted_at)
     if order == 1 or report.verdict not in (*PROOFS, AT_SIZES):
         return report
-    return _with_second(report, first_look(statement, asked), sizes)
+    return _with_second(report, first_look(statement, attempt), sizes)
 
 
 def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | None) -> Report:
-    """The report with that on the cotangents as a function of their own: the worst, where there are several cases."""
+    """Return the report with that on the cotangents as a function of their own: the worst of several cases."""
     module, mark, own = report.name.rpartition(":")
     name, said = f"{module}{mark}gradient of {own}", look.statement
     found = [
@@ -226,9 +227,9 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
-    """The report of the rule at sizes that are multiples, if it decides something; which are is listed.
+    """Return the report of the rule at sizes that are multiples, if that decides something; the multiples are listed.
 
-    Code that catches what JAX says of other sizes may run there too: they are looked at.
+    Code that catches JAX's error at other sizes may run there too: those sizes are examined.
     """
 
     def attempt(chosen: Mapping[str, str]) -> Attempt:

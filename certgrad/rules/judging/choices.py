@@ -37,7 +37,7 @@ from .more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 DECIDED = (*PROOFS, AT_SIZES)
 LOOKS = 0.25
-"""Several choices of ranks have this share of their time to be looked at; one is audited in full."""
+"""The part of an audit's seconds that other choices of ranks have together; further ones are named as not tried."""
 
 
 class Checked(Protocol):
@@ -48,7 +48,7 @@ class Checked(Protocol):
 
 @dataclass(frozen=True)
 class Audit:
-    """The report on a rule, and what it was audited with."""
+    """The report on a rule, and the declaration that it was audited with."""
 
     report: Report
     declared: Declaration
@@ -61,10 +61,11 @@ class Audit:
 def best_choice(
     found: FoundRule, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
 ) -> Audit:
-    """The audit at a choice of ranks that the rule is called at and refuted, or else at the likeliest one, or at the
-    first other one at which the rule is proved. Where calls say which ranks are meant, other choices do not count.
+    """Return the audit at one choice of ranks.
 
-    A lower rank is looked at where the rule is not proved at a higher one alone: what is forgotten vanishes there.
+    That is a choice at which code calls the rule and it is refuted; else the likeliest one, or the first other one at
+    which the rule is proved. Where calls say which ranks are meant, other choices do not count. A lower rank is tried
+    where the rule is not proved at a higher one, as a mistake may vanish at the lower one.
     """
     choices = tried.declarations
     in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
@@ -93,7 +94,7 @@ def best_choice(
             best, report, declared = other, checked(choices[other]), choices[other]
 
     def verdict_at(k: int) -> str:
-        """Its verdict: what is said to be proved is audited in full."""
+        """Return the verdict of a choice; one that is proved is audited in full first."""
         return looked[k].verdict if looked[k].verdict not in PROOFS else in_full(k)[0].verdict
 
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
@@ -140,7 +141,7 @@ def best_choice(
 
 
 def _at_defaults(report: Report, declared: Declaration) -> bool:
-    """What is refuted is so at the defaults, and not at other values of an option alone."""
+    """Return whether the refutation is at the defaults, and not at other values of an option alone."""
     stands = {name: text_of(value.value) for name, value in declared.static.items() if isinstance(value, Default)}
     cases = [case for claim in report.certificate.claims for case in claim.cases if case.verdict == "refuted"]
     return all(case.statics.get(name, text) == text for case in cases for name, text in stands.items())
@@ -176,7 +177,9 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
 
 
 def _is_part_of(choice: Declaration, other: Declaration) -> bool:
-    """The two have the same shapes, and where their dtypes differ the other takes real numbers: integers are some."""
+    """Return whether both have the same shapes, and where dtypes differ the other has real numbers, which include
+    integers.
+    """
     pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
     return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 
@@ -206,7 +209,9 @@ def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) ->
 
 
 def _otherwise(choice: Choice, report: Report) -> bool:
-    """A choice is to be named beside a report: the rule is not proved there, or is where the report has no proof."""
+    """Return whether a choice is to be named beside a report: the rule is not proved there, or is where the report has
+    no proof.
+    """
     if choice.verdict in PROOFS:
         return report.verdict not in DECIDED
     return not (report.assumed and choice.proved_under(report.assumed))
@@ -224,7 +229,7 @@ def _as_called(tried: Tried, signature: object) -> str:
 
 
 def _of_inferred_shapes(report: Report) -> Report:
-    """The report; what is wrong at shapes that nobody meant says so."""
+    """Return the report, in which a refutation says that its shapes are inferred."""
 
     def at_inferred(_: Claim, case: CaseClaim) -> CaseClaim:
         if case.verdict not in ("refuted", "unproved"):

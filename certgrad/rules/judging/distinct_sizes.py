@@ -19,19 +19,21 @@ Forward = Callable[[Sizes], Program | None]
 """The function traced at sizes; None where it does not run, or where an array is too large to be looked at."""
 
 FIRST = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10)
+"""Distinct sizes that are tried first, one for each name."""
 VALUES = (2, 3, 4, 5, 6, 8)
 """What each size is tried at, beside multiples of what it is."""
 EQUAL = (4, 8, 16, 32, 64, 128)
+"""Sizes that are tried for all names alike."""
 CHOICES = 200
 """At most this many assignments of distinct small sizes are tried, where one size for all does not run."""
 TRACES = 150
-"""So often the function is traced at the most."""
+"""Traces of the function, at most; then no sizes are found."""
 SECONDS = 20.0
 """A backstop, so high that it decides nothing but where one trace takes long."""
 
 
 def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
-    """Sizes that tell something, as small as they were found; None where none were found at which the function runs.
+    """Return distinct small sizes at which the function runs; None where none are found.
 
     Args:
         names: the sizes that are wanted.
@@ -42,7 +44,7 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
     known: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
-        """How many axes of the program have length 1 or 0; None where the function does not run."""
+        """Return how many axes of the program have length 1 or 0; None where the function does not run."""
         key = tuple(sizes[n] for n in names)
         if key not in known and len(known) < TRACES and time.thread_time() < until:
             program = forward(sizes)

@@ -44,12 +44,12 @@ class Equality(Judged):
 
     @property
     def reason(self) -> str:
-        """Why it is not proved."""
+        """The reason why it is not proved."""
         return next((c.reason for c in self.claim.cases if c.verdict not in HOLDS), "")
 
     @property
     def rests_on(self) -> list[str]:
-        """How floats and machine integers are read as numbers, and facts about numbers that floats can break."""
+        """The idealisations of floats and machine integers, and facts about numbers that floats can break."""
         return [*self.claim.idealisations, *self.claim.facts]
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ def equal(
 
 
 class _Pair(UserRule):
-    """Two functions as the audit sees them: a forward and its reference."""
+    """Two functions as a subject: a forward and its reference."""
 
     undefined_differs = False
 
@@ -141,7 +141,7 @@ class _Pair(UserRule):
         return Rules(outputs(self.other), None, lambda args, seeds, params: [], None, reference=outputs(self))
 
     def _own(self, rule: UserRule, statics: Mapping[str, Any]) -> dict[str, Any]:
-        """The static arguments of one of the two: what was said of both, and its own defaults."""
+        """Return the static arguments of one of the two: the common ones, and its own defaults."""
         return {n: statics[n] if n in self.said else v for n, v in rule.choices[0].items()}
 
     def check_outputs(self) -> None:

@@ -33,6 +33,7 @@ from certgrad.rules.subject.statement import SECONDS_AT_SIZES, Attempt, Statemen
 from certgrad.rules.subject.user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
+"""Seconds of the audit of a surrogate's derivative, which the author says is another one."""
 NONE = "None is returned for {}, which `differentiable` names; JAX takes it for zeros"
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
@@ -58,13 +59,13 @@ class Look:
     """Those of its audit; after it they say at which sizes something else was seen."""
 
     def part(self, statement: Statement | None = None, **changes: Any) -> UserRule:
-        """The rule of an attempt at another part, with what was seen of its outputs."""
+        """Return the rule of an attempt at another part, with what was seen of its outputs."""
         found = (statement or self.statement).rule(replace(self.attempt, **changes))
         settled(found, self.examined)
         return found
 
     def under(self, conditions: Sequence[str]) -> Look:
-        """The same with conditions that the author does not declare."""
+        """Return the same attempt under conditions that the author does not declare."""
         attempt = replace(self.attempt, assumed=tuple(conditions))
         rule = self.statement.rule(attempt)
         return replace(self, attempt=attempt, rule=rule, traces=settled(rule, self.examined))
@@ -85,7 +86,7 @@ def first_look(statement: Statement, attempt: Attempt) -> Look:
 
 
 def claims_of(look: Look) -> tuple[Certificate, str]:
-    """The claims about the derivative and the values of the rule of an attempt; what it approximates, in words."""
+    """Return the certificate of an attempt, on derivative and values; and what the rule approximates, in words."""
     rule, found = look.rule, look.examined
     certificate = untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule, look)
     approximates = ""
@@ -138,7 +139,7 @@ def plainly(look: Look) -> Certificate:
 
 
 def _of_value(value: UserRule, rule: UserRule) -> Certificate:
-    """The claim of the value of a function that approximates another one; its rule may approximate the same."""
+    """Return the claim on the value of a function that approximates another; its rule may approximate the same."""
     found = _certificate(value)
     if found.verdict in PROOFS or any(plainly_refuted(c.witness) for claim in found.claims for c in claim.cases):
         return found
@@ -151,7 +152,7 @@ def _of_value(value: UserRule, rule: UserRule) -> Certificate:
 
 
 def _alone(look: Look, certificate: Certificate, seconds: float) -> tuple[ArgumentClaim, ...]:
-    """What is claimed of each argument on its own, where not all is proved; that took so many seconds."""
+    """Return a claim for each argument alone, where not all is proved; the verdict took so many seconds."""
     if look.traces.refused:  # whatever is asked of the code: an argument alone is refused as well
         return tuple(ArgumentClaim(n, "unproved", look.traces.refused) for n in look.rule.moving)
 
@@ -212,7 +213,9 @@ def report_of(
 def explained(
     certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
 ) -> Certificate:
-    """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
+    """Return the certificate with reasons that say which argument's cotangent is wrong, where, and what the
+    likely cause is.
+    """
     from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, symbols
 
     said = f"right where {symbols(right_where)}"  # in the line before

@@ -52,7 +52,7 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
-    """What the claims of several certificates rest on together: the fields of one that holds them all."""
+    """Return the fields of a certificate that say what several certificates rest on together."""
     return {
         "digest": digest_of(c.digest for c in certificates),
         "rules_used": sorted({rule for c in certificates for rule in c.rules_used}),
@@ -78,7 +78,7 @@ def with_value(certificate: Certificate, approximates: Sequence[str], value: Cer
 
 
 def with_integers(certificate: Certificate, integers: Certificate) -> Certificate:
-    """With what is found of the values of integer outputs, which have no derivative: the fwd must return them too."""
+    """Return the certificate with the claim that the fwd returns the integer outputs, which have no derivative."""
     (other,) = integers.claims
 
     def joined(claim: Claim) -> Claim:
@@ -97,10 +97,10 @@ def with_integers(certificate: Certificate, integers: Certificate) -> Certificat
 
 
 def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
-    """With the author's reason in place of findings about the derivative; the forward's value is claimed as ever.
+    """Return the certificate with the author's reason in the place of findings about the derivative.
 
-    The claim that compares the rule with the derivative is of no interest to the author, so it need not be decided;
-    that JAX's transposition of a JVP is its adjoint must be proved all the same.
+    The forward's value is claimed all the same, and JAX's transposition of a JVP must be proved its adjoint. The claim
+    that compares the rule with the derivative need not be decided.
     """
     kinds = [claim.kind for claim in certificate.claims]
     about_derivative = "jvp_is_derivative" if "jvp_is_derivative" in kinds else "vjp_is_adjoint"

@@ -28,16 +28,15 @@ LEADING = ("b", "h", "n", "batch")
 
 
 def is_parameter(name: str, names: Sequence[str]) -> bool:
-    """By its name; `b` beside `a` is the second of two."""
+    """Return whether an argument is a parameter by its name; `b` beside `a` is the second of two."""
     return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
 
 
 def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
-    """The signature with one leading axis more, where the function runs so, and why the rule fails there; no reason
-    where the rule runs and is refuted, of which JAX would say nothing; two empty texts where nothing is wrong.
+    """Return the signature with one leading axis more if the rule is wrong there, and the error if it fails.
 
-    Of a rule that is proved at the shapes that are declared, under the conditions that are assumed, with arrays for its
-    arguments.
+    Two empty texts where nothing is wrong there, or the function does not run. Where the rule runs and is refuted, the
+    error is "", as JAX would raise none. The rule is proved at the declared shapes, under the conditions in `assumed`.
     """
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
@@ -60,9 +59,7 @@ def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Se
 
 
 def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
-    """The signature without the leading axes, where the rule is proved so; empty where it is not, or where an argument
-    says which axis is meant, so that there are several. Of a rule that is refuted at the shapes that are declared.
-    """
+    """The signature without leading axes at which a refuted rule is proved; "" where there is none, or several."""
     if any(map(AXIS.fullmatch, declared.static)):
         return ""
     with suppress(CertgradError):
@@ -81,14 +78,16 @@ def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
 
 
 def _with_one_scalar(specs: Sequence[ArraySpec]) -> Iterator[Sequence[ArraySpec]]:
-    """The same with a scalar for one vector, the last one first: an angle beside an axis and a point."""
+    """Yield the same specs with a scalar for one vector, the last one first: an angle beside an axis and a point."""
     for k in reversed(range(len(specs))):
         if len(specs[k].dims) == 1 and len(specs) > 1:
             yield [*specs[:k], replace(specs[k], dims=()), *specs[k + 1 :]]
 
 
 def _with_an_axis_more(rule: UserRule) -> str:
-    """Of all arrays but parameters; empty where there is none, or one of any number of axes."""
+    """Return the signature with one more leading axis for all arrays but parameters; "" where there are none, or any
+    rank is declared.
+    """
     signature = rule.signature
     name = next((n for n in LEADING if n not in signature.names), None)
     if name is None or signature.stars:

@@ -33,7 +33,9 @@ Multiples = Mapping[str, str]
 TRACES = 60
 """At most this many choices are tried."""
 SECONDS = 20.0
+"""Seconds in search of multiples; then none are found."""
 LARGEST = 1 << 10
+"""The largest number that sizes may have to be multiples of."""
 SEVERAL = 3
 """At most this many sizes are taken for multiples."""
 UNTRACED = "at symbolic shapes"
@@ -42,7 +44,7 @@ NO_NUMBER = "requires a constant"
 
 
 def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Traces | None = None) -> Multiples:
-    """Which sizes must be multiples of what for the rule to trace; empty where it traces, or none were found.
+    """Return which sizes must be multiples of what for the rule to trace; empty where it traces, or none is found.
 
     `made` is the rule with multiples; `seen` are traces of the rule, where some were made already.
     """
@@ -60,14 +62,16 @@ def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Trace
 
 
 def _reshapes(rule: UserRule) -> bool:
-    """Every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as well."""
+    """Return whether every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as
+    well.
+    """
     program = forward_of(rule)
     equations = equations_of(program.jaxpr) if program is not None else ()
     return all(entries_lost(e).is_zero for e in equations)
 
 
 def _tried(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
-    """Of few sizes before many; of numbers that the caller gives, then of other sizes, then of numbers of the code."""
+    """Yield multiples to try: of few sizes first; by given numbers, then other sizes, then numbers of the code."""
     given = [v for statics in rule.choices for v in statics.values() if type(v) is int]
     numbers = list(dict.fromkeys(n for n in given if 1 < n <= LARGEST))
     code = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= LARGEST and n not in numbers]
@@ -80,7 +84,7 @@ def _tried(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
 
 
 def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
-    """The sizes that are the length of an axis by themselves: of which array, and which axis of it."""
+    """Return the sizes that are an axis' length by themselves, each with its array and axis."""
     found: dict[str, tuple[int, int]] = {}
     for k, spec in enumerate(signature.inputs):
         for position, dim in enumerate(spec.dims):
@@ -90,7 +94,7 @@ def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
 
 
 def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
-    """Small sizes of the rule that are not these multiples: none of them is, then each one alone.
+    """Yield small sizes of the rule that are not these multiples: all of them, then each alone.
 
     Blocks of keys may be clamped where the function reads them, and not where its backward writes them.
     """

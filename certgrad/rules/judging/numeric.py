@@ -1,5 +1,5 @@
-"""What helps with a rule that is not proved: a numeric check, which refutes where it is confirmed; for a solver the
-declaration that it lacks.
+"""Help for a rule that is not proved: a numeric check, which refutes if confirmed; for a solver the missing
+declaration.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def _iterates(traces: Traces) -> bool:
 
 
 def _is_iteration(equation: Any) -> bool:
-    """A `while`, or a `fori_loop` of floats: a scan that takes nothing at each step and returns nothing of each."""
+    """Return whether it is a `while`, or a `fori_loop` of floats: a scan that takes nothing at each step and returns
+    nothing of each.
+    """
     if equation.primitive.name == "while":
         return True
     if equation.primitive.name != "scan":
@@ -63,13 +65,15 @@ def _is_iteration(equation: Any) -> bool:
 
 
 def differs_at_a_point(rule: UserRule) -> bool:
-    """A numeric check of the rule's claims finds a point where both sides differ, and ball arithmetic confirms it."""
+    """Return whether a numeric check of the rule's claims finds a point where both sides differ, and ball arithmetic
+    confirms it.
+    """
     shapes = family(rule, rule.cases[0]).prove[0]
     return any(numeric(rule, shapes, kind).witness is not None for kind in OF_RULES)
 
 
 def checked_numerically(report: Report, rule: UserRule) -> Report:
-    """The report on an unproved rule with what a numeric check says of the claims that are open."""
+    """Return the report on an unproved rule with the result of a numeric check of each open claim."""
 
     if report.verdict != "unproved":
         return report

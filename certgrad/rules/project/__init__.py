@@ -1,1 +1,1 @@
-"""What a project says: its configuration and baseline, and what it accepts of a rule."""
+"""A project's configuration and baseline, and what it accepts of a rule."""

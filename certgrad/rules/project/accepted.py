@@ -1,4 +1,4 @@
-"""What a project accepts of a rule: by a comment on its definition, by its configuration, by its baseline."""
+"""Findings that a project accepts: by a comment on a definition, by its configuration, by its baseline."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def accepted(function: Callable, report: Report) -> set[str]:
 
 
 def declared(function: Callable) -> list[Declaration]:
-    """What is said of a function: on it, by name in the configuration, or by its annotations.
+    """Return the declarations of a function: on it, by name in the configuration, or by its annotations.
 
-    Raises UsageError where nothing is said.
+    Raises UsageError where there are none.
     """
     plain = plain_function(unwrapped(function))
     configured, _ = _project(Path.cwd())

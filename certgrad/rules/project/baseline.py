@@ -18,6 +18,7 @@ from certgrad.report.findings import ALL_CODES, Finding
 FORMAT = 1
 DEFAULT = "certgrad-baseline.json"
 MAX_BYTES = 2**24
+"""Bytes of a baseline, at most; a larger file is a UsageError."""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,7 +38,7 @@ class AuditScope:
     unseen: tuple[str, ...] = ()
 
     def at(self, rule: str) -> bool:
-        """Whether a rule of that name would have been found."""
+        """Return whether a rule of that name would have been found."""
         module = rule.partition(":")[0]
         return any(_within(n, rule, module) for n in self.names) and not any(
             _within(n, rule, module) for n in self.unseen
@@ -94,5 +95,5 @@ def write(path: Path, findings: Iterable[Finding]) -> None:
 
 
 def stale(entries: Iterable[Finding], findings: Collection[Finding], looked: AuditScope) -> list[Finding]:
-    """The entries that are findings no more, of the rules that were looked at."""
+    """Return the entries that are no findings any more, for the rules that were audited."""
     return sorted({e for e in entries if e not in findings and looked.at(e.rule)})

@@ -56,13 +56,13 @@ class Budget:
 
     @property
     def waiting(self) -> float:
-        """By the clock, for an audit that does not come back."""
+        """The limit by the clock, for an audit that does not come back."""
         return CLOCK * self.auditing
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a project says. `file` is empty where there is no configuration."""
+    """The configuration of a project. `file` is empty where there is none."""
 
     targets: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Configuration:
     folder: Path = field(default_factory=Path.cwd)
 
     def wants(self, code: str, file: str) -> bool:
-        """Whether findings with a code count for the rules of a file."""
+        """Return whether findings with a code count for the rules of a file."""
         remark = code in REMARKS  # `select` is about obligations
         chosen = remark or not self.select or code.startswith(self.select)
         return chosen and not code.startswith((*self.ignore, *self.ignored_in(file)))
@@ -104,7 +104,9 @@ class Configuration:
         return tuple(c for glob, codes in self.per_file_ignores.items() if self._matches(glob, file) for c in codes)
 
     def _matches(self, glob: str, file: str) -> bool:
-        """A pattern matches the file's name or its path from this folder; `!` in front turns it round."""
+        """Return whether a pattern matches the file's name or its path from this folder; `!` in front turns it
+        round.
+        """
         if glob.startswith("!"):
             return not self._matches(glob[1:], file)
         path = Path(file)
@@ -115,7 +117,7 @@ class Configuration:
 
     @property
     def declarations(self) -> Mapping[str, tuple[Declaration, ...]]:
-        """What is said of rules: recorded, and in place of that what the project says itself."""
+        """The declarations of rules: recorded ones, replaced by those of the project."""
         return {**self.recorded, **{name: (said,) for name, said in self.signatures.items()}}
 
     @property
@@ -125,8 +127,8 @@ class Configuration:
 
     @property
     def cache_folder(self) -> Path:
-        """Where verdicts are remembered where no flag says it: as the environment says, or this file, or else in the
-        project's root, from whichever of its folders an audit is started.
+        """The folder of the cache without a flag: by the environment, or this file, or else in the project's root, from
+        whichever of its folders an audit is started.
         """
         said = os.environ.get("CERTGRAD_CACHE_DIR")
         if said:
@@ -149,7 +151,7 @@ class Configuration:
 
     @property
     def has_baseline(self) -> bool:
-        """There is one, or the project says that there is."""
+        """Whether there is a baseline, or the project says that there is."""
         return bool(self.baseline) or self.baseline_file.exists()
 
 
@@ -167,6 +169,7 @@ def nearest(start: Path) -> Configuration:
 
 
 def _read(file: Path) -> Configuration:
+    """Return what [tool.certgrad] of a file says. Raises UsageError for an unknown key or a value of another type."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("certgrad")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -262,7 +265,7 @@ def _seconds(table: Mapping[str, Any], key: str, usual: float, file: Path) -> fl
 
 
 def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
-    """The declarations in a file that `certgrad run --save` wrote; none if there is no such file."""
+    """Return the declarations in a file of `certgrad run --save`; none if there is no such file."""
     if not file.is_file():
         return {}
     try:
@@ -317,6 +320,7 @@ def _failing(found: tuple[str, ...], file: Path) -> tuple[str, ...]:
 
 
 def declaration_from(name: str, value: Any, file: Path) -> Declaration:
+    """The declaration that an entry of `signatures` writes. Raises UsageError for an unknown key or another type."""
     where = f"The signature of '{name}' in '{file}'"
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):

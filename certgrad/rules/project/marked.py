@@ -1,4 +1,4 @@
-"""What an audit takes of a rule that nobody declares, as a declaration: shapes, assumed bounds, and a likely intent."""
+"""Inferred declarations: the shapes, assumed bounds and likely intent that an audit takes for an undeclared rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INTENT = re.compile(rf"^{CAUSE}(?: in [^:]*)?: (.*); {re.escape(INTENDED)}$", r
 
 
 def of_result(one: RuleResult) -> Beside | None:
-    """What is to stand beside a rule, marked as inferred; None where its author declares all that the audit goes by.
+    """Return what is to be written beside a rule, marked as inferred; None where its author declares all of it.
 
     What the project's baseline covers is not written.
     """
@@ -43,7 +43,7 @@ def of_result(one: RuleResult) -> Beside | None:
 
 
 def _intent(one: RuleResult) -> str:
-    """Why a rule that is refuted is perhaps meant as it is, where the audit names an intent."""
+    """Return why a refuted rule may be meant as it is, where the audit names an intent."""
     claims = one.certificate.claims if one.certificate is not None else []
     reasons = [case.reason for claim in claims if claim.code not in (one.covered or ()) for case in claim.cases]
     found = dict.fromkeys(text for reason in reasons for text in _INTENT.findall(reason))

@@ -25,6 +25,7 @@ Declared = tuple[Callable, Declaration]
 """A function, and what is said of it elsewhere than on itself."""
 
 DIGITS = 3
+"""Digits of a measured distance."""
 ALIKE = 10
 """An order beside the declared one may be so many times as far from its ideal."""
 LONGEST = 60
@@ -76,6 +77,12 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
 
 
 def _read_as(rule: UserRule) -> Iterator[Ideal]:
+    """Yield, for each choice of static arguments, how a call of the rule's function is read: as the function it
+    approximates. Nothing if it approximates none, or a condition of its domain cannot be tested at a call.
+
+    Read so are calls at the declared static arguments and, of those that the approximated function takes too, at the
+    orders next to them: a derivative of order n may call order n + 1. `near` tells whether it is close there.
+    """
     if rule.params or rule.ideal is None:  # numbers that are left open: what is called has others
         return
     try:
@@ -90,8 +97,8 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
         return of(arrays, statics)
 
     named = [n for n in keywords_of(rule.ideal) if any(n in statics for statics in rule.choices)]
-    beside = [s for one in rule.choices for s in _beside(one, named)]
-    for k, statics in enumerate([*rule.choices, *beside]):
+    undeclared = [s for one in rule.choices for s in _next_orders(one, named)]
+    for k, statics in enumerate([*rule.choices, *undeclared]):
         near = partial(_is_near_somewhere if k < len(rule.choices) else _is_near, rule, statics)
         at = "".join(f" at {n} = {statics[n]}" for n in named)
         said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
@@ -102,17 +109,17 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
 
 
 def named_in_module(helper: Any) -> bool:
-    """It is a helper under `jit` of which the module has the plain function, in whose place it can be put."""
+    """Return whether it is a helper under `jit` whose plain function stands in the module under its name."""
     plain = getattr(helper, "__wrapped__", None)
     return isinstance(plain, FunctionType) and plain.__globals__.get(plain.__name__) is plain
 
 
 def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
-    """At values of the static arguments that nobody declared, the function is near its ideal at all drawn points, or
-    about as far from it as at those that are declared.
+    """Return whether, at undeclared static arguments, the function is close to the one it approximates at all drawn
+    points.
 
-    A table that is right for one order alone is near nothing at another; one that is right in a part of the domain is
-    for the author to declare with that domain.
+    It may be about as far from it there as at the declared ones. A table that is right for one order alone is near
+    nothing at another; one that is right in a part of the domain is for the author to declare with that domain.
     """
     found = _measured(rule, statics)
     if not found.near or found.undefined:
@@ -121,7 +128,7 @@ def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
 
 
 def _is_near_somewhere(rule: UserRule, statics: Mapping[str, Any]) -> bool:
-    """The function is near its ideal at one of the drawn points at least, or nothing shows that it is not."""
+    """Return whether the function is close to the one it approximates at a drawn point, or far from it at none."""
     found = _measured(rule, statics)
     return bool(found.near or not found.far)
 
@@ -135,15 +142,15 @@ def _measured(rule: UserRule, statics: Mapping[str, Any]) -> Distance:
     return apart(value, of_ideal, family(value, value.cases[0]).prove[0])
 
 
-def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """With orders one or two higher or lower, as recurrences have them."""
+def _next_orders(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the statics with orders one or two higher or lower, as recurrences have them."""
     for name in names:
         if isinstance(statics[name], int | float) and not isinstance(statics[name], bool):
             yield from ({**statics, name: statics[name] + k} for k in (-1, 1, -2, 2))
 
 
 def _declared(rule: UserRule) -> Iterator[Declared]:
-    """Other functions that the rule's code reaches, and that say themselves what they approximate."""
+    """Yield other functions that the rule's code reaches and that declare what they approximate."""
 
     def reached(value: Any) -> list[Any]:
         return [*(named_in(value) if is_own(value) else ()), *parts(value)]

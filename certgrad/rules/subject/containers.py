@@ -140,7 +140,7 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
 
 
 def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
-    """The structure of an argument, or of a part of one, with what is said of each array in its place."""
+    """Return the structure of an argument or of a part of it, with what `asked` says of each array."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         several = [a for a in args if a is not type(None)]
@@ -164,7 +164,7 @@ def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
 
 
 def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
-    """An object of a class; what is None by default and no array by its annotation stays so."""
+    """Return an object of a class; a field that is None by default, and no array by its annotation, stays None."""
     names = array_fields(kind)
     if not names:
         raise SignatureError(
@@ -182,7 +182,7 @@ def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
 
 
 def _has(kind: Any, names: Iterable[str]) -> bool:
-    """An object of a class has these fields and properties."""
+    """Return whether an object of a class has these fields and properties."""
     own = field_names(kind)
     return any(n in own for n in names) and all(n in own or hasattr(kind, n) for n in names)
 
@@ -257,7 +257,7 @@ def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
 
 
 def asked_of(plain: Callable) -> dict[str, Accesses]:
-    """How a function takes its arguments apart, by their names."""
+    """Return, by name, how a function takes its arguments apart."""
     found: dict[str, Accesses] = {}
     if isinstance(plain, FunctionType) and (tree := source_tree(plain)) is not None:
         found = {name: Accesses() for name in parameters_of(tree)}
@@ -274,7 +274,7 @@ class _Reader:
         self.bound = bindings(tree)
 
     def read(self) -> None:
-        """Note it in what is given."""
+        """Add the accesses of the function to what is given."""
         for name, bound in self.bound.items():
             if isinstance(bound, Part):
                 self._of(ast.Name(name))
@@ -292,7 +292,7 @@ class _Reader:
                 waiting += ast.iter_child_nodes(node)
 
     def _of(self, node: ast.AST) -> Accesses | None:
-        """What is asked of the part of a parameter that an expression is; None for any other expression."""
+        """Return the accesses to the part of a parameter that an expression reads; None for any other expression."""
         if isinstance(node, ast.Name):
             bound = self.bound.get(node.id)
             if isinstance(bound, Parameter):
@@ -315,7 +315,7 @@ class _Reader:
         return None
 
     def _handed_on(self, call: ast.Call) -> None:
-        """What a function of the module that is called with a part asks of it."""
+        """Add the accesses of a function of the module that is called with a part."""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         value = self.plain.__globals__.get(name)
         callee = plain_function(unwrapped(value)) if isinstance(value, FunctionType) or kind_of_rule(value) else None

@@ -43,8 +43,9 @@ LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stand
 
 
 def standing(rule: UserRule) -> Callable | None:
-    """The function with the defaults that a call leaves out as they stand; None where it traces as it is, or where
-    something other than integers, booleans and None would have to stand.
+    """Return the function with omitted defaults fixed at their values; None where it traces as it is.
+
+    None also where a default is other than an integer, a boolean or None.
     """
     custom, names = rule.custom, of_defaults(rule)
     known = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
@@ -67,12 +68,12 @@ def standing(rule: UserRule) -> Callable | None:
 
 
 def of_defaults(rule: UserRule) -> list[str]:
-    """The arguments that JAX hands the rule as arrays, and of which nothing but the default is said."""
+    """Return the undeclared arguments with defaults that JAX hands the rule as arrays."""
     return [n for n in rule.unsaid if n in rule.dynamic and n in rule.parameters.seen]
 
 
 def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:
-    """The custom function of the arguments at these places, with the others as they are, and its rule."""
+    """The custom function, with its rule, of the arguments at these places alone; the others keep their values."""
 
     def full(arrays: Sequence[Any], others: Sequence[Any] = values) -> list[Any]:
         found = list(others)
@@ -106,9 +107,9 @@ MOST = 8
 
 
 AXES, NUMBERS, SWITCH = (-1, 0, 1), (2, 3, 1), (True, False)
-"""The values of an axis, of another number and of a choice, where nobody says which are meant,"""
+"""The values of an axis, of another number and of a choice, where nobody says which are meant."""
 SHARES = (0.5, 0.25)
-"""and of a number between 0 and 1."""
+"""Values of arguments that are shares, as their names say."""
 COUNTS = (3,)
 """The bound below which integer arguments lie: one value, since each would have other bounds."""
 DTYPES, OF_MATRICES = (jnp.float32,), ((((1,), (0,)), ((), ())),)
@@ -138,7 +139,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], tuple[Any, ...]]] = (
 
 
 def choices(rule: UserRule) -> list[tuple[str, Any]]:
-    """The other values of arguments that have their default, by what annotations and defaults say."""
+    """Return other values to try for defaulted arguments, by annotations and defaults."""
     annotations, _ = annotations_of(rule.plain)
     found = []
     for name, default in rule.unsaid.items():

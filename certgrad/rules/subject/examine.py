@@ -28,7 +28,7 @@ GENERAL = Spec(0, 0, (), True)
 
 
 NUMBERS = (2, 3, 5, 4)
-"""For the sizes of a rule that is called."""
+"""Sizes at which a rule is called."""
 
 
 def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
@@ -38,7 +38,7 @@ def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str
 
 @dataclass(frozen=True)
 class Examined:
-    """What the first look found."""
+    """The results of the first traces."""
 
     without_gradient: tuple[str, ...] = ()
     """Float arrays for which the rule returns `None`."""
@@ -129,7 +129,7 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
 
 
 def settled(rule: UserRule, found: Examined) -> Traces:
-    """Take the mode of the rule from what was found. Its traces: those of the look, if they are of what is claimed."""
+    """Set the rule's mode from the first traces; return these, if they are of what is claimed."""
     before = rule.kinds, rule.cases, rule.ideal
     if found.reverse_only:
         rule.claim(REVERSE_ONLY)
@@ -192,6 +192,8 @@ def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) 
 
 
 def _fit(found: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """The shapes are the same. Where `l-2` is negative a window of 3 has no place: JAX says max(l-2, 0)."""
+    """Return whether the shapes are the same. Where `l-2` is negative a window of 3 has no place: JAX says
+    max(l-2, 0).
+    """
     pairs = zip(map(str, found), map(str, expected), strict=False)
     return len(found) == len(expected) and all(one in (said, f"max({said}, 0)") for one, said in pairs)

@@ -49,7 +49,7 @@ Called = tuple[list[np.ndarray], list[float], list[Any]]
 
 
 def runs(rule: UserRule) -> bool:
-    """Whether the function runs at a point of its domain; the rule is at numbers."""
+    """Return whether the function runs at a point of its domain; the rule is at numbers."""
     return _first_call(rule) is not None
 
 
@@ -80,6 +80,9 @@ def failure(rule: UserRule, first: Called | None = None) -> Failure | None:
 def _failing(
     rule: UserRule, instance: Instance, called: Called | None
 ) -> tuple[list[np.ndarray], list[float], str, bool] | None:
+    """Return arrays and scalars at which the rule raises where its function does not, the error, and whether only under
+    `jit`.
+    """
     called = called or _called(rule, instance)
     if called is None:
         return None
@@ -102,7 +105,7 @@ def _failing(
 
 
 def _called(rule: UserRule, instance: Instance) -> Called | None:
-    """A point of the domain and what the function returns there; None where there is none, or it does not run."""
+    """Return a point of the domain and the function's results there; None without a point, or where it does not run."""
     point = _point(rule, instance)
     if point is None:
         return None
@@ -174,13 +177,16 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
 
 
 def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
-    """Whether the function runs with numbers for all sizes: a trace does not see what it calls out of its program."""
+    """Return whether the function runs with numbers for all sizes: a trace does not see callbacks out of its
+    program.
+    """
     return runs(_at_numbers(function, declared, numbers))
 
 
 def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Whether the function does not run with numbers for all sizes, or its rule does not where it does. What traces
-    with them is not called: a call of a large function costs hundreds of traces.
+    """Return whether the function does not run with numbers for all sizes, or its rule fails where it does.
+
+    What traces with them is not called: a call of a large function costs hundreds of traces.
     """
     rule = _at_numbers(function, declared)
     if traces(Traces(rule)):

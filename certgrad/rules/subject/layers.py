@@ -1,4 +1,4 @@
-"""What a rule object is made of: its wrappers, the custom function inside, the Python function under it."""
+"""The layers of a rule object: its wrappers, the custom function inside, the Python function under it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unwrapped(function: Any) -> Any:
 
 
 def unwrapped_safely(function: Any) -> Any:
-    """The same; None where the object answers a question about its attributes with an error."""
+    """Return the same; None where the object raises on a question about its attributes."""
     try:
         return unwrapped(function)
     except Exception:  # an object may answer any question with one
@@ -41,7 +41,7 @@ def unwrapped_safely(function: Any) -> Any:
 
 
 def bound_by(function: Any) -> tuple[int, frozenset[str]]:
-    """What the partials around a rule give: how many leading arguments by position, and which by name."""
+    """Return how many leading arguments the partials around a rule bind by position, and which by name."""
     partials = [layer for layer in _layers(function) if isinstance(layer, partial)]
     return sum(len(one.args) for one in partials), frozenset(name for one in partials for name in one.keywords)
 
@@ -67,7 +67,7 @@ _MADE_BY = {
 
 
 def incomplete(custom: Any) -> str:
-    """What a custom function lacks to have a rule; empty if it has one."""
+    """Return what a custom function lacks to have a rule; "" if it has one."""
     kind = "op" if is_op(custom) else kind_of_rule(custom)
     names, what = _MADE_BY.get(kind, ("", ""))
     holder = custom.fn if kind == "equinox.filter_custom_jvp" else custom
@@ -94,7 +94,7 @@ def plain_function(function: Any) -> Callable:
 
 
 def parts_of_rule(custom: Any) -> list[FunctionType]:
-    """The Python functions that a rule is made of: the one that it is for, its forward and its backward or its JVP."""
+    """Return the Python functions of a rule: the primal function, its forward and its backward or its JVP."""
     others = (getattr(custom, name, None) for name in ("fwd", "bwd", "jvp", "fn_fwd", "fn_bwd"))
     return [part for part in (plain_function(custom), *others) if isinstance(part, FunctionType)]
 
@@ -113,8 +113,7 @@ def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:
 
 
 def seen_by_jax(custom: Any, plain: Callable) -> frozenset[str]:
-    """The parameters of the function that JAX's own custom functions hold: it may be wrapped around the one that is
-    meant, and hand on what it is given."""
+    """The parameters of the function that JAX's custom function holds, which may be a wrapper of the one meant."""
     try:
         return frozenset(inspect.signature(custom.fun if hasattr(custom, "fun") else plain).parameters)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""A Python number that is left open while a rule is traced.
+"""An open parameter: a Python number without a value while a rule is traced.
 
-It computes as a number does, and its results are traced. It has no value: what needs one fails (a comparison that is
-tested, a conversion, a look-up), so that a trace is about every value or there is none.
+It computes as a number does, and its results are traced. What needs its value fails (a comparison that is tested, a
+conversion, a look-up), so that a trace is about every value or there is none.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from certgrad.jaxpr.stands_for import stands_for
 
 
 class OpenNumberError(TraceError):
-    """Code needs the value of a number that is left open. Where it runs, there is one."""
+    """Code needs the value of an open parameter, which it has where it runs."""
 
 
 class OpenNumber:
-    """In place of a float in a rule's arguments; `value` is traced."""
+    """The stand-in for a float in a rule's arguments; `value` is traced."""
 
     __array_ufunc__ = None  # arrays leave the operators to this class
     __slots__ = ("_name", "_value")

@@ -21,6 +21,9 @@ class Parameters:
     """
 
     def __init__(self, function: Callable, custom: Any, plain: Callable, shown: str) -> None:
+        """Read which arguments a function takes, and which are bound by partials or `nondiff_argnums`. Raises
+        UsageError.
+        """
         try:
             found = parameters_of(custom, plain)
         except (TypeError, ValueError):

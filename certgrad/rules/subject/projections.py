@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def likely_properties(rule: UserRule) -> list[str]:
-    """What an author may mean by the shapes of the arguments, and says nowhere."""
+    """Return the properties that an author may mean by the shapes of the arguments, and states nowhere."""
     found = []
     for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
         last = [str(d) for d in spec.dims[-2:]]
@@ -57,13 +57,13 @@ def likely_properties(rule: UserRule) -> list[str]:
 
 
 def in_code(rule: UserRule, names: Sequence[str]) -> list[str]:
-    """The lines of Python that give those of these arrays their properties."""
+    """Return the lines of Python that give these arrays their properties."""
     found = ((n, words) for n, words in rule.properties.items() if n in names)
     return [f"{n} = {PROPERTIES[words].code.format(n)}" for n, words in found]
 
 
 def structures(rule: UserRule) -> dict[str, Property]:
-    """By argument, the property that it is said to have."""
+    """Return, by argument, its declared property."""
     return {name: PROPERTIES[words] for name, words in rule.properties.items()}
 
 
@@ -90,6 +90,7 @@ def _hypothesis(rule: UserRule, name: str, words: str) -> Hypothesis:
 
 
 DRAWS = 40
+"""Draws of an array, at most, whose projection is inside the domain; then the claim is unproved."""
 EMPTY = "no array was found that has the property and is inside the other hypotheses"
 
 
@@ -117,7 +118,9 @@ def _exact(point: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _inhabited(rule: UserRule, hypotheses: Sequence[Hypothesis]) -> bool:
-    """An array with the property is inside the domain and the hypotheses at some small sizes, or nobody can tell."""
+    """Return whether an array with the property is inside the domain and the hypotheses at some small sizes, or nobody
+    can tell.
+    """
     general, names = family(rule, rule.cases[0]).prove[0], (*rule.arg_names, *rule.params)
     rng, told = random.Random(rule.name), True
     for k in (2, 3):

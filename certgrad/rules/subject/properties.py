@@ -26,7 +26,7 @@ Says = Callable[[Callable[..., t.Term], Sequence[t.Range]], t.Statement]
 
 @dataclass(frozen=True)
 class Property:
-    """What is said of an array: of its last axes, whatever the others are."""
+    """A property of an array's last axes."""
 
     axes: int
     """Number of last axes that it is about; two of them have equal length."""
@@ -49,7 +49,7 @@ class Property:
         return self.project(np, x) if self.row is None else np.apply_along_axis(self.row, -1, x)
 
     def along(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """What the derivative of the projection makes of a tangent, at an array with the property."""
+        """Return the derivative of the projection along a tangent, at an array with the property."""
         return self.project(np, dx) if self.move is None else self.move(x, dx)
 
 
@@ -86,7 +86,7 @@ def _total(power: int) -> Says:
 
 
 def _in_order(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
-    """No entry is less than one before it."""
+    """Return the statement that no entry is less than one before it."""
     later = t.Range(f"{over[0].variable}_", over[0].size)
     i, j = (t.Index(r.variable) for r in (*over, later))
     before = t.Truth(t.Compare(">", t.added([j, t.scaled(Fraction(-1), [i])]), t.ZERO))
@@ -182,9 +182,9 @@ PROPERTIES: Mapping[str, Property] = {
 
 
 def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The conditions of a domain that are comparisons, and by array the property that it is said to have.
+    """Return the comparisons of a domain, and by array the property that the domain states of it.
 
-    Raises DomainError for a property that is not known, for two of one array, and for one that `or` may be about.
+    Raises DomainError for an unknown property, for two of one array, and for one beside `or`.
     """
     compared: list[str] = []
     found: dict[str, str] = {}
@@ -229,7 +229,7 @@ def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpe
 
 
 def projected(properties: Mapping[str, str], names: Sequence[str], arrays: Sequence[Any]) -> list[Any]:
-    """The arrays of these names, those with a property as its projection makes them."""
+    """Return the arrays of these names, those with a property projected."""
     return [
         PROPERTIES[properties[n]].project(jnp, x) if n in properties else x for n, x in zip(names, arrays, strict=True)
     ]

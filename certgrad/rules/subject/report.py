@@ -51,7 +51,7 @@ class ArgumentClaim:
 
 
 class Judged:
-    """What has a certificate, and is asked what it says."""
+    """An object with a certificate, and questions about it."""
 
     certificate: Certificate
 
@@ -66,7 +66,7 @@ class Judged:
 
     @property
     def claims(self) -> list[Claim]:
-        """One for each obligation."""
+        """The claims, one for each obligation."""
         return list(self.certificate.claims)
 
     @property
@@ -76,7 +76,7 @@ class Judged:
 
     @property
     def compared(self) -> list[str]:
-        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
+        """What the traced programs were compared with: traces at numbers and calls. It is measured, not proved."""
         return list(dict.fromkeys(text for claim in self.claims for text in compared_with(claim)))
 
 
@@ -126,7 +126,7 @@ class Report(Judged):
 
     @property
     def lost_gradient(self) -> tuple[str, ...]:
-        """Those of them in which the function has a derivative."""
+        """Arguments without a gradient in which the function has a derivative."""
         return tuple(n for n in self.without_gradient if n not in self.only_compared)
 
     @property
@@ -138,14 +138,12 @@ class Report(Judged):
 
     @property
     def assumed(self) -> list[str]:
-        """Of the hypotheses those that bound an argument without a gradient and that nobody declares, as `domain=`
-        takes them."""
+        """The undeclared hypotheses that bound an argument without a gradient, as `domain=` takes them."""
         return assumed(self.certificate)
 
     @property
     def rests_on(self) -> list[str]:
-        """How floats, integers and signs are read where something is proved, and facts about numbers that floats can
-        break."""
+        """The idealisations of floats, integers and signs in a proof, and facts about numbers that floats can break."""
         proved = [claim for claim in self.claims if claim.verdict in PROOFS]
         return list(dict.fromkeys(text for claim in proved for text in (*claim.idealisations, *claim.facts)))
 
@@ -161,7 +159,7 @@ class Report(Judged):
 
     @property
     def limits(self) -> list[str]:
-        """What alone the claims are about, and why: some dtypes, arrays that no mesh divides, calls without vmap."""
+        """The limits of the claims with their reasons: some dtypes, arrays that no mesh divides, calls without vmap."""
         scopes = [case.scope for claim in self.claims for case in claim.cases]
         found = [text for text in LIMITS if any(text in scope for scope in scopes)]
         dtypes = next((s[s.index("float") :] for s in scopes if ", float" in s), "")
@@ -179,7 +177,7 @@ class Report(Judged):
 
     @property
     def reason(self) -> str:
-        """Why it is not proved, as of the first case that is not."""
+        """The reason why it is not proved, from the first case that is not."""
         return next((c.reason for claim in self.claims for c in claim.cases if c.reason), "")
 
     @property
@@ -188,6 +186,7 @@ class Report(Judged):
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
 
     def __str__(self) -> str:
+        """Return the report as `check` prints it: the verdict, its limits, and each open case."""
         from certgrad.report import text
         from certgrad.report.audited import open_cases, told_once, under
         from certgrad.report.wording import CAUSE, PROVED_WHERE

@@ -1,4 +1,4 @@
-"""What a rule's backward function returns, before JAX fills in zeros: `None` says that there is no gradient."""
+"""The results of a rule's backward function, before JAX fills in zeros: `None` says that there is no gradient."""
 
 from __future__ import annotations
 

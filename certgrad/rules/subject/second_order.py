@@ -16,7 +16,8 @@ from .user_rule import UserRule
 
 
 def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, list[str]]]:
-    """For each case the function from arguments and seeds to cotangents and values, its signature, and what moves.
+    """Return, for each case, the function from arguments and seeds to cotangents and values, its signature, and which
+    of its arguments move.
 
     Raises:
         UsageError: the outputs' shapes are not known, or a number is left open.

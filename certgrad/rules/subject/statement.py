@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from .approximation import Declared
 
 SECONDS_AT_SIZES = 10.0
-"""For a proof at numbers, or in a smaller domain."""
+"""Seconds of a proof at numbers, or in a smaller domain; then it is unproved there."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one audit is asked: at which values and sizes, and about which part of the statement."""
+    """The question of one audit: at which values and sizes, and about which part of the statement."""
 
     static: Mapping[str, Any] | None = None
     """Values of the arguments that are no arrays."""
@@ -46,7 +46,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Statement:
-    """What the author says of a rule, as `check` takes it."""
+    """The author's statement about a rule, as `check` takes it."""
 
     function: Callable
     signature: str | Sequence[Any]
@@ -62,7 +62,7 @@ class Statement:
 
     @property
     def of_inputs(self) -> Statement:
-        """The same without what it says of outputs."""
+        """Return the statement without what it says of outputs."""
         said = self.signature
         return replace(self, signature=said.partition("->")[0] if isinstance(said, str) else said)
 

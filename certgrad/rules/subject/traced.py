@@ -23,12 +23,12 @@ from .user_rule import UserRule
 
 
 def traces(made: Traces) -> bool:
-    """The first case of a rule traces, in 64 bits or in 32."""
+    """Return whether the first case of a rule traces, in 64 bits or in 32."""
     return not untraced(made)
 
 
 def untraced(made: Traces) -> str:
-    """Why the first case of a rule traces neither in 64 bits nor in 32; or an empty text."""
+    """Return why the first case of a rule traces neither in 64 bits nor in 32, or ""."""
     return str(failed(made) or "")
 
 
@@ -58,11 +58,10 @@ def forward_of(rule: UserRule) -> Program | None:
 
 
 def why_untraced(rule: UserRule, made: Traces | None = None) -> tuple[str, dict[str, Any]]:
-    """Why the rule does not trace, and by argument what its backward returned; an empty text where it traces. What is
-    traced for that is found among the traces that are given.
+    """Return why the rule does not trace ("" where it does), and by argument what its backward returned.
 
-    An argument of which the rule returns the gradient is not of integers: JAX drops that one unseen, and a verdict
-    would say nothing of it.
+    An argument that is declared an integer and gets a gradient counts as a failure: JAX drops that gradient unseen.
+    `made` has traces of the rule, where some were made already.
     """
     made = made or Traces(rule)
     backward = backward_of(rule.custom)
@@ -84,7 +83,7 @@ def why_untraced(rule: UserRule, made: Traces | None = None) -> tuple[str, dict[
 
 
 def of_leaves(rule: UserRule, cotangents: Mapping[str, Any]) -> list[Any]:
-    """Of each array of the arguments what the rule returns as its cotangent, or None."""
+    """Return, for each array of the arguments, its returned cotangent, or None."""
     return [one for a in rule.arguments for one in a.cotangents(cotangents.get(a.name))]
 
 
@@ -105,13 +104,13 @@ def misshapen(rule: UserRule, cotangents: Sequence[Any]) -> dict[str, str]:
 
 
 def names_no_axis(rule: UserRule) -> bool:
-    """The function treats all axes of its arrays alike, so that nothing in it says how many there are."""
+    """Return whether the function treats all axes of its arrays alike, so that it does not say how many there are."""
     program = forward_of(rule)
     return program is not None and all(map(_of_all_axes, equations_of(program.jaxpr)))
 
 
 def _of_all_axes(equation: Any) -> bool:
-    """An equation between arrays of one shape, or over all axes of one."""
+    """Return whether it is an equation between arrays of one shape, or over all axes of one."""
     ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
     if equation.primitive.name in CALLS:
         return True  # what it calls is looked at
@@ -123,7 +122,7 @@ def _of_all_axes(equation: Any) -> bool:
 
 
 def primal_of(one: UserRule, rules: Rules, args: list) -> tuple[Callable[[Any], list], Any]:
-    """The primal function of the argument that moves, the others held, and where it is."""
+    """Return the primal function of the active argument, the others held, and the argument's value."""
     k = one.arg_names.index(one.moving[0])
     program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
 

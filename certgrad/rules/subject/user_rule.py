@@ -106,6 +106,7 @@ class UserRule(Subject):
         multiples: Mapping[str, str] | None = None,
         assumed: Sequence[str] = (),
     ) -> None:
+        """Read a rule's object and its declaration. Raises UsageError where they do not fit."""
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function = function
@@ -188,7 +189,7 @@ class UserRule(Subject):
 
     @property
     def granted(self) -> Mapping[str, Statement]:
-        """That arguments have the properties which `call` gives them."""
+        """The statements that arguments have the properties which `call` gives them."""
         return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
 
     @property
@@ -237,7 +238,7 @@ class UserRule(Subject):
         return full if not digest else full.rpartition(".")[2].replace("<lambda>", "ideal")
 
     def claim(self, kinds: Sequence[str]) -> None:
-        """Take these obligations, but for those that another rule stands for."""
+        """Set the obligations, without those that another rule stands for."""
         if self.value_only:
             kinds = VALUE_ONLY
         self.claimed = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
@@ -247,9 +248,7 @@ class UserRule(Subject):
     def _arguments(
         self, declared: Declared, signature: str | Sequence[Any], said: dict[str, Any]
     ) -> tuple[Argument, ...]:
-        """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand, and
-        are added to the static ones.
-        """
+        """Return the arguments in the order of the signature; defaults beyond it become static."""
         parameters, rest = self.parameters.free, self.parameters.rest
         as_they_are = {f"{rest}_{k}": k for k in self.parameters.fixed_places}
         if twice := sorted({*as_they_are} & {*self.parameters.all}):
@@ -295,7 +294,7 @@ class UserRule(Subject):
         return self.classes.get(name)
 
     def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
-        """The names of what `*args` get, in order: so many arrays, and between them what is taken as it is."""
+        """Return the names of the arguments in `*args`, in order: arrays, and between them those taken as they are."""
         if lacks := sorted(self.parameters.fixed_places - given):
             raise UsageError(
                 f"{self.name} ({self.where}) takes '{rest}_{lacks[0]}', one of *{rest}, as it is (nondiff_argnums): "
@@ -332,8 +331,7 @@ class UserRule(Subject):
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
 
     def _cases(self, outputs: int) -> tuple[Case, ...]:
-        """One case for each choice of static values; where the rule sees symbolic zeros, also of the arguments that
-        move, and of the float outputs, so many, that are used.
+        """Return a case for each choice of static values; where the rule sees symbolic zeros, for each pattern of them.
 
         Raises UsageError where these are too many.
         """
@@ -362,10 +360,7 @@ class UserRule(Subject):
         return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
     def split(self, outputs: int, sees_zeros: bool) -> None:
-        """The cases of so many float outputs; `sees_zeros` says that a rule which the function calls sees zeros.
-
-        Raises UsageError where the cases of the function's own rule are too many.
-        """
+        """Set the cases for so many float outputs. Raises UsageError where its own rule has too many."""
         outputs = 1 if "jvp_is_derivative" in self.kinds else outputs  # a rule in forward mode sees tangents alone
         if sees_zeros and not self.sees_zeros and (many := too_many(len(self.moving), outputs)):
             self.unknown = f"a rule that it calls sees symbolic zeros: {many}"
@@ -432,6 +427,11 @@ class UserRule(Subject):
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:
+        """Return the rule's programs at one choice of static arguments, in which `PATTERN`, `USED` and `ALSO` may be
+        named.
+
+        `moving` are the places of perturbed arguments with a gradient, `moved` those of all perturbed ones.
+        """
         statics = dict(statics)
         pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))
         also = [k for k, n in enumerate(self.arg_names) if extra is not None and n in extra.split(", ")]
@@ -465,8 +465,9 @@ class UserRule(Subject):
         def vjp(args: list, seeds: list, params: list) -> list:
             if not moving:
                 return []
-            both = [*moving, *also]
-            return list(jax.vjp(of_moving(args, params, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
+            perturbed = [*moving, *also]
+            pull = jax.vjp(of_moving(args, params, perturbed), *(args[k] for k in perturbed))[1]
+            return list(pull(list(seeds)))[: len(moving)]
 
         def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
@@ -494,6 +495,6 @@ class UserRule(Subject):
 
 
 def is_whole(value: Any) -> bool:
-    """An array of integers or booleans."""
+    """Return whether it is an array of integers or booleans."""
     kind = jnp.result_type(value)
     return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))

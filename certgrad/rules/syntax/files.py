@@ -18,8 +18,9 @@ BUILT = ("build", "dist")
 TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
 MOST_FILES = 1_500
+"""Files of a project that are read for calls, at most; the others are not."""
 MOST_BYTES = 2**20
-"""Limit for one file; a longer one is not read."""
+"""Bytes of a file that is read for calls; a longer one is not."""
 _IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAMES = re.compile(rb"\w+(?![\w.])")
 _PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))
@@ -27,7 +28,7 @@ _PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """A file that is parsed once it is asked for its tree."""
+    """A file, parsed when its tree is first needed."""
 
     path: Path
     text: bytes = field(repr=False)
@@ -122,7 +123,7 @@ def _project_of(module: Path) -> tuple[Path, Path, bool]:
 
 
 def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
-    """Those of a project, as many as count; unless all folders belong to it, of its packages and tests alone."""
+    """Return the files of a project, up to a limit; unless all folders are its own, of its packages and tests alone."""
 
     def left_out(folder: Path) -> bool:
         foreign = folder.parent == root and not (folder.name in TESTS or (folder / "__init__.py").is_file())

@@ -65,7 +65,7 @@ _OTHERS = _Value(_Of.OTHERS)
 
 @dataclass(frozen=True)
 class Comparison:
-    """With what an argument is compared alone: a number, `A_SIZE`, or `UNKNOWN`."""
+    """The number that an argument alone is compared with, `A_SIZE`, or `UNKNOWN`."""
 
     number: float
     equal: bool = False
@@ -117,7 +117,7 @@ class _Walk:
         return [self.value(name, operands)] * count
 
     def value(self, name: str, operands: list[_Value]) -> _Value:
-        """What an operation gives, as far as it matters here."""
+        """How an operation's result depends on the argument, and note which numbers the argument is compared with."""
         kinds = [x.of for x in operands]
         if self.whole and name in _OF_NUMBERS and _Of.ARGUMENT in kinds:
             self.met.append(Comparison(UNKNOWN))

@@ -22,7 +22,7 @@ class Ignores:
     wrong: tuple[str, ...] = ()
 
     def applied(self, found: set[str]) -> list[str]:
-        """What is ignored of what was found, as notes."""
+        """Return notes on the findings that are ignored."""
         return [f"{code} is ignored: {why}" for code, why in self.reasons.items() if code in found]
 
     def remarks(self, found: set[str]) -> list[Remark]:

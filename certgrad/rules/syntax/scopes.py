@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a call gives."""
+    """A parameter, whose value a call gives."""
 
 
 Bound = ast.expr | Defined | Path | Part | Parameter | None
@@ -68,6 +68,9 @@ def bindings(scope: ast.AST) -> Mapping[str, Bound]:
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
+    """Yield each name that a scope binds with what it is bound to, None where that is not known; inner scopes are left
+    out.
+    """
     body = getattr(scope, "body", None)  # of a lambda it is an expression, and comprehensions have none
     waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body] if isinstance(body, ast.expr) else []
     waiting += [generator.target for generator in getattr(scope, "generators", ())]
@@ -98,7 +101,7 @@ def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
 
 
 def _bound_otherwise(node: ast.AST) -> Iterator[tuple[str, None]]:
-    """What a statement binds, or an expression changes, that is not worth following."""
+    """Yield the names that a statement binds, or an expression changes, in ways that are not followed."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.ExceptHandler(name=str(name)):
             yield name, None

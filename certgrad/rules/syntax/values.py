@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Path:
-    """What a module offers, by its full name; numbers that are drawn come of the path `rng`."""
+    """An object of a module, by its full name; drawn numbers come from the path `rng`."""
 
     name: str
 
@@ -60,7 +60,7 @@ _SIMPLE = {
 
 
 class _Returns(NamedTuple):
-    """The array that a function returns, by what it is given for `shape` or `size`, and for `dtype`."""
+    """The array that a function returns, by its arguments for `shape` or `size`, and for `dtype`."""
 
     parameters: str
     """In order, up to the last that counts."""
@@ -121,7 +121,7 @@ def rank_of(value: Value) -> int | None:
 
 
 def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """What a function of JAX, numpy or Python returns; None for any that is not known here."""
+    """Return the value of a call of a known function of JAX, numpy or Python; None for any other."""
     if path in _SIMPLE:
         return _SIMPLE[path]
     module, _, name = path.rpartition(".")
@@ -147,7 +147,7 @@ def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Valu
 
 
 def _returned(returns: _Returns, module: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """What a function of the table returns."""
+    """Return the value of a call of a function in the table."""
     parameters = returns.parameters.split()
     given = {**dict(zip(parameters, args, strict=False)), **named}
     kind = _kind(given.get(returns.kind)) if returns.kind in parameters else returns.kind
@@ -166,7 +166,7 @@ def _returned(returns: _Returns, module: str, args: Sequence[Value], named: Mapp
 
 
 def method(value: Array, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
-    """What a method of an array returns."""
+    """Return the value of a method call of an array."""
     if name in ("ravel", "flatten"):
         return Array(1, value.kind)
     own = (Row(tuple(args)),) if name == "reshape" and len(args) > 1 else args
@@ -174,7 +174,7 @@ def method(value: Array, name: str, args: Sequence[Value], named: Mapping[str, V
 
 
 def attribute(value: Value, name: str) -> Value:
-    """What an attribute of an array or of an object is."""
+    """Return the value of an attribute of an array or of an object."""
     if isinstance(value, Row):
         return entry(value, Plain(name))
     if not isinstance(value, Array):
@@ -187,14 +187,14 @@ def attribute(value: Value, name: str) -> Value:
 
 
 def negated(value: Value, operator: ast.unaryop) -> Value:
-    """What a unary operator gives."""
+    """Return the value of a unary operator."""
     if isinstance(value, Plain) and isinstance(operator, ast.USub) and type(value.value) in (int, float):
         return Plain(-value.value)
     return value if isinstance(value, Array) and isinstance(operator, (ast.USub, ast.Invert)) else None
 
 
 def arithmetic(left: Value, operator: ast.operator, right: Value) -> Value:
-    """What an operator gives of two values."""
+    """Return the value of a binary operator."""
     if isinstance(operator, ast.Add) and _is_row(left) and _is_row(right):
         return Row((*items(left), *items(right)))
     ranks = rank_of(left), rank_of(right)
@@ -207,13 +207,13 @@ def arithmetic(left: Value, operator: ast.operator, right: Value) -> Value:
 
 
 def compared(left: Value, right: Value) -> Value:
-    """What a comparison gives."""
+    """Return the value of a comparison."""
     both = arithmetic(left, ast.Sub(), right)
     return Array(both.rank, BOOL) if isinstance(both, Array) and both.rank else None
 
 
 def entry(value: Value, index: Value) -> Value:
-    """What an index picks: of a tuple an entry or several, of an array one with fewer or more axes."""
+    """Return the value at an index: of a tuple an entry or several, of an array one with fewer or more axes."""
     if isinstance(value, Array):
         steps = [_axes_added(part) for part in (items(index) if _is_row(index) else (index,))]
         rank = None if value.rank is None or None in steps else value.rank + sum(s or 0 for s in steps)

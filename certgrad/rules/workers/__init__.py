@@ -1,1 +1,1 @@
-"""Processes that audit the rules of targets, and what is served of earlier audits."""
+"""Processes that audit the rules of targets, and results of earlier audits that are served."""

@@ -97,7 +97,7 @@ def audit_targets(
 
 @dataclass
 class _Target:
-    """What is known of a target, and what is left to do."""
+    """The state of a target: what is known of it, and what is left to do."""
 
     text: str
     key: str
@@ -121,7 +121,7 @@ class _Target:
 
 
 class _Crew:
-    """The processes, and what they do. Everything that threads share is used under `change`."""
+    """The processes and their work. Everything that threads share is used under `change`."""
 
     def __init__(
         self, request: Request, targets: Sequence[_Target], budget: Budget, jobs: int | None, stamps: Stamps | None
@@ -135,7 +135,7 @@ class _Crew:
         self._rules, self._seconds = 0, 0.0
 
     def work(self) -> None:
-        """One thread's part: a target that nobody has begun, or a share of one that has much left."""
+        """Run one thread: audit a target that nobody has begun, or a share of one that has much left."""
         try:
             while (target := self._next()) is not None:
                 try:
@@ -202,7 +202,7 @@ class _Crew:
             )
 
     def _done_by_a_process(self, target: _Target) -> bool:
-        """Start a process for the target and follow it to its end. Whether another one is to go on."""
+        """Start a process for the target and follow it to its end; return whether another one has to go on."""
         with self._change:
             if self._stopped:
                 return False
@@ -248,9 +248,9 @@ class _Crew:
                 return True
 
     def _recalled(self, target: _Target, worker: Worker) -> bool | None:
-        """Ask what earlier audits found of each rule. None where that is done, else whether another process goes on.
+        """Look up the earlier result of each rule; return None when that is done, else whether another process goes on.
 
-        Only the first process of a target has anything to ask: others begin when it is known what is left.
+        Only the first process of a target does this: others begin when it is known what is left.
         """
         while target.unread and not self._stopped:
             rule = target.unread.popleft()
@@ -264,7 +264,7 @@ class _Crew:
         return None
 
     def _audited(self, target: _Target, worker: Worker) -> bool:
-        """Ask for one rule after the other. Whether another process is to go on."""
+        """Audit one rule after the other; return whether another process has to go on."""
         while (rule := self._take(target)) is not None:
             self.said.put(rule)
             started = time.monotonic()
@@ -284,7 +284,7 @@ class _Crew:
         return False
 
     def _ask(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
-        """What comes of a task. None where that ends the process; the rule is then left out with the reason."""
+        """Return the result of a task; None where it ends the process, with the rule then left out and the reason."""
         worker.ask(task)
         event = worker.next(self._budget.waiting)
         if isinstance(event, RuleResult | NotRemembered):
@@ -303,7 +303,7 @@ class _Crew:
         return not ended
 
     def _with_exhibit(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
-        """The result with what a page shows of it, where that is asked for; whether the process came to an end."""
+        """Return the result with its exhibit, where that is wanted, and whether the process came to an end."""
         if not self._request.exhibits or not result.certificate:
             return result, False
         while isinstance(event := worker.next(SHOWING), ExhibitUpdate):

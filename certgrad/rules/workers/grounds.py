@@ -1,4 +1,4 @@
-"""What the verdicts of this process rest on, so that a later audit can see whether all of it is as it was."""
+"""What the verdicts of this process rest on, so that a later audit can see whether it changed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from .stamp import MOST_BYTES, Grounds, Text, importable_in
 
 
 def grounds(found: Findings, before: Collection[str], since: float, certain: Collection[str]) -> Grounds | None:
-    """What they rest on. None where nobody can say it: an import does something beyond the project, or reads something
-    there, or a file was written while it was in use.
+    """Return what the verdicts of these rules rest on; None where that is not known.
+
+    It is not known where an import does something beyond the project or reads something there, or a file was written
+    meanwhile.
 
     Args:
         found: the rules of the target, and its files.
@@ -62,5 +64,5 @@ def grounds(found: Findings, before: Collection[str], since: float, certain: Col
 
 
 def _is_of_files(module: object) -> bool:
-    """It is no module that compiled code of a package made up."""
+    """Return whether a module has a file, and was not made up by compiled code of a package."""
     return bool(getattr(module, "__file__", None) or getattr(module, "__path__", None))

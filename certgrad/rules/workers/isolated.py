@@ -1,4 +1,4 @@
-"""One process that audits the rules of a target, with limits of time and memory: started, asked, followed, ended."""
+"""One process that audits the rules of a target, with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Worker:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End it, and give back what it used."""
+        """End the process, and free its resources."""
         self.end()
         self._process.wait()
         self._selector.close()
@@ -113,6 +113,6 @@ class Worker:
 
 
 def _path() -> str:
-    """Where certgrad is imported from, last: a file in this folder must not stand for a module of its own name."""
+    """Return the import path with certgrad's folder last: a file in it must not stand for a module of its own name."""
     own = str(Path(certgrad.__file__).parents[1])
     return os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH", "")]), own])

@@ -61,7 +61,7 @@ _NAMES_A_LINE = re.compile(r"\bline \d+|\.py:\d+")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What came of a rule, with its whole key."""
+    """The stored result of a rule, with its whole key."""
 
     key: str
     traces: list[str]
@@ -73,7 +73,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The shapes that were inferred for a rule of which nothing says them, or why there are none."""
+    """The shapes that were inferred for an undeclared rule, or why there are none."""
 
     key: str
     signatures: list[str]
@@ -117,13 +117,14 @@ class Memory:
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
 
     def knows(self, found: FoundRule) -> bool:
-        """There are entries of rules of that name, be they of the rule as it is or not."""
+        """Return whether there are entries of rules of that name, current or not."""
         return self.folder.has(entry_name(found.name, ""))
 
     def key(self, found: FoundRule, infer: bool = True) -> Key | None:
-        """What to look a rule up by; without traces where it has no shapes, and there is nothing to look up. None
-        where nobody can say what its code and its data are; without `infer`, also where no earlier audit inferred the
-        shapes that nothing declares.
+        """Return the key of a rule in the cache; without traces where nothing gives its shapes.
+
+        None where its code or data cannot be identified; without `infer`, also where no earlier audit inferred the
+        undeclared shapes.
         """
         if found.problem or found.rule is None:
             return None
@@ -155,17 +156,17 @@ class Memory:
         return Key(found.name, digest, traces, digest_of_texts(codes), lines_of(codes), codes, subjects)
 
     def _identity(self, found: FoundRule, roots: Iterable[Any]) -> tuple[Identity, str]:
-        """What code and data are, and the files that they come from. Raises UnknownError."""
+        """Return the identity of code and data, and a digest of their files. Raises UnknownError."""
         module = found.name.partition(":")[0]
         own = frozenset([module.partition(".")[0]])
         identity = Identity(roots, own)
         return identity, sources_of([module, *identity.modules], own, self._since)
 
     def _declarations(self, found: FoundRule, infer: bool) -> list[Declaration]:
-        """What is said of a rule, or the shapes that an earlier audit inferred of the very same code. Where there are
-        none, they are inferred now, or UnknownError is raised.
+        """Return the declarations of a rule, or the shapes that an earlier audit inferred of the same code.
 
-        What was inferred is only which shapes are looked at: a verdict on these is served or proved as ever.
+        Where there are none, they are inferred now, or UnknownError is raised. Inferred shapes only choose what is
+        audited: a verdict on them is served or proved as ever.
         """
         plain = plain_function(unwrapped(found.rule))
         if found.name in self.table or declaration_of(found.rule, plain) is not None:
@@ -195,7 +196,7 @@ class Memory:
         return declarations_of(found, self.table)
 
     def recall(self, found: FoundRule, key: Key) -> RuleResult | None:
-        """What an earlier audit found of the very same."""
+        """Return the stored result for the same code and data, if there is one."""
         name = entry_name(key.name, key.digest)
         data = self.folder.read(name) if key.traces else None
         if data is None:
@@ -218,7 +219,11 @@ class Memory:
         return msgspec.structs.replace(result, where=found.where, file=found.file)
 
     def keep(self, found: FoundRule, key: Key | None, result: RuleResult) -> None:
-        """Keep what was found, if another run would find it and all the code that ran is in the key."""
+        """Store a result, if another run would find the same and all the code that ran is in the key.
+
+        Where nothing is stored because there is nothing to prove, the rule still counts as `certain`: its result
+        follows from what was read. A result that says that time ran out, or whose traces run other code, is neither.
+        """
         if key is None:
             incomplete = found.problem and ":" in found.name  # by its text, and no module that does not import
             self.certain |= {found.name} if incomplete else set()
@@ -243,7 +248,7 @@ class Memory:
 
 
 def _digest(asked: str, identity: Identity, sources: str) -> str:
-    """Of what is looked up: what is asked, of which code and data, from which files, by which certgrad."""
+    """Return the digest of a key: the question, code and data, files, and certgrad itself."""
     text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
@@ -256,7 +261,7 @@ def _subjects(found: FoundRule, said: Sequence[Declaration]) -> list[Subject]:
 
 
 def _traced(subject: Subject) -> Traces:
-    """The traces at sizes left open, with which claims are made where not all kinds of them can be traced."""
+    """Return the traces at open sizes, with the claims that can be made where not all can be traced."""
     found = Traces(subject)
     if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
         found = settled(subject, examine(subject))
@@ -268,7 +273,7 @@ def _specs(traces: Traces) -> list[Spec]:
 
 
 def _runs_only(key: Key) -> bool:
-    """Traces, also of sizes about which the rule asks, run no code of the user's but what is in the key."""
+    """Return whether traces, also at sizes that the rule compares, run no users' code but what is in the key."""
     with _watched() as ran, unremembered():
         for subject in key.subjects:
             traces = Traces(subject)
@@ -282,7 +287,7 @@ def _runs_only(key: Key) -> bool:
 
 @contextmanager
 def _watched() -> Iterator[set[CodeType]]:
-    """The users' code that this thread runs."""
+    """Yield the set of users' code objects that this thread runs."""
     ran: set[CodeType] = set()
     known: set[int] = set()
     kept: list[CodeType] = []

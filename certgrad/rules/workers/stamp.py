@@ -40,7 +40,7 @@ others count.
 """
 _SILENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 MOST_BYTES = 2**20
-"""So many bytes of files are kept, so that comments in them may differ."""
+"""Bytes of files that are kept, so that comments in them may differ; beyond, a change of a comment counts."""
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -51,7 +51,7 @@ class Text(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 class _Code(NamedTuple):
-    """What a file says beside comments and blank lines."""
+    """The code of a file without comments and blank lines."""
 
     tokens: str
     """A digest; empty where the file cannot be taken apart."""
@@ -60,7 +60,7 @@ class _Code(NamedTuple):
 
 
 class Grounds(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the verdicts of a process rest on, apart from what `Stamps` itself knows."""
+    """What the verdicts of a process rest on, beside what `Stamps` itself knows."""
 
     certain: list[str]
     """The rules of which another process would say the same while all of this is as it is."""
@@ -92,8 +92,8 @@ class Stamps:
         self.folder = folder
 
     def key(self, request: Request) -> str:
-        """What is known before anything is imported: what is asked, certgrad's text, Python, the environment, and what
-        the project configures.
+        """Return what is known before anything is imported: the request, certgrad's text, Python, the environment, and
+        the project's configuration.
         """
         asked = msgspec.structs.replace(request, cache="", skip=[])
         variables = sorted((name, value) for name, value in os.environ.items() if name not in _ELSEWHERE)
@@ -117,7 +117,7 @@ class Stamps:
     def keep(
         self, request: Request, key: str, seen: bytes, results: Sequence[RuleResult], told: Sequence[Grounds]
     ) -> None:
-        """Keep an audit of which these are all results, if each is certain and nothing changed while it lasted."""
+        """Store an audit with all its results, if each is certain and nothing changed meanwhile."""
         certain = {name for one in told for name in one.certain}
         if not told or request.skip or not certain.issuperset(one.name for one in results):
             return

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from .remembered import Key, Memory
 
 MEMORY = 16 * 2**30
+"""Bytes of memory of a process that audits; beyond, its rule is left out with the reason."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """The target whose rules are asked for. Modules in `skip` are not imported: they ended a process before."""
+    """The target whose rules are wanted. Modules in `skip` are not imported: they ended a process before."""
 
     target: str
     skip: list[str] = []
@@ -53,7 +54,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What is to be done with a rule. Without one: say what the results rest on, as `Grounds`."""
+    """The task on a rule. Without a rule: return what the results rest on, as `Grounds`."""
 
     rule: str = ""
     recall: bool = False
@@ -67,7 +68,7 @@ class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ExhibitUpdate(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What a page shows of the rule whose result came before: a verdict does not wait for a picture."""
+    """The exhibit of a rule whose result came before: a verdict does not wait for a picture."""
 
     exhibit: bytes
     last: bool = False
@@ -84,7 +85,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the target means: names of modules, or of one object; and which rules it has, in order."""
+    """The target's meaning: names of modules, or of one object; and its rules, in order."""
 
     target: str = ""
     names: list[str]
@@ -98,7 +99,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The target as a whole could not be looked at."""
+    """The target as a whole could not be audited."""
 
     target: str = ""
     message: str
@@ -113,7 +114,7 @@ def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleRes
 
 
 def main(arguments: list[str]) -> None:
-    """Find the target's rules, audit those that are asked for, and write the events."""
+    """Find the target's rules, audit the requested ones, and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = MEMORY if allowed == resource.RLIM_INFINITY else min(MEMORY, allowed)
@@ -142,7 +143,7 @@ def _end_with(parent: int) -> None:
 
 
 def _commands() -> BinaryIO:
-    """The standard input, which what is imported must not read from."""
+    """Return the standard input, which imported code must not read from."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -151,6 +152,9 @@ def _commands() -> BinaryIO:
 
 
 def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
+    """Yield the events of a worker: the rules that its target has, then the result of each rule that it is told to
+    audit.
+    """
     from certgrad.obligations.terms.budget import AUDIT, auditing
     from certgrad.rules.finding.find import find
     from certgrad.rules.finding.nested import makes_rules
@@ -207,8 +211,9 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since:
 
 
 def remembered(found: FoundRule, memory: Memory | None, holds: bool = False) -> RuleResult | None:
-    """What an earlier audit found of a rule, where all is as it was then. With `holds`, only a proof: for a page, what
-    is not proved is looked at anew.
+    """Return the stored result of a rule, where nothing changed; with `holds`, only a proof.
+
+    For a page, what is not proved is audited anew.
     """
     if memory is None or not memory.knows(found):
         return None
@@ -229,10 +234,9 @@ def audited(
     order: int = 1,
     reports: dict[str, Report] | None = None,
 ) -> RuleResult:
-    """What comes of a rule: as an earlier audit found it, where all is as it was then.
+    """Return the result of a rule, from an earlier audit where nothing changed.
 
-    Into `reports`, if there is one, goes what was found of it; a rule that is not proved is then looked at anew, as its
-    mend needs that.
+    `reports` gets the report of the audit; a rule that is not proved is then audited anew, as a mend needs its report.
     """
     from certgrad.rules.judging.by_name import examined
 
@@ -262,7 +266,7 @@ def _recalled(
 def _exhibit_updates(
     result: RuleResult, found: FoundRule, table: Mapping[str, Sequence[Declaration]], report: Report | None
 ) -> Iterator[ExhibitUpdate]:
-    """What a page shows of a rule that has a certificate, as it comes."""
+    """Yield the exhibits of a rule with a certificate, as they come."""
     from certgrad.rules.certificates.exhibited import exhibited
 
     assert result.certificate is not None

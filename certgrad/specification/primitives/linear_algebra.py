@@ -272,6 +272,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     before = list(map(Index, reader.times))
 
     def run(time: str) -> tuple[list[Carry], tuple[str, str, str]]:
+        """Return one step of elimination as carries, the matrix and the rows' order, with the names of its tensors."""
         t = Index(time)
         matrix, order = (
             reader.tensor(reader.name(), a.shape, "real"),

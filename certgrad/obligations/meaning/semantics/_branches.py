@@ -67,7 +67,7 @@ def _chosen(index: Tensor, guards: list[Poly], branches: list[Tensor | None]) ->
 
 
 def _inside(x: Tensor) -> Tensor:
-    """With the conditions on indices decided that hold in the whole tensor, so that equal branches are seen equal."""
+    """Return a tensor with index conditions decided that hold in all of it, so that equal branches become equal."""
     return replace(x, body=resolved(x.body, Indices({template(k): n for k, n in enumerate(x.shape)})))
 
 
@@ -86,7 +86,7 @@ def _either(guards: list[Poly], branches: list[Clauses]) -> Clauses:
 
 @rule("platform_index")
 def _platform_index(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
-    """Which of several programs runs: that of the list that names the machine's platform, else the default's.
+    """Return which of several programs runs: that whose list names the platform, else the default.
 
     The platform is one arbitrary integer, each name another number, so that two lists agree where the names say so.
     """
@@ -102,7 +102,7 @@ def _platform_index(ctx: Context, params: Params, shapes: list[tuple], *args: Te
 
 
 def _is_platform(name: str) -> Poly:
-    """[the platform is the one of that name]: each name is another number."""
+    """Return [the platform has this name]: each name is another number."""
     this = as_index(access(PLATFORM, ()) - number(number_of(name)))
     assert this is not None
     return index_equal(this)

@@ -32,7 +32,7 @@ def whole_quotient(x: Tensor, y: Tensor) -> Poly:
 
 
 def _whole_remainder(x: Tensor, y: Tensor) -> Poly:
-    """What the quotient towards 0 leaves."""
+    """Return the remainder of the quotient towards 0."""
     ix = _by_size(x, y)
     if ix is None:
         return x.body - y.body * truncated(x.body * power(y.body, -1))
@@ -47,7 +47,7 @@ def _by_size(x: Tensor, y: Tensor) -> Ix | None:
 
 
 def _up(x: Tensor, ix: Ix, divisor: Poly) -> Poly:
-    """By how much the quotient towards 0 is more than ⌊x / m⌋: 1 where x < 0 and m does not divide it, else 0."""
+    """Return the difference of the quotient towards 0 and ⌊x / m⌋: 1 where x < 0 and m does not divide it, else 0."""
     if not x.signs & NEG:
         return NOTHING
     return (ONE - index_pred(ix)) * (ONE - index_equal(remainder(ix, divisor)))

@@ -35,7 +35,7 @@ def common(shapes: list[tuple], *args: Tensor) -> tuple[tuple[Poly, ...], Clause
 
 
 def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool = False) -> Clauses:
-    """Without the clauses that the facts, or the sign found by following the program, show to hold."""
+    """Return the clauses that neither the facts nor the known sign show to hold."""
     kept = []
     for clause in clauses:
         wanted = clause.alternatives[0].signs
@@ -200,7 +200,7 @@ def lesser(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
 
 
 def _beside_infinities(x: Tensor, y: Tensor, shape: tuple[Poly, ...], neutral: int) -> Tensor:
-    """max (or min) where entries can be −∞ (or ∞), which leaves the other operand as it is."""
+    """Return max (or min) where entries may be −∞ (or ∞), which leaves the other operand as it is."""
     beside(x, y)
     x, y = (finite(t) if t.infinite * neutral < 0 else t for t in (x, y))
     for t, other in ((x, y), (y, x)):
@@ -265,7 +265,7 @@ def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
 
 
 def _where(conditions: tuple[Condition, ...], holds: Poly) -> Poly:
-    """A condition on indices where others hold, which may decide it: of x − m·⌊x/m⌋, that it is less than m."""
+    """Return a truth value of indices, simplified where conditions hold: x − m·⌊x/m⌋ < m is 1, say."""
     on_atoms = any(a.ix.atoms for a in atoms_of(holds) if isinstance(a, INDEX_PREDICATES))
     return resolved(holds, Indices(conditions=conditions)) if on_atoms else holds
 
@@ -313,7 +313,7 @@ def _against_infinity(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: 
 
 @rule("jax.numpy.signbit")
 def _sign_bit(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, *_: Tensor) -> list[Tensor]:
-    """[x < 0], but for 0: there are floats 0 with either sign, and over the reals they are one."""
+    """Return [x < 0]; the sign of a float 0 is not modelled, as over the reals there is one 0."""
     needs = settle(condition("!= 0", x.body, "sign bit"), ctx.facts, x.signs)
     return [Tensor(x.shape, pred(-x.body), "b", merged(x.defined, needs), merged(x.smooth, needs), NONNEG)]
 
@@ -332,7 +332,7 @@ def both(x: Tensor, y: Tensor) -> Tensor:
 
 
 def denied(x: Tensor) -> Tensor:
-    """Not x."""
+    """Return 1 − x for booleans x."""
     return replace(x, body=ONE - x.body, signs=NONNEG)
 
 
@@ -354,7 +354,7 @@ def selected_by(ctx: Context, which: Tensor, yes: Tensor, no: Tensor) -> Tensor:
 
 
 def _as_meant(ctx: Context, x: Tensor) -> Tensor:
-    """What a mask chooses: the infinity that a large number may stand for."""
+    """Return a mask's large number as the infinity that it may stand for."""
     c = x.body.constant() if x.kind == "f" and not x.infinite else None
     sign = 0 if c is None else ctx.reading.masking(Fraction(int(c.p), int(c.q)))
     return replace(x, body=NOTHING, infinite=sign * MEANT, kept=NOTHING) if sign else x
@@ -380,7 +380,7 @@ def numbered(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:
 
 
 def _is_one_of(poly: Poly, count: int) -> bool:
-    """In each case the integer is a number from 0 to count − 1."""
+    """Return whether the integer is 0, …, or count − 1 in each case."""
     try:
         cases = semantics._index_numbers.index_cases(poly)
     except UnprovedError:
@@ -399,14 +399,14 @@ def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
 
 
 def guarded(x: Tensor, guard: Poly) -> tuple[Clauses, Clauses]:
-    """The conditions of a tensor that is looked at only where the guard is 1."""
+    """Return the conditions of a tensor that is used only where the guard is 1."""
     if guard == ONE:
         return x.defined, x.smooth
     return tuple(c.guarded(guard, True) for c in x.defined), tuple(c.guarded(guard, True) for c in x.smooth)
 
 
 def chosen(shape: tuple[Poly, ...], parts: Sequence[tuple[Poly, Tensor]]) -> Tensor:
-    """Σ guard · tensor, for guards of which at most one is 1; conditions and signs go with the guards."""
+    """Return Σ guard · tensor, for guards of which at most one is 1; conditions and signs go with the guards."""
     body, signs = NOTHING, 0
     defined, smooth = [], []
     for guard, x in parts:

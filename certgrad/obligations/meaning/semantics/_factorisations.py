@@ -59,7 +59,7 @@ def _all_different(body: Poly, row: Var, column: Var, size: Poly, origin: str) -
 
 
 def _full_rank(body: Poly, row: Var, column: Var, sizes: tuple[Poly, Poly], origin: str) -> Clauses:
-    """The columns of a matrix are independent; the rows, where there are fewer."""
+    """Return the condition that the columns of a matrix are independent, or its rows where there are fewer."""
     if sizes[0] == sizes[1]:
         return invertible(body, row, column, sizes[0], origin)
     return invertible(*gram(body, row, column, sizes), origin)

@@ -46,6 +46,7 @@ QUIET = 2**24
 LEAST = 2**10
 """Integers that overflow at sizes as small as this are refused."""
 WIDTH = 32
+"""Bits of integers, at most, as JAX has them unless told otherwise."""
 
 _WITHIN = (kinds.ENTRIES | kinds.PLACES | kinds.LOGIC) | frozenset(
     "argmax argmin clz dim_as_value div empty empty2 lu mulhi platform_index population_count rem "
@@ -55,9 +56,10 @@ _WITHIN = (kinds.ENTRIES | kinds.PLACES | kinds.LOGIC) | frozenset(
 
 
 def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tensor]) -> list[Tensor]:
-    """The outputs, defined at sizes at which integers fit. What must be said of others is recorded.
+    """Return the outputs, each defined only at sizes at which its integers fit their dtype; a range hypothesis covers
+    the rest.
 
-    Raises UnprovedError where they are made of constants and sizes, and overflow at small sizes.
+    Raises UnprovedError where integers made of constants and sizes overflow at small sizes.
     """
     name = eqn.primitive.name
     used(ctx, inputs, name)
@@ -79,7 +81,7 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tenso
 
 
 def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], out: Tensor) -> Clauses:
-    """The sizes at which the entries fit, where that is not every one up to QUIET."""
+    """The condition on sizes under which an output's integers fit; none where they fit at every size up to `QUIET`."""
     largest = _largest(out, ctx.ranges, _limit(dtype))
     if largest is None:
         if any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(out.body)):
@@ -102,7 +104,7 @@ def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], ou
 
 
 def _sizes(x: Tensor, ranges: Mapping[Var, Poly]) -> list[Dim]:
-    """The sizes of which the entries are made, by name."""
+    """Return the sizes in the entries, by name."""
     every = {**ranges, **dict(x.variables)}
     terms = [x.body, *x.shape, *(every[v] for v in x.body.free if v in every)]
     return sorted({a for p in terms for a in deep_atoms(p) if isinstance(a, Dim)}, key=lambda a: a.name)
@@ -148,9 +150,9 @@ def _type(dtype: np.dtype) -> str:
 
 
 def _largest(out: Tensor, ranges: Mapping[Var, Poly], limit: int) -> int | None:
-    """The largest number, up to QUIET, that sizes may be for the entries to fit, and 0 where there is none.
+    """Return the largest number up to `QUIET` that sizes may be for the entries to fit, 0 where there is none.
 
-    None where sizes do not bound them.
+    None where sizes do not bound the entries.
     """
     found = _most(out, ranges, QUIET)
     if found is None or found <= limit:
@@ -164,7 +166,7 @@ def _largest(out: Tensor, ranges: Mapping[Var, Poly], limit: int) -> int | None:
 
 
 def _most(x: Tensor, ranges: Mapping[Var, Poly], size: int) -> Fraction | None:
-    """A bound of the entries' magnitude where no axis is larger than `size`, if there is one."""
+    """Return a bound of the entries' magnitude where no axis is larger than `size`, or None."""
     try:
         return _Magnitude(size, {**ranges, **dict(x.variables)}).poly(x.body)
     except _UnboundedError:
@@ -214,7 +216,7 @@ class _Magnitude:
         raise _UnboundedError
 
     def along(self, n: Poly) -> Fraction:
-        """The last index of an axis."""
+        """Return the last index of an axis."""
         c = n.constant()
         return Fraction(max(int(c.p), 1) if c is not None else self.size) - 1
 

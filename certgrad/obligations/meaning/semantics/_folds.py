@@ -61,7 +61,7 @@ def least(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
 
 
 def nonempty(over: Dummies, where: Poly, shape: tuple[Poly, ...]) -> bool:
-    """The variables have values at which it holds, for every entry of the result."""
+    """Return whether the variables have values at which it holds, for every entry of the result."""
     if where == ONE:
         return all(n.positive for _, n in over)
     return inhabited(where, dict(over), {template(k): n for k, n in enumerate(shape)})
@@ -91,13 +91,13 @@ def _some_kept(kept: Poly, over: Dummies, shape: tuple[Poly, ...]) -> Clause | N
 
 
 def some(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
-    """Whether an entry holds: [Σ p > 0] of booleans p."""
+    """Return whether an entry holds: [Σ p > 0] of booleans p."""
     _refuse_integers(x)
     return Tensor(x.shape, pred(sum_over(where * x.body, over)), "b", *x.conditions_for_all(over), NONNEG)
 
 
 def every(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
-    """Whether all entries hold: 1 − [Σ (1 − p) > 0] of booleans p."""
+    """Return whether all entries hold: 1 − [Σ (1 − p) > 0] of booleans p."""
     found = some(replace(x, body=ONE - x.body), over, where)
     return replace(found, body=ONE - found.body)
 
@@ -109,7 +109,7 @@ def _refuse_integers(x: Tensor) -> None:
 
 @rule("reduce_xor")
 def _reduce_xor(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
-    """Whether Σ p is odd: Σ p − 2·⌊Σ p / 2⌋."""
+    """Return whether Σ p is odd: Σ p − 2·⌊Σ p / 2⌋."""
     _refuse_integers(x)
     over = [(fresh(), n) for axis, n in enumerate(x.shape) if axis in params["axes"]]
     variables, kept = iter(over), iter(own_index(shapes[0]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, condition
 from certgrad.obligations.assume.index_cases import failing, holding
 from certgrad.obligations.assume.isl import Condition, feasible
+from certgrad.obligations.laws.places import FEW
 from certgrad.obligations.terms.index import Ix, of_const, whole_number
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, index_equal, index_number, index_pred
 from certgrad.obligations.terms.integers import RANK, Chosen
@@ -23,6 +24,7 @@ from certgrad.obligations.terms.walk import atoms_of, indices_of
 from ._registry import UnprovedError
 
 MAX_CHOICES = 64
+"""Cases of one index, at most; with more, the program is unproved."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,16 @@ class Case:
 
 
 def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
-    """The term as index expressions, each under its guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
+    """Return the term as index expressions, each under a guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
 
     Exactly one guard is 1. Raises UnprovedError where a case is no index expression.
     """
     out: list[Case] = []
 
     def visit(p: Poly, guard: Poly, conditions: tuple[Condition, ...]) -> None:
+        """Add the cases of an index, by whether each predicate in it holds. Raises UnprovedError where a case is no
+        index.
+        """
         if guard.is_zero:
             return
         choice = next((a for a in atoms_of(p) if isinstance(a, PREDICATES)), None)
@@ -76,10 +81,6 @@ def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
 
     visit(replaced(poly, _few_places) if quotients else poly, ONE, ())
     return out
-
-
-FEW = 6
-"""A number of places that is an index is looked at place by place, where there are no more."""
 
 
 def _few_places(a: Atom) -> Poly | None:

@@ -41,19 +41,19 @@ MEANT = 2
 
 
 def meant(x: Tensor) -> bool:
-    """Its infinities are large numbers, read so."""
+    """Return whether infinities in a tensor are large numbers read as such."""
     return abs(x.infinite) == MEANT
 
 
 def either(x: Tensor, y: Tensor) -> int:
-    """The infinity of what is made of both: where one of them is a number, read so, it may be that."""
+    """Return the kind of infinity in a result of both; a large number read as one if either is."""
     return max(x.infinite, y.infinite, key=abs)
 
 
 def beside(x: Tensor, y: Tensor, least: int = 0) -> None:
-    """A large number that is read as an infinity beside another operand, which is no large number itself.
+    """Check the operand beside a large number that is read as an infinity.
 
-    Raises UnprovedError for such an operand, and for one that is not known to be at least `least`, where that is asked.
+    Raises UnprovedError if it is no large number itself, or not known to be at least `least`, where that is needed.
     """
     for one, other in ((x, y), (y, x)):
         if meant(one) and not other.infinite:
@@ -84,8 +84,10 @@ def finite(x: Tensor) -> Tensor:
 
 
 def _boundary(a: Pred) -> Clauses:
-    """The condition that a predicate does not change at the point. One that counts others, as that of `any`, changes
-    where one of these does, for whichever indices."""
+    """Return the condition that a predicate is locally constant.
+
+    One that counts others, as that of `any`, changes where one of these does, for whichever indices.
+    """
     inner = [b for b in deep_atoms(a.poly) if isinstance(b, Pred)]
     out = merged(*(condition("!= 0", _anywhere(b.poly), "kink") for b in inner))
     counted = replaced(a.poly, lambda b: ONE if isinstance(b, Pred) else None)
@@ -105,7 +107,7 @@ def looked_at(name: str, inputs: list[Tensor]) -> list[Tensor]:
 
 
 def known_after(name: str, out: Tensor) -> Tensor:
-    """The result, with what is said of its infinite and of its positive entries only where the rule sees to it."""
+    """Return a result with its infinite and positive entries marked only where the primitive's rule tracks them."""
     if name not in AWARE and out.infinite:
         out = finite(out)
     return out if out.support is None or name in MOVES or name in VANISHING else replace(out, support=None)
@@ -117,13 +119,13 @@ def exponential(x: Tensor, of_body: Tensor) -> Tensor:
 
 
 def added(x: Tensor, y: Tensor, total: Tensor) -> Tensor:
-    """A sum of which one operand has infinite entries, or both of the same sign."""
+    """Return a sum of which one operand has infinite entries, or both of the same sign."""
     sign = either(x, y)
     return replace(total, infinite=sign, kept=x.kept * y.kept) if sign else total
 
 
 def selected(guard_is_one: Tensor, no: Tensor, yes: Tensor, out: Tensor) -> Tensor:
-    """A selection between tensors of which one or both have infinite entries, of one sign."""
+    """Return a selection between tensors of which one or both have infinite entries of one sign."""
     which = guard_is_one.body
     kept = no.kept + which * (yes.kept - no.kept)
     body, signs = out.body, out.signs

@@ -38,9 +38,7 @@ def bitwise(name: str, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _low_bits(x: Tensor, mask: int) -> Poly:
-    """k & mask. The bits of k from a up to b, where they stand, are (k mod 2ᵇ) − (k mod 2ᵃ), and k mod 2ᵇ is
-    k − 2ᵇ·⌊k / 2ᵇ⌋: in two's complement, for negative k too. Of a negative mask, what it leaves out is taken away.
-    """
+    """Return k & mask."""
     if mask < 0:
         return x.body - _low_bits(x, -1 - mask)
     out, at = NOTHING, 0
@@ -81,7 +79,7 @@ for _name in ("shift_right_arithmetic", "shift_right_logical"):
 
 
 def _places(ctx: Context, y: Tensor) -> int | None:
-    """By how many places, where that is one number, and all of them are within the type's width."""
+    """Return the shift if it is one number within the type's width, else None."""
     c = y.body.constant()
     return int(c.p) if c is not None and 0 <= c < bits_of(ctx.dtypes[0]) else None
 

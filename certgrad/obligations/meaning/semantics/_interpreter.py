@@ -1,4 +1,4 @@
-"""The interpreter: a traced program as tensors of terms with their conditions.
+"""The interpreter: from a traced program to tensors of terms with their conditions.
 
 Forward, JVP and VJP often begin alike. An equation that does what another did, to the very same values, gives the same
 result, so it is followed once: `Context.known` says what came of those before.
@@ -63,7 +63,7 @@ def _constant(ctx: Context, value: Any) -> Tensor:
 
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
-    """A concrete number, an array that holds one number throughout, or an array of finite numbers that is not large."""
+    """A constant as a tensor: a number, an array with one value throughout, or a finite array that is not large."""
     if kind_of(getattr(value, "dtype", np.dtype(bool))) == "k":
         return _keys(value)
     array = np.asarray(value)
@@ -95,7 +95,7 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
 
 
 def _keys(value: Any) -> Tensor:
-    """Random keys of the program's own: other keys are others, and nothing more is known of them."""
+    """Return the program's own random keys as an opaque tensor: other keys are others, and nothing more is known."""
     contents = hashlib.blake2b(f"{value.dtype} {value.shape}".encode() + data_of(value).tobytes(), digest_size=8)
     return argument(f"key‹{contents.hexdigest()}›", tuple(number(n) for n in value.shape), "key")
 
@@ -103,7 +103,7 @@ def _keys(value: Any) -> Tensor:
 def interpret(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
-    """The program's outputs as terms; only what the needed outputs depend on is looked at."""
+    """Return the program's outputs as terms; only what the `needed` ones depend on is interpreted."""
     outs = _run(ctx, program, inputs, needed)
     used(ctx, outs)
     return [x and finite(x) for x in outs]
@@ -112,7 +112,7 @@ def interpret(
 def _run(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
-    """As `interpret`; outputs may have infinite entries."""
+    """Interpret a program; unlike those of `interpret`, its outputs may have infinite entries."""
     program, inputs = _as_read(ctx, program, inputs)
     jaxpr = program.jaxpr
     if has_effects(jaxpr):
@@ -159,7 +159,7 @@ def _is_float(dtype: Any) -> bool:
 def _as_read(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None]
 ) -> tuple[Program, Sequence[Tensor | None]]:
-    """The program and its operands, or what it approximates and the operands of that."""
+    """Return the program and its operands, or the function that it approximates with the operands of that."""
     constants = _arrays_first(ctx, program, inputs)
     found = approximation(program, constants)
     if found is None:
@@ -184,7 +184,7 @@ def _arrays_first(ctx: Context, program: Program, inputs: Sequence[Tensor | None
 
 
 def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
-    """What the equation computes, or where that is not known, values that are equal where it is run again."""
+    """Return an equation's results, or opaque values for those, which are equal where it is run again."""
     try:
         return _apply(ctx, eqn, use, env, read)
     except UnprovedError as error:
@@ -198,11 +198,16 @@ def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> 
 
 
 def _compares_draws(eqn: Any, inner: Program) -> bool:
-    """It is a condition on what another sampler draws, as `bernoulli(key, p)` is `uniform(key) < p`."""
+    """Return whether a sampler only compares what another one draws, as `bernoulli(key, p)` is `uniform(key) < p`."""
     return all(v.aval.dtype == bool for v in eqn.outvars) and any(map(sampler, inner.jaxpr.eqns))
 
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    """Return what an equation gives, by the function of its primitive or by the program that it runs.
+
+    Equal equations of equal operands are read once. Raises UnprovedError for what has no meaning here, such as wrapping
+    integers.
+    """
     name = eqn.primitive.name
     if not genuine(eqn.primitive) and not is_python(eqn.primitive):
         raise UnprovedError(f"primitive {name}, which is not JAX's own")
@@ -307,7 +312,7 @@ def _key(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> Any:
 
 
 def _refuse_wrapping(aval: Any, name: str) -> None:
-    """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
+    """Raise UnprovedError for integers that wrap at ordinary sizes (unsigned or narrow): they are read as exact."""
     if kind_of(aval.dtype) == "i" and wraps(np.dtype(aval.dtype), name):
         raise UnprovedError(f"integers of dtype {aval.dtype}, which wrap")
 

@@ -73,7 +73,7 @@ def known_integers(ctx: Context, x: Tensor, aval: Any) -> KnownIntegers | None:
 
 
 def known_results(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> list[KnownIntegers] | None:
-    """What an equation makes of known integers; None where not all of its operands are, or it is not computed."""
+    """Return an equation's results if all its operands are known integers and it can be computed; else None."""
     if not is_computed(eqn):
         return None
     operands: list[tuple[Any, KnownIntegers]] = []

@@ -140,10 +140,10 @@ def _operator(
     solver: list[Tensor],
     own: LuSolver,
 ) -> tuple[Poly, Clauses, Clauses]:
-    """The matrix of a linear map along one axis, of which the solver holds the factors, and the map's conditions.
+    """Return the matrix of a linear map along one axis, and the map's conditions.
 
-    It is read off the map's value at an arbitrary tensor; or it is the matrix with the factors, if the product with
-    that has the same value there.
+    The matrix is read off the map's value at an arbitrary tensor. Where that fails, it is the matrix whose factors the
+    solver holds, if the product with it has the same value. Raises UnprovedError where the solver holds other factors.
     """
     from ._interpreter import interpret  # the interpreter imports the table of rules
 
@@ -192,7 +192,9 @@ def _pivoted(held: Tensor, own: LuSolver) -> Matrix | None:
 
 
 def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolver) -> bool:
-    """The solver's tensors are the LU factors and the permutation of the operator's matrix, or of its transpose."""
+    """Return whether the solver's tensors are the LU factors and the permutation of the operator's matrix, or of its
+    transpose.
+    """
     row, column = places[::-1] if own.transposed else places
     body, axes = without_stops(body), {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
     wheres = [own_index(held.shape)[len(own.batch) :] for held in solver]
@@ -217,7 +219,7 @@ def _of_held(held: Tensor, own: LuSolver, factors_of: Matrix | None) -> tuple[Cl
 
 
 def _of_its_pivots(clause: Clause, factors_of: Matrix) -> bool:
-    """The clause says that no pivot of this very matrix is tied."""
+    """Return whether the clause says that no pivot of this very matrix is tied."""
     gap = clause.alternatives[0].poly.atom() if len(clause.alternatives) == 1 else None
     return isinstance(gap, Matrix) and (gap.name, gap.body, gap.ranges) == (GAP, factors_of.body, factors_of.ranges)
 

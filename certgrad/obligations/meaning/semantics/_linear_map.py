@@ -51,7 +51,7 @@ def along_an_axis(image: Poly, shape: Shape, unknown: str, axis: int, row: Var, 
 
 
 def _coefficient(mono: Mono, shape: Shape, unknown: str, axis: int, row: Var, column: Var) -> Poly:
-    """The factor of the unknown in one term, at a row and column."""
+    """Return the coefficient of the unknown in one term, at a row and column."""
     hosts = _hosts(mono, unknown)
     dummies, flat = open_sum(hosts[0]) if len(hosts) == 1 else ([], ONE)
     flat = flat * monomial({a: e for a, e in mono if a not in hosts})

@@ -10,6 +10,7 @@ from typing import Any
 from certgrad.obligations.assume.conditions import EXIT, STEP, Atomic, Clause, Clauses, merged, polys
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
+from certgrad.obligations.decide.correspondence import MOST_STEPS
 from certgrad.obligations.laws.order import boundaries_in_choices
 from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
 from certgrad.obligations.terms.atoms import access, dimension
@@ -62,14 +63,10 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
     return _written_out(ctx, loop, int(few), use, inputs)
 
 
-MOST_STEPS = 8
-"""A loop of a fixed number of steps that cannot be followed at a generic one is written out where it has so few."""
-
-
 def _written_out(
     ctx: Context, loop: ScanLoop, length: int, use: list[bool], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """What is carried at the end of a loop of a fixed number of steps: what one step after another makes of it.
+    """Return the carries of a loop of a fixed number of steps, one step after another.
 
     A step that cannot be followed at a generic place may be one that can at each: a loop inside it may have as many
     steps as the place says, which is then a number.
@@ -90,7 +87,7 @@ def _written_out(
 def _by_induction(
     ctx: Context, loop: ScanLoop, length: Poly, use: list[bool], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """What is carried, and the rows, at a symbolic time."""
+    """Return the carries and rows of a scan at a symbolic time."""
     s = fresh()
     ctx.ranges[s] = length
     place = of_var(s).scaled(-1).shifted(length - ONE) if loop.reverse else of_var(s)
@@ -114,7 +111,7 @@ def _by_induction(
 def _after_the_first(
     ctx: Context, loop: ScanLoop, length: Poly, use: list[bool], inputs: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """The first step by itself, and the others by induction: after it, a maximum that starts at −∞ is a number."""
+    """Return a loop's results with its first step done apart, after which a maximum that starts at −∞ is a number."""
     if not length.positive:
         raise UnprovedError("a loop that starts at an infinity, and may have no step")
     many, rest = loop.consts + loop.carries, length - ONE
@@ -134,7 +131,7 @@ def _after_the_first(
 
 
 def _no_step(eqn: Any, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
-    """What a scan of no step starts at, and no rows."""
+    """Return the start of a scan without steps, and no rows."""
     start = inputs[loop.consts : loop.consts + loop.carries]
     carried = [x and finite(x) if wanted else None for x, wanted in zip(start, use, strict=False)]
     rows = zip(eqn.outvars[loop.carries :], use[loop.carries :], strict=True)
@@ -196,7 +193,11 @@ class _Body:
         return Tensor(x.shape, pred(entry) if x.kind == "b" else entry, x.kind, signs=NONNEG if x.kind == "b" else ANY)
 
     def run(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
-        """Interpret the step, and solve for the carries that it needs."""
+        """Interpret one step of the loop and solve for its carries; `needed` says which outputs are used.
+
+        Sets `conditions` to those of all steps. An integer carry that is not solved by counting has to stay in its
+        dtype's range. Raises UnprovedError where a carry may be infinite, or an index rests on a carry.
+        """
         inputs = self._with_counters(inputs, needed)
         outs = interpret(self.ctx, self.program, inputs, needed)
         self.steps = outs[: len(self.names)]
@@ -228,7 +229,7 @@ class _Body:
         return self._with_counters(inputs, [True] * len(self.program.jaxpr.outvars))
 
     def _with_counters(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
-        """The inputs, with needed integer carries that only count as terms in s: they may be indices."""
+        """Return the inputs with needed integer carries that only count as terms in s, so that they may be indices."""
         out = list(inputs)
         for name, x, start in zip(self.names, self.carries, self.initial, strict=True):
             k = self.names.index(name)
@@ -274,7 +275,7 @@ class _Body:
         return self._tensor(start, start.shape, self.values[self.names[k]](time, own_index(start.shape)))
 
     def exit_of(self, goes_on: Tensor) -> tuple[Poly, Clauses, Clauses]:
-        """The first time at which the test fails, where that is locally constant, and where the test is defined."""
+        """The first time at which the test fails, where it is locally constant, and where the test is defined."""
         test = self.value(goes_on.body)
         at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
         if at_time.free - {("c", 0, 0)}:
@@ -297,7 +298,7 @@ class _Body:
         return Tensor(shape, body, like.kind, *self.conditions, NONNEG if like.kind == "b" else ANY)
 
     def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
-        """What every step put out, stacked along a new first axis."""
+        """Return the outputs of every step, stacked along a new first axis."""
         first = of_var(template(0))
         time = first.scaled(-1).shifted(length - ONE) if reverse else first
         moved = {template(k): _shifted(ix) for k, ix in enumerate(own_index(out.shape))}
@@ -323,7 +324,7 @@ def _shifted(ix: Ix) -> Ix:
 
 
 def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
-    """No index depends on a carry: such an index would not follow the carry's value."""
+    """Raise UnprovedError if an index depends on a carry, as it would not follow the carry's value."""
     for poly in (x.body, *(p for c in (*x.defined, *x.smooth) for p in polys(c))):
         for ix in indices_of(poly):
             if any(name in ix.key for name in names):
@@ -332,11 +333,10 @@ def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
 
 @control("while")
 def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
-    """What is carried at the end: after a number of steps that is a number or a size, or at the first time the test
-    fails.
+    """Return the carries at the end: after a known number of steps, or at the first time at which the test fails.
 
     That time is an opaque number, the same for equal tests of equal carries. It is locally constant where no predicate
-    of the test is on its boundary, at any step, but those of terms that are locally constant themselves (`_prove`).
+    of the test is on its boundary at any step, but for those of terms that are locally constant themselves (`_prove`).
     """
     loop = while_loop(eqn)
     s = fresh()
@@ -385,7 +385,7 @@ def _stepped(
     consts: Sequence[Tensor | None],
     carried: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
-    """What is carried at the end of a loop of a known number of steps, one step after another."""
+    """Return the carries of a loop of a known number of steps, one step after another."""
     live = loop.live_outputs(use)
     for _ in range(steps):
         carried = interpret(ctx, loop.body, [*consts, *carried], live)

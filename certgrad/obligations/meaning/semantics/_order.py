@@ -34,7 +34,7 @@ def _refuse_carries(polys: Sequence[Poly]) -> None:
 
 
 def first(x: Tensor, over: Dummies, where: Poly, ranges: Mapping[Var, Poly]) -> tuple[dict[Var, Ix], Clauses, Clauses]:
-    """Where its entries are greatest first, by variable, and where this is determined, and does not change."""
+    """Return the first arg-maximum, by variable, where it is determined, and where it is locally constant."""
     defined, smooth = x.conditions_for_all(over)
     if not over:
         return {}, defined, smooth
@@ -56,7 +56,7 @@ def _steady(x: Tensor, atom: Max | None) -> Clauses:
 
 
 def _seams(poly: Poly) -> Clauses:
-    """No predicate in the term is on its boundary, at any index."""
+    """Return the conditions that no predicate in the term is on its boundary, at any index."""
     out: list[Clause] = []
     for a in deep_atoms(poly):
         if isinstance(a, Pred):
@@ -68,12 +68,13 @@ def _seams(poly: Poly) -> Clauses:
 FEW = 8
 """An arg-extremum over so many entries is written out where predicates alone determine them."""
 MAX_CASES = 64
+"""Cases of predicates in an arg-extremum that is written out; with more, it stays."""
 
 
 def of_few(x: Tensor, v: Var, n: Poly) -> Tensor | None:
-    """The first greatest of a few entries that are numbers in each case of the predicates in them.
+    """Return the first arg-maximum of a few entries that are numbers in each case of their predicates; else None.
 
-    Σ over the cases of [the case]·(the first extremum there): a number that jumps where one of the predicates does.
+    It is Σ over the cases of [the case]·(the first extremum there), which jumps where one of the predicates does.
     """
     count = n.constant()
     if count is None or count > FEW or x.infinite:
@@ -112,9 +113,10 @@ def _first_by_cases(entries: list[Poly]) -> Poly | None:
 
 
 def coming_to(keys: Sequence[Tensor], v: Var, n: Poly, place: Ix, sign: int) -> tuple[Ix, Clauses, Clauses]:
-    """The place, among v < n, of the entry that comes to a place in order of the keys, and where it does not change.
+    """Return the index, among v < n, of the entry at a place of the keys' order, its conditions, and where it is
+    locally constant.
 
-    The sign is that of the first key in what is said of it.
+    `sign` is that of the first key in these conditions.
     """
     if not n.positive:
         raise UnprovedError("an order of entries of which there may be none")

@@ -64,7 +64,7 @@ class Sizes:
         return self.named.get(name) or dimension(name)
 
     def rounded(self, node: t.Node) -> Poly | None:
-        """⌊n / 2⌋ and the like, where a parameter is made of it."""
+        """Return a size such as ⌊n / 2⌋, where a parameter is made of it; else None."""
         if self._rounded is None:
             found = list(rounded_sizes(tuple(self.params.values())))
             from certgrad.specification._jax import factor_of_size  # which few shapes need
@@ -88,19 +88,23 @@ class Places:
         self.chosen: set[t.Node] = set()
 
     def size_of(self, x: t.Node) -> Poly:
-        """A size, whatever the index is."""
+        """Return a size. Raises UnprovedError where it depends on an index."""
         found = self.index(x)
         if found.terms:
             raise UnprovedError("a size that depends on an index")
         return found.const
 
     def _is_index(self, ix: Ix) -> bool:
-        """Shown to be at least 0 by the ranges."""
+        """Return whether it is shown to be at least 0 by the ranges."""
         least, _ = bounds(ix, self.ranges)
         return least is not None and at_least(least) == ONE
 
     def index(self, x: t.Node) -> Ix:
-        """An integer that indices and sizes make."""
+        """Return the index expression that an integer node stands for.
+
+        A size made of a parameter, such as ⌊n / 2⌋, is a constant. A quotient, a remainder or a chosen place that is an
+        index of its own stands in `known`. Raises UnprovedError for any other node.
+        """
         match x:
             case t.Index():
                 return self.variables[x.name]
@@ -125,7 +129,7 @@ class Places:
         raise UnprovedError(f"an integer that is written with {type(x).__name__}")
 
     def _is_known(self, x: t.Node) -> bool:
-        """It stands for an index of its own; a place that is chosen is looked at first."""
+        """Return whether a node is an index of its own; a chosen place is read first."""
         chosen = x
         while isinstance(chosen, t.Apply):
             chosen = chosen.arguments[0]
@@ -135,7 +139,7 @@ class Places:
         return bool(self.known) and x in self.known
 
     def choose(self, x: t.Chosen | t.Least) -> None:
-        """Find the place, or its places along axes, and keep in mind what they are."""
+        """Read a chosen place, or its places along axes, and store them in `known`."""
         raise UnprovedError(f"an index that is written with {type(x).__name__}")
 
     def _place(self, major: Ix, stride: Ix, minor: Ix) -> Ix:
@@ -173,7 +177,7 @@ class Places:
         return [x]
 
     def _divisor(self, x: t.Node) -> Poly:
-        """A size of an axis, or a step. Where an axis has size 0, there is no entry for which to divide."""
+        """Return a divisor: the size of an axis, or a step. An axis of size 0 has no entry for which to divide."""
         found = self.index(x)
         known = whole_number(found.const)
         if found.terms or (known is not None and known < 1):
@@ -185,7 +189,7 @@ class Places:
 
 
 def numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
-    """The choices of which an integer in range has the number: the first for 0, or at most 0, the next for 1, …"""
+    """Return the nested choices by an integer: the first for 0, or at most 0, the next for 1, …"""
     match x:
         case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
             return [then, *numbered(otherwise, which, relation, k + 1)]
@@ -193,7 +197,7 @@ def numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node
 
 
 def towards_0(x: t.Node) -> tuple[t.Node, ...] | None:
-    """Two numbers, where this is their quotient, rounded towards 0."""
+    """Return x and y where the node is their quotient rounded towards 0; else None."""
     match x:
         case t.If(t.Compare("<", t.Divide(a, b) as ratio, _)) if x == whole_part(ratio):
             return a, b
@@ -233,7 +237,7 @@ def in_order(x: t.Least) -> tuple[t.Range, list[t.Node], t.Node] | None:
 
 
 def _keys(first: t.Node) -> list[t.Node]:
-    """The terms of an entry by which it is before another one in lexicographic order."""
+    """Return the keys of a lexicographic comparison."""
     match first:
         case t.Either((t.Compare("<", key, _), t.Both((_, rest)))):
             return [key, *_keys(rest)]

@@ -1,7 +1,7 @@
-"""Reads entries at places that values hold: where a window begins, and which updates meet an entry.
+"""Entries at positions that values hold: where a window begins, and which updates meet an entry.
 
 An integer of an operand that stands in an index, or is compared with one, is an index in each of its cases: as it is,
-or counted from the end where it is negative, or moved into a range. What is read there is a case each.
+or counted from the end where it is negative, or moved into a range. The entry at each of them is a case of its own.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def _has_entries(x: t.Node) -> bool:
 
 
 def _has_indices(x: t.Node) -> bool:
-    """It is made of indices, other than those of entries."""
+    """Return whether an expression has indices in it, other than those of entries."""
     return isinstance(x, t.Index) or (not isinstance(x, t.SortedEntry) and any(map(_has_indices, t.children(x))))
 
 
 def whole(r: Entry, x: t.Node) -> Tensor:
-    """An expression of which parts stand at places that values hold, with what it asks of these."""
+    """Return an expression with entries at positions that values hold, with its conditions on these."""
     asked: Clauses = ()
     while True:
         match x:
@@ -118,7 +118,9 @@ def _cases(r: Entry, place: t.Node) -> list[Case]:
 
 
 def _each_case(r: Entry, places: Sequence[t.Node]) -> Iterator[tuple[Poly, tuple[Condition, ...]]]:
-    """In each case of the places, which are known there: a term that is 1 in it, and its conditions on indices."""
+    """Yield each case of the positions, in which they are known: a 0/1-valued term for it, and its conditions on
+    indices.
+    """
     for cases in product(*(_cases(r, place) for place in places)):
         guard = reduce(mul, (c.guard for c in cases), ONE)
         if not guard.is_zero:
@@ -151,9 +153,12 @@ def _required(r: Entry, x: t.Node) -> Clauses:
 
 
 def _promised(r: Entry, x: t.Either) -> Clauses:
-    """What is promised of two places, one before the other: of one row of them a condition, where it is not shown.
+    """Return the condition that two places of indices are unique or sorted, as the program promises; none where it is
+    shown.
 
-    A promise about what is moved is kept where the places are as given, and keep it.
+    `x` says "the two are no pair, or the promise holds". The promise is about the indices as they are given: what wraps
+    or clamps them keeps it where they are in range, which is a part of the condition. Raises UnprovedError for other
+    forms.
     """
     no_pair, claim = x.parts
     places = [*dict.fromkeys(_compared(claim))]
@@ -179,7 +184,7 @@ def _promised(r: Entry, x: t.Either) -> Clauses:
 
 
 def _compared(x: t.Node) -> Iterator[t.Node]:
-    """What is compared in a statement."""
+    """Yield the terms compared in a statement."""
     for part in t.children(x):
         if isinstance(x, t.Compare):
             yield part
@@ -205,7 +210,7 @@ def _as_given(r: Entry, place: t.Node, what: str, within: bool) -> Case:
 
 
 def _ways(r: Entry, x: t.Node, holds: bool) -> list[list[Condition]]:
-    """How a condition on indices can hold, or fail: in each way all of these hold."""
+    """Return the ways in which a condition on indices can hold, or fail; in each way all of its conditions hold."""
     match x:
         case t.Not(part):
             return _ways(r, part, not holds)
@@ -238,7 +243,7 @@ class Hits:
     """In each case of their places, its conditions, and what is 0 where an update meets the entry."""
 
     def may_meet(self, r: Entry) -> bool:
-        """Two updates may meet the same entry, and it is not promised that none do: that is asked as a condition."""
+        """Return whether two updates may write one entry; a promise that none do becomes a condition."""
         if _told_apart(r.ctx.equation.params):
             return False
         other = {v: of_var(fresh()) for v, _ in self.over}
@@ -260,7 +265,9 @@ class Hits:
 
 
 def _told_apart(params: Params) -> bool:
-    """It is promised that places are unique, of windows with one entry along the axes at which they begin."""
+    """Return whether positions are promised to be unique, for windows with one entry along the axes at which they
+    begin.
+    """
     if not params.get("unique_indices"):
         return False
     spec = params["dimension_numbers"]
@@ -268,7 +275,7 @@ def _told_apart(params: Params) -> bool:
 
 
 def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> Iterator[list[Condition]]:
-    """The first of each pair are before the second in lexicographic order, in the ways that this can be."""
+    """Yield the ways in which the first of each pair come before the second in lexicographic order."""
     equal: list[Condition] = []
     for a, b in pairs:
         yield [*equal, (b.minus(a).shifted(-ONE), ">=")]
@@ -276,19 +283,19 @@ def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> Iterator[list[Condition]]:
 
 
 def _which(x: t.Node) -> t.Node:
-    """Which updates a binder is over, or that one meets an entry."""
+    """Return the condition on updates in a binder, or in "one meets an entry"."""
     while isinstance(x, (t.Fold, t.Minimum, t.Exists)):
         x = x.holds if isinstance(x, t.Exists) else x.body
     return x.condition if isinstance(x, t.If) else x
 
 
 def meets_places(r: Entry, x: t.Node) -> bool:
-    """It is over the updates that meet an entry."""
+    """Return whether a binder is over the updates that meet an entry."""
     return any(place not in r.known for place in places_in(_which(x), compared=True))
 
 
 def _hits(r: Entry, x: t.Node, value: t.Node = t.TRUE) -> Hits:
-    """Those that a binder is over, or one that there is."""
+    """Return the updates that a binder is over, or the one that there is."""
     over, _, body = r.opened(x) if isinstance(x, (t.Fold, t.Minimum, t.Exists)) else ([], ONE, x)
     meets, value = (body.condition, body.then) if isinstance(body, t.If) else (body, value)
     assert isinstance(meets, t.Both)
@@ -304,7 +311,7 @@ def _hits(r: Entry, x: t.Node, value: t.Node = t.TRUE) -> Hits:
 
 
 def folded(r: Entry, x: Binder) -> Tensor:
-    """What a binder makes of the updates that meet an entry."""
+    """Return the sum, product or extremum of the updates that meet an entry."""
     hits = _hits(r, x)
     match x:
         case t.Fold("sum"):
@@ -320,7 +327,7 @@ def folded(r: Entry, x: Binder) -> Tensor:
 
 
 def replaced(r: Entry, x: t.If) -> Tensor:
-    """What updates make of an entry where some meet it, and what it is where none does."""
+    """Return an entry after updates replace it: the update where one meets it, else the old entry."""
     old, new = r.tensor(x.otherwise), x.then
     match new:
         case t.If(t.Compare("<", left), best):
@@ -340,7 +347,7 @@ def replaced(r: Entry, x: t.If) -> Tensor:
 
 
 def _extremum(r: Entry, old: Tensor, hits: Hits, sign: int) -> Tensor:
-    """The greatest, or with sign −1 the least, of an entry and the updates that meet it."""
+    """Return the maximum, or with sign −1 the minimum, of an entry and the updates that are written to it."""
     combined = of.greater if sign > 0 else of.lesser
     nothing = old.infinite * sign < 0 and old.kept.is_zero
     old = old if nothing else finite(old)

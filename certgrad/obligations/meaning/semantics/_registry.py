@@ -68,6 +68,11 @@ class Context:
         opaque: dict[str, Any] | None = None,
         moving: frozenset[str] = frozenset(),
     ) -> None:
+        """Start an interpretation. `moving` names the differentiated inputs; `opaque` collects values that cannot be
+        followed.
+
+        `stop` keeps `stop_gradient` as a function of its own, with an arbitrary tangent.
+        """
         self.facts = facts
         self.reading = reading or Reading()
         self.stop = stop

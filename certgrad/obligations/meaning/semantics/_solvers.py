@@ -47,7 +47,7 @@ def _solution(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | Non
 
 
 def written(x: Tensor) -> tuple:
-    """What tells arguments of a solver apart."""
+    """Return a key that tells arguments of a solver apart."""
     return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key, x.infinite, x.kept.key
 
 
@@ -59,7 +59,7 @@ def not_in_a_loop(name: str, given: Sequence[Tensor]) -> None:
 
 
 def _carried(body: Poly) -> bool:
-    """The term reads what a loop around it carries. (See `fresh_carry`.)"""
+    """Return whether the term reads what a loop around it carries. (See `fresh_carry`.)"""
     return any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(body))
 
 
@@ -79,9 +79,9 @@ def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor])
 def defined_by(
     called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """What the solver `called` returns at the arguments `given`, by its equation left(z) = 0.
+    """Return the result of the solver `called` at the arguments `given`, by its equation left(z) = 0.
 
-    Calls with the same key return the same value, each where its own arguments are defined. Its derivative is that of
+    Calls with the same key return the same value, each where its own arguments are defined. The derivative is that of
     the call that was read first: where `stop_gradient` hides another part of the arguments, it is not known.
     """
     found = known_call(key)
@@ -111,6 +111,10 @@ def _of_arguments(given: Sequence[Tensor]) -> tuple[Clauses, Clauses]:
 def _newly_defined(
     called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
 ) -> Tensor:
+    """Return the solution of a solver's equation as a new tensor, by what its arguments are; solved where it is affine.
+
+    Raises UnprovedError where the equation does not determine it, or holds a loop, a maximum or another solver.
+    """
     name = unused(called)
     determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
     unknown = Tensor(shape, access(name, own_index(shape)))

@@ -50,7 +50,7 @@ SORTS: dict[str, t.Sort] = {"f": "real", "i": "integer", "b": "boolean"}
 
 
 def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tensor) -> list[Tensor]:
-    """What the equation gives, by the rule of its primitive."""
+    """Return an equation's results by its primitive's rule in the specification."""
     equation, sizes = ctx.equation, Sizes(ctx.equation.params)
     name, dtypes = equation.primitive.name, [v.aval.dtype for v in equation.outvars]
     results = [Result(sizes.written(s), SORTS[kind_of(d)], d) for s, d in zip(shapes, dtypes, strict=True)]
@@ -95,7 +95,7 @@ Dummies = list[tuple[Var, Poly]]
 
 
 def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
-    """What the binder makes of a tensor's entries over variables, where a condition on these holds."""
+    """Return the operation of a binder on a tensor: of its entries over variables at which a condition holds."""
     from . import _folds as folds
 
     if isinstance(x, t.Fold):
@@ -104,14 +104,14 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
 
 
 def _with(known: Indices, ix: Ix) -> Indices:
-    """With one more index that is at least 0, without those that are so because another one is."""
+    """Return the indices known to be ≥ 0 with one more, without those that follow from another."""
     if any(_follows(ix, a) for a in known):
         return known
     return (*(a for a in known if not _follows(a, ix)), ix)
 
 
 def _follows(ix: Ix, other: Ix) -> bool:
-    """It is at least 0 where the other one is."""
+    """Return whether one index is ≥ 0 wherever the other is."""
     apart = ix.minus(other)
     return not apart.terms and at_least(apart.const) == ONE
 
@@ -139,13 +139,13 @@ class Entry(Places):
         return self._steady(found)
 
     def reads(self, x: t.Node) -> bool:
-        """It is made of operands' entries or of reals, and not of indices and sizes alone."""
+        """Return whether an expression depends on operands' entries or reals, and not on indices and sizes alone."""
         if isinstance(x, (t.Chosen, t.Least)) or (self.known and x in self.known):
             return False
         return isinstance(x, (t.SortedEntry, t.Number)) or any(map(self.reads, t.children(x)))
 
     def tensor(self, x: t.Node) -> Tensor:
-        """An expression of any sort."""
+        """Return the tensor of terms that an expression of any sort stands for."""
         match x:
             case t.SortedEntry():
                 return self._entry(x)
@@ -194,7 +194,7 @@ class Entry(Places):
         return out
 
     def _throughout(self, out: Tensor, operand: Tensor, x: t.SortedEntry, index: Indices) -> Tensor:
-        """With the conditions of all entries along the axes where a place is chosen."""
+        """Return an operand's entry at a chosen place with the conditions of all entries along the chosen axes."""
         here, over = list(index), list[tuple[Var, Poly]]()
         for k, i in enumerate(x.index):
             if isinstance(i, (t.Chosen, t.Least)) and operand.shape[k] != ONE:
@@ -204,6 +204,7 @@ class Entry(Places):
         return replace(out, defined=defined, smooth=smooth)
 
     def _selected(self, x: t.If) -> Tensor:
+        """A choice by a condition; those that are abs, sign, max, min or a truncated quotient as these functions."""
         match x:
             case t.If(condition, (t.Number("1") | t.Integer(1)) as one, t.Number("0") | t.Integer(0)):  # of a boolean
                 return replace(self.tensor(condition), kind="f" if isinstance(one, t.Number) else "i")
@@ -233,9 +234,9 @@ class Entry(Places):
         return of.selected_by(self.ctx, *map(self.tensor, (x.condition, x.then, x.otherwise)))
 
     def placed(self, x: t.Node, reached: Poly, known: Indices = ()) -> list[tuple[Poly, Tensor]]:
-        """What indices select: tensors, each with the term that is 1 where it is taken.
+        """Return the tensors that conditions on indices choose between, each with a 0/1-valued term that says where.
 
-        This is asked where `reached` is 1 and the `known` indices are at least 0.
+        Entries matter only where `reached` is 1 and the `known` indices are at least 0.
         """
         where = self._where(reached, known)
         if not isinstance(x, t.If) or self.reads(x.condition):
@@ -260,9 +261,9 @@ class Entry(Places):
     def _inside(
         self, conditions: tuple[t.Node, ...], then: t.Node, otherwise: t.Node, where: Poly
     ) -> list[tuple[Poly, Tensor]]:
-        """A part where all conditions on indices hold, and the rest.
+        """Return the part where all conditions on indices hold, and the rest.
 
-        Where an index is a multiple, e = s·j for some j of as many as the conditions leave, ⌊e / s⌋ is this j.
+        Where an index must be a multiple, e = s·j, a variable j over its possible values stands for ⌊e / s⌋.
         """
         over: Dummies = []
         multiples: list[t.Node] = []
@@ -309,10 +310,11 @@ class Entry(Places):
         at_least_0: Callable[..., Poly],
         shown: bool = False,
     ) -> tuple[Dummies, Poly]:
-        """Where v + c has to be a place along an axis, the variable is that place, and v is it less c.
+        """Rename variables so that a place along an axis is a variable: where 0 ≤ v + c < n is a condition, w = v + c
+        is the new variable, and v becomes w − c.
 
-        Unless it is asked for, that is left out where it is shown that v + c is a place. The variables, and a term that
-        is 1 where v is in its range as well.
+        Return the variables, and `where` times the condition that w − c is in the range of v. Conditions that always
+        hold are skipped, but with `shown`.
         """
         for x in conditions:
             match x:
@@ -344,7 +346,7 @@ class Entry(Places):
         raise UnprovedError(f"a condition on indices that is written with {type(x).__name__}")
 
     def _computed(self, x: t.Node) -> Tensor:
-        """What arithmetic and functions make of entries."""
+        """The tensor of an arithmetic expression or of a function of entries. Raises UnprovedError for other nodes."""
         match x:
             case t.Apply("quotient" | "remainder" as which, (left, t.Integer(divisor))) if divisor > 0:
                 return semantics._division.divided(which, self.tensor(left), divisor)
@@ -383,8 +385,9 @@ class Entry(Places):
         raise UnprovedError(f"entries of which {type(x).__name__} is taken")
 
     def opened(self, x: Binder) -> tuple[Dummies, Poly, t.Node]:
-        """The variables of a binder and of those of its kind that stand in it directly, which are one with it; a term
-        that is 1 at those that it is over; and its body."""
+        """Return the variables of a binder and of equal binders directly inside it, a 0/1-valued term for their
+        conditions, and the body.
+        """
         fold = _fold(x)
         over: Dummies = []
         where = ONE
@@ -399,7 +402,7 @@ class Entry(Places):
         return over, where, body
 
     def _folded(self, x: Binder) -> Tensor:
-        """What a binder makes of a body."""
+        """Return the tensor of a binder."""
         if self.by_values and semantics._positions.meets_places(self, x):
             return semantics._positions.folded(self, x)
         fold, (over, where, body) = _fold(x), self.opened(x)
@@ -439,7 +442,7 @@ class Entry(Places):
         return v, n, where
 
     def choose(self, x: t.Chosen | t.Least) -> None:
-        """Where a term is greatest first, by axes; or the place of the entry that comes to a place in order."""
+        """Read an arg-maximum, by axes, or the index at a place of a sorted order, and store it."""
         several = x.over[0].size != t.Integer(1)
         if several and any(isinstance(part, t.SortedEntry) and part.sort == "boolean" for part in t.walk(x)):
             raise UnprovedError(f"{'an arg-extremum' if isinstance(x, t.Chosen) else 'an order'} of booleans")
@@ -469,7 +472,7 @@ class Entry(Places):
         self.known |= {node: self.index(other).subst(place) for node, other in axes}
 
     def _steady(self, x: Tensor) -> Tensor:
-        """With what is to be said of the places in it."""
+        """Return a tensor with its conditions on the positions in it."""
         for defined, smooth in self.open:
             x = replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth))
         self.open.clear()

@@ -105,11 +105,17 @@ Order = tuple[int, ...]
 
 
 def _canonical(array: Any, kind: str) -> tuple[str, Order, int, list[tuple[Order, int]]]:
-    """A name that the array shares with its transposes and negatives; which of them has the name as it is: the order of
-    axes and the sign; and the orders of that one's axes, each with its sign, in which it is itself again."""
+    """Return a name that the array shares with its transposes and negatives, and how it is turned from the one so
+    named.
+
+    That is: the name; the order of axes and the sign that give the named array; the orders of axes, each with a sign,
+    in which the named array is itself again.
+    """
 
     def written(a: Any) -> bytes:
-        """By the shortest decimals, as all literals, so that a dtype does not matter; else by its bytes."""
+        """Return an array's text by shortest decimals, as all literals, so that the dtype does not matter; a large
+        one's bytes.
+        """
         if a.size > MAX_LOOKED_AT:
             return f"{a.dtype}{a.shape}".encode() + np.ascontiguousarray(a).tobytes()
         return f"{kind}{a.shape}{[str(x) for x in a.ravel()]}".encode()

@@ -56,7 +56,7 @@ class Approximation:
         return _traced(self.ideal, self.arity, aval)
 
     def idealisation(self, dtype: Any) -> str:
-        """What a certificate says of reading the function as the ideal one."""
+        """Return the certificate's words for reading the function as the ideal one."""
         low, high, count = self.points
         return (
             f"{self.name} is read as {self.text}, which it approximates: at {count**self.arity} points "
@@ -100,7 +100,7 @@ def _frexp(x: Any) -> Any:
 
 
 def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
-    """For a nonzero number. Exact, not an approximation: JAX's operations on the bits of a float give these numbers."""
+    """Return mantissa and exponent of a nonzero number, exactly, as JAX's operations on a float's bits do."""
     exponent = jnp.floor(jnp.log(jnp.abs(x)) / jnp.log(jnp.asarray(2.0, x.dtype))) + 1
     return x * jnp.exp2(-exponent), exponent.astype(jnp.int32)
 
@@ -157,7 +157,7 @@ APPROXIMATIONS: Sequence[Approximation] = (
 
 
 def _log_beta(a: Any, b: Any) -> Any:
-    """log B(a, b) for a, b > 0. Elsewhere the program is another function, and this one is not defined."""
+    """Return log B(a, b) for a, b > 0. Elsewhere the program is another function, and this one is undefined."""
     positive = 0 * (jnp.log(a) + jnp.log(b))
     return jax.lax.lgamma(a) + jax.lax.lgamma(b) - jax.lax.lgamma(a + b) + positive
 
@@ -177,7 +177,8 @@ INLINED: Sequence[Approximation] = (
 
 
 def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximation | None:
-    """Which of these functions a program computes: it is the one that JAX makes of it.
+    """Return the known function that a program computes: the program is the one that JAX makes of it. None for any
+    other.
 
     JAX hands a program its tables as operands, before the others: `constants` are the values of the first operands.
     """
@@ -200,7 +201,7 @@ def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximat
 
 
 def _program(one: Approximation, aval: Any) -> Program:
-    """Its own program at such arrays."""
+    """Return the approximation's own program at such arrays."""
     key = one.name, str(aval)
     if key not in _programs.table:
         program = _traced(one.function, one.arity, aval)
@@ -219,7 +220,7 @@ def _called(program: Program) -> Program:
 
 
 def _with_constants(program: Program, constants: Sequence[Any]) -> Program:
-    """The program of which the first operands are these arrays."""
+    """Return the program with these arrays for its first operands."""
     if not constants:
         return program
     jaxpr, first = program.jaxpr, len(constants)
@@ -250,7 +251,7 @@ class Inlined:
 
 
 def inlined(program: Program) -> list[Inlined]:
-    """The functions whose equations stand in a program, in order."""
+    """Return the approximations whose equations stand in a program, in order."""
     found: list[Inlined] = []
     k, equations = 0, program.jaxpr.eqns
     while k < len(equations):
@@ -261,7 +262,7 @@ def inlined(program: Program) -> list[Inlined]:
 
 
 def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
-    """The function whose first equation is this one, which all its arguments stand in."""
+    """The known approximation that the program computes from equation k on, with its operands and output; else None."""
     equations = program.jaxpr.eqns
     operands = tuple(v for v in equations[k].invars if not is_literal(v))
     if equations[k].primitive.name not in _FIRST[one.name] or len(operands) != one.arity:

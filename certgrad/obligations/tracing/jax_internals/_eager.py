@@ -1,4 +1,4 @@
-"""Calls outside of any trace, as a user makes them, with the arithmetic done by a function of ours.
+"""Calls outside of any trace, as a user makes them, computed by numpy where it can.
 
 JAX compiles each operation anew for each shape and dtype, which takes a hundred times longer than the operation. What
 code sees there are arrays of JAX; who computed the numbers in them it cannot tell. So while a rule is called, numpy
@@ -41,7 +41,7 @@ def computed_by(compute: Compute) -> Iterator[None]:
     owner = threading.get_ident()
 
     def ours(primitive: Any, args: Any, params: Any) -> Any:
-        """What the operation gives; None where JAX is to say it."""
+        """Return the operation's result by `compute`; None where JAX has to compute it."""
         if threading.get_ident() == owner:
             try:
                 return _computed(compute, primitive, args, params)
@@ -86,7 +86,7 @@ def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dic
 
 
 def _of_numbers(aval: Any) -> bool:
-    """An array of numbers or truth values: not of keys, and nothing that is no array."""
+    """Return whether it is an array of numbers or truth values: not of keys, and nothing that is no array."""
     return isinstance(aval, ShapedArray) and isinstance(aval.dtype, np.dtype) and aval.dtype != jax.dtypes.float0
 
 
@@ -116,7 +116,7 @@ _PLATFORM_OF = {"cuda": "gpu", "rocm": "gpu"}
 
 @dataclass(frozen=True)
 class Questions:
-    """What code asked about devices."""
+    """The questions that code asked about devices."""
 
     platform: list[str] = field(default_factory=list)
     """By the functions of JAX that answer."""
@@ -128,10 +128,11 @@ class Questions:
 
 @one_at_a_time
 def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Questions]:
-    """Let code outside the libraries find that JAX runs on another platform, with one device and process more than
-    here; an empty name leaves it as it is.
+    """Let code outside the libraries find that JAX runs on the platform `name`, with one device and process more than
+    here.
 
-    Heard are the questions that such code asks, but for those about the processor, which is there beside any.
+    An empty name leaves it as it is. Yields the questions that such code asks, but for those about the CPU, which is
+    there beside any platform.
     """
     own, thread = _bridge.get_backend, threading.get_ident()
     asked = Questions()
@@ -186,7 +187,7 @@ _COUNTS = ("device_count", "local_device_count", "process_count")
 
 
 class _Listed(list):
-    """Devices. Who goes through them, or asks how many there are, asks for their number."""
+    """A list of devices that notes when it is iterated over or counted."""
 
     def __init__(self, devices: Sequence[Any], told: Callable[[], None]) -> None:
         super().__init__(devices)
@@ -202,8 +203,9 @@ class _Listed(list):
 
 
 class _Elsewhere:
-    """A backend, or a device of it, that says it is of another platform. There is one more of them than here, which
-    belongs to a process of its own, the one that asks.
+    """A backend or a device that says it is of another platform.
+
+    There is one more of them than here, which belongs to a process of its own, the one that asks.
     """
 
     def __init__(self, own: Any, platform: str, told: Callable[[str], None], processes: int = 0) -> None:

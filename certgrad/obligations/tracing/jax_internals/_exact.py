@@ -20,10 +20,11 @@ COMPUTED = (kinds.REARRANGES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kin
 LARGEST = 2**31 - 1
 """What fits integers of 32 bits, which those of 64 are where JAX is not told otherwise."""
 MOST_ENTRIES = 1 << 10
+"""Entries of an array of integers that is computed while it is read; a larger one is an operand."""
 
 
 def integers(x: Any, like: Any) -> np.ndarray | None:
-    """An array as one of an abstract value's shape and dtype; None if it is none of few integers that fit 32 bits."""
+    """Return an array with an abstract value's shape and dtype; None unless it has few integers that fit 32 bits."""
     if kind_of(like.dtype) not in "ib" or not _few(like.shape):
         return None
     array = np.asarray(x)
@@ -34,23 +35,23 @@ def integers(x: Any, like: Any) -> np.ndarray | None:
 
 
 def integers_throughout(value: int, like: Any) -> np.ndarray | None:
-    """As `integers`, of an array that has one value everywhere."""
+    """Return the same for an array that has one value everywhere."""
     return integers(np.full(like.shape, value), like) if _few(like.shape) else None
 
 
 def _few(shape: Sequence[Any]) -> bool:
-    """The shape is of numbers, and of few entries."""
+    """Return whether the shape is of numbers, and of few entries."""
     return all(isinstance(n, int) for n in shape) and math.prod(shape) <= MOST_ENTRIES
 
 
 def is_computed(eqn: Any) -> bool:
-    """What the equation gives is integers and booleans, and known where its operands are."""
+    """Return whether an equation gives integers or booleans that are known where its operands are."""
     avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
     return eqn.primitive.name in COMPUTED and all(kind_of(a.dtype) in "ib" and _few(a.shape) for a in avals)
 
 
 def computed(eqn: Any, operands: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """What an equation makes of integers and booleans, in its own dtypes; None where it is not the same in others.
+    """Return an equation's results on integers and booleans in its own dtypes; None where they differ in other dtypes.
 
     Where the results fit 32 bits, the same equation in 32 bits has them too: the arithmetic is that of whole numbers,
     modulo a power of 2.

@@ -36,7 +36,7 @@ def _itself(value: Any) -> Hashable:
 
 
 def _function_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
-    """None where the value is its own key, as it holds itself or is no function."""
+    """Return the key of a function for JAX's cache; None where the value is its own key."""
     if id(value) in within:
         return None
     within = (*within, id(value))
@@ -86,12 +86,14 @@ def _part_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
 
 
 def _says_all(value: Any) -> bool:
-    """A dtype of which nothing is hidden: equal ones can be told different things beside."""
+    """Return whether a dtype's equality says everything: equal ones of some kinds can be told different things
+    beside.
+    """
     return isinstance(value, np.dtype) and value.metadata is None and value.names is None
 
 
 def _tree(tree: Any, within: tuple[int, ...]) -> Hashable | None:
-    """The structure of arguments; what its nodes keep is told apart as what a function holds."""
+    """Return a key of the structure of arguments; data of its nodes count as values that a function holds."""
     node = tree.node_data()
     if node is None:
         return _TREE, str(tree)

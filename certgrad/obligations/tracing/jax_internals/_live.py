@@ -28,7 +28,7 @@ class ScanLoop:
     reverse: bool
 
     def live_outputs(self, use: Sequence[bool]) -> list[bool]:
-        """Which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
+        """Return which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
         return _live_through_steps(self.body.jaxpr, self.consts, self.carries, use)
 
 
@@ -42,7 +42,7 @@ class WhileLoop:
     body_consts: int
 
     def live_outputs(self, use: Sequence[bool]) -> list[bool]:
-        """Which carries the needed ones depend on, through any number of steps."""
+        """Return which carries the needed ones depend on, through any number of steps."""
         return _live_through_steps(self.body.jaxpr, self.body_consts, len(use), use)
 
 
@@ -81,7 +81,7 @@ def part_of(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> 
 
 
 def _of(program: Program, invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[Any]) -> Program:
-    """Some of the equations of a program, with the constants that they read."""
+    """Return some equations of a program as a program, with the constants that they read."""
     read = {v for eqn in eqns for v in eqn.invars if not is_literal(v)} | {v for v in outvars if not is_literal(v)}
     constants = [(v, c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=False) if v in read]
     constvars, consts = [v for v, _ in constants], [c for _, c in constants]
@@ -89,7 +89,7 @@ def _of(program: Program, invars: Sequence[Any], eqns: Sequence[Any], outvars: S
 
 
 def up_to_mark(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program | None:
-    """What was computed before the mark, also what no output needs, of some of the inputs; None where it has none."""
+    """Return what was computed before the mark, even if unused, from some of the inputs; None without a mark."""
     if program.marked is None:
         return None
     jaxpr = program.jaxpr
@@ -120,7 +120,7 @@ def live_results(
 
 
 def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
-    """Which inputs the needed outputs depend on."""
+    """Return which inputs the needed outputs depend on."""
     wanted = _live(jaxpr, needed)[1]
     return [v in wanted for v in jaxpr.invars]
 
@@ -140,7 +140,7 @@ def _live(jaxpr: Any, needed: Sequence[bool]) -> tuple[list[tuple[Any, list[bool
 
 
 def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
-    """Which operands of an equation its needed outputs depend on."""
+    """Return which operands of an equation its needed outputs depend on."""
     inner = inner_program(eqn)
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
         return live_inputs(inner.jaxpr, use)

@@ -61,7 +61,7 @@ class Numbering:
         self._constants: dict[Any, Value] = {}
 
     def outputs(self, program: Program, inputs: Sequence[Value]) -> list[Atom]:
-        """What the program returns for these inputs."""
+        """Return the program's outputs for these inputs as numbered values."""
         jaxpr = program.jaxpr
         values: dict[Any, Atom] = dict(zip(jaxpr.invars, inputs, strict=True))
         values |= {v: self._constant(v, c) for v, c in zip(jaxpr.constvars, program.consts, strict=False)}

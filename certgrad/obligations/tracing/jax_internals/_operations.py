@@ -1,4 +1,4 @@
-"""How long a program takes, before it is run."""
+"""Estimates of how long a program takes, before it is run."""
 
 from __future__ import annotations
 

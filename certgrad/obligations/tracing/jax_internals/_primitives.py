@@ -1,4 +1,4 @@
-"""Primitives: which there are, whose they are, which a program runs."""
+"""Primitives: their registry, their owners, and those that a program runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ _own = Kept()
 
 
 def genuine(primitive: Any) -> bool:
-    """The primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something else."""
+    """Return whether the primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something
+    else.
+    """
     if id(primitive) not in _own.table:
         loaded = [(name.partition(".")[0], m) for name, m in list(sys.modules.items()) if m is not None]
         modules = [m for top, m in loaded if top in ("jax", "certgrad")]
@@ -60,7 +62,9 @@ _DRAWN = frozenset({"rng_uniform"})
 
 
 def is_function(eqn: Any) -> bool:
-    """The equation gives equal outputs at equal operands: it has no effects, and draws nothing but from them."""
+    """Return whether the equation gives equal outputs at equal operands: it has no effects, and draws nothing but from
+    them.
+    """
     return not getattr(eqn, "effects", None) and _DRAWN.isdisjoint(primitives_of(of_equation(eqn).jaxpr))
 
 
@@ -72,17 +76,19 @@ ASIDE = {**dict.fromkeys(TELLS, "tells the host something"), "dce_sink": "asks t
 
 
 def tells(eqn: Any) -> bool:
-    """The equation tells the host or the compiler something, and returns nothing to the program."""
+    """Return whether the equation tells the host or the compiler something, and returns nothing to the program."""
     return eqn.primitive.name in ASIDE and not eqn.outvars and genuine(eqn.primitive)
 
 
 def has_effects(jaxpr: Any) -> bool:
-    """Some equation of the program has an effect, other than to tell the host something."""
+    """Return whether an equation of the program has an effect other than to tell the host something."""
     return any(_acts(eqn) for eqn in jaxpr.eqns)
 
 
 def _acts(eqn: Any) -> bool:
-    """An equation with programs inside has their effects, one by one; any other has those that it says."""
+    """Return whether an equation with programs inside has their effects, one by one; any other has those that
+    it says.
+    """
     if not getattr(eqn, "effects", None) or tells(eqn):
         return False
     inner = [*map(jaxpr_of, programs_in(eqn))]
@@ -91,7 +97,7 @@ def _acts(eqn: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """What a proof depends on, by name."""
+    """Return the versions that a proof depends on, by name."""
     import flint
     import islpy
     import sympy

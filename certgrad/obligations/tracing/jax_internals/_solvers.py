@@ -34,7 +34,7 @@ _library_texts = Kept()
 
 
 def is_slogdet(eqn: Any) -> bool:
-    """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it.
+    """Return whether it is JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it.
 
     By elimination with pivots, or by reflections: each that LAPACK makes (where τ ≠ 0) has determinant −1, so that the
     sign of det A is theirs, times those on the diagonal of R.
@@ -46,14 +46,14 @@ def is_slogdet(eqn: Any) -> bool:
 
 
 def is_det(eqn: Any) -> bool:
-    """JAX's own determinant, recognised in the same way."""
+    """Return whether it is JAX's own determinant, recognised in the same way."""
     if eqn.primitive.name != "jit" or not _of_a_matrix(eqn, 1):
         return False
     return _is_library("det", _UNWRAPPED[_dense.det], eqn.invars[0].aval, eqn.params["jaxpr"])
 
 
 def _of_a_matrix(eqn: Any, outputs: int) -> bool:
-    """The equation makes so many numbers of each square matrix."""
+    """Return whether the equation gives so many numbers for each square matrix."""
     if len(eqn.invars) != 1 or len(eqn.outvars) != outputs:
         return False
     aval = eqn.invars[0].aval
@@ -63,7 +63,7 @@ def _of_a_matrix(eqn: Any, outputs: int) -> bool:
 
 
 def _is_library(name: str, function: Any, aval: Any, closed: Any) -> bool:
-    """The program is what JAX makes of the function, below its `jit` and the custom rule that is all there is below."""
+    """Return whether the program is JAX's trace of the function, below its `jit` and its only custom rule."""
     key = (name, str(aval))
     if key not in _library_texts.table:
         with wide_floats(aval.dtype == np.float64):
@@ -91,7 +91,7 @@ class MarkedSolver:
         return [*operands[:first], *operands[first + second :]]
 
     def of_residual(self, operands: Sequence[Any], unknown: Any) -> list[Any]:
-        """What the residual takes, at a value of the unknown."""
+        """Return the operands of the residual at a value of the unknown."""
         return [unknown, *operands[self.counts[0] :]]
 
 
@@ -106,9 +106,9 @@ _sign_bits = Kept()
 
 
 def is_sign_bit(eqn: Any) -> bool:
-    """The equation calls the program that JAX makes of `signbit`, of its first operand.
+    """Return whether an equation calls the program that JAX makes of `signbit`, of its first operand.
 
-    Where JAX differentiates it, a tangent stands beside, which nothing is made of.
+    Where JAX differentiates it, a tangent stands beside, and is not used.
     """
     if eqn.primitive.name != "jit" or eqn.params.get("name") != "signbit" or not eqn.invars:
         return False

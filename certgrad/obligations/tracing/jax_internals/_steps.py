@@ -1,4 +1,4 @@
-"""How many steps a `while` takes whose test looks at numbers alone."""
+"""The number of steps of a `while` whose test depends on numbers alone."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from ._programs import Program
 from ._values import kind_of
 
 MOST_COUNTED = 1000
-"""Steps that are gone through to count them."""
+"""Steps that are run to count them; a longer loop has an open number."""
 
 
 def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
-    """The number of steps, if what the test depends on is integers and booleans that start at numbers and step by
-    themselves: then these are run. `held` has the operands that are numbers. None where it is otherwise, or too long.
+    """Return the number of steps of a loop whose test depends on integers and booleans that step by themselves; else
+    None.
 
-    It is the number for every input: nothing that is run depends on one, and integers are run in their own dtypes.
+    They start at numbers, in `held`, and are run in their own dtypes, so that the number is the same for every input.
+    None also where there are too many steps.
     """
     of_test, of_body = loop.test_consts, loop.body_consts
     looked_at = live_inputs(loop.test.jaxpr, [True])
@@ -51,12 +52,14 @@ def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
 
 
 def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
-    """The needed outputs; None stands for what they do not depend on."""
+    """Return the needed outputs; None stands for the others."""
     return live_results(program, args, needed, bound, lambda value, aval: np.asarray(value, aval.dtype))
 
 
 def _of_integers(program: Program) -> bool:
-    """Everything computed, in programs inside it too, is one integer or boolean, and no size is a name."""
+    """Return whether a program computes single integers and booleans only, inner programs too, without symbolic
+    sizes.
+    """
     jaxpr, eqns = program.jaxpr, list(equations_of(program.jaxpr))
     avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in eqns for v in eqn.outvars))]
     named = any(eqn.primitive.name == "dim_as_value" for eqn in eqns)

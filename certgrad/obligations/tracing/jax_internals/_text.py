@@ -71,6 +71,7 @@ class Serialiser:
         return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
+        """A program as text in which equal programs are equal; with `fold` scalars known at tracing are literals."""
         names: dict[Any, str] = {}
         numbers: dict[Any, float] = {}
         count = itertools.count()
@@ -129,8 +130,9 @@ class Serialiser:
             return None
 
         def unchanged(eqn: Any) -> Any:
-            """The operand that integers are, to which 0 is added, or which 1 multiplies: JAX numbers entries so where
-            it does not know how many there are. None where there is no such operand.
+            """Return the integer operand that an equation leaves unchanged, by adding 0 or multiplying by 1; else None.
+
+            JAX numbers entries so where it does not know how many there are.
             """
             neutral = {"add": 0, "mul": 1}.get(eqn.primitive.name)
             if neutral is None or kind_of(eqn.outvars[0].aval.dtype) != "i":
@@ -192,7 +194,7 @@ class Serialiser:
         return "\n".join(lines)
 
     def unused(self, eqn: Any) -> bool:
-        """Whether the equation is left out."""
+        """Return whether the equation is left out of the text."""
         return False
 
     def operands(self, eqn: Any) -> Sequence[Any]:
@@ -270,7 +272,7 @@ _identities: Memo[Any, tuple[Any, int]] = Memo()
 
 
 class _Identity(Serialiser):
-    """Tells apart the Python functions that a program calls back: by what they are made of, else by equality."""
+    """Tells the functions that a program calls back apart: by their parts, else by equality."""
 
     IGNORED = Serialiser.IGNORED | {"fwd_jaxpr_thunk", "out_trees"}
 
@@ -310,7 +312,7 @@ def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """In float32; what is too large for it is infinite there, as it is when it runs."""
+    """Return an array in float32; what is too large is infinite, as when it runs."""
     with np.errstate(over="ignore"):
         return array.astype(np.float32)
 
@@ -323,7 +325,7 @@ def _dtype_text(dtype: Any) -> str:
 def _one_slice(
     eqn: Any, vectors: Mapping[Any, Sequence[int]], dims: Callable[[Any], str]
 ) -> tuple[list[str], list[str], Sequence[int]] | None:
-    """Where the slice begins and ends that a gather takes, and which axes it drops; None if it is not one in bounds."""
+    """The bounds of the slice that a gather takes, and the dropped axes; None unless it is one slice in bounds."""
     x, where = eqn.invars
     numbers, sizes = eqn.params["dimension_numbers"], [dims(n) for n in eqn.params["slice_sizes"]]
     dropped, places = numbers.collapsed_slice_dims, None if is_literal(where) else vectors.get(where)
@@ -343,7 +345,7 @@ def _one_slice(
 
 
 def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
-    """A slice that leaves nothing out, which JAX makes only where it cannot tell."""
+    """Return whether it is a slice that leaves nothing out, which JAX makes only where it cannot tell."""
     if eqn.primitive.name != "slice" or any(k != 1 for k in eqn.params["strides"] or ()):
         return False
     sizes, ends = ([*map(dims, n)] for n in (eqn.invars[0].aval.shape, eqn.params["limit_indices"]))
@@ -351,7 +353,9 @@ def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
 
 
 def _between_wide_integers(eqn: Any) -> bool:
-    """A cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in 64-bit mode."""
+    """Return whether it is a cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in
+    64-bit mode.
+    """
     wide = (np.dtype("int32"), np.dtype("int64"))
     return (
         eqn.primitive.name == "convert_element_type"

@@ -67,7 +67,9 @@ def _asker(file: str) -> str:
 
 @lru_cache(maxsize=1024)
 def asks_for_others(file: str) -> bool:
-    """A file of the standard library or of numpy: what it asks of a size is what its caller wants to know."""
+    """Return whether a file is of the standard library or numpy, which ask of a size what their callers want to
+    know.
+    """
     if file.startswith("<frozen "):
         return True
     return from_library(file) and not file.startswith((_LIBRARIES[0], *_LIBRARIES[3:]))
@@ -75,7 +77,7 @@ def asks_for_others(file: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def from_library(file: str) -> bool:
-    """A file of JAX's, numpy's, opt_einsum's or Python's own."""
+    """Return whether it is a file of JAX's, numpy's, opt_einsum's or Python's own."""
     if file.startswith((*_LIBRARIES[:2], *_LIBRARIES[3:])):
         return True
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
@@ -85,7 +87,7 @@ _NEVER_A_NUMBER = (DimExpr, type(None), str, bytes, tuple, list, dict, set, froz
 _TEXTS = frozenset({"__str__", "__repr__", "__format__"})
 """What Python calls where code asks an object for its text."""
 MOST_AXES = 6
-"""Of arrays whose rank is left open, so many are traced."""
+"""The highest rank that is traced of arrays whose rank is left open."""
 _OF_TYPES = frozenset(
     f.__code__
     for f in (getattr(member, "__func__", member) for member in vars(ShapedArray).values())
@@ -95,7 +97,7 @@ _OF_TYPES = frozenset(
 
 
 def _by_chance(frame: Any) -> bool:
-    """Types and keys of caches are looked up in hash tables, which compare those that share a bucket, as chance has it.
+    """Return whether a comparison is made by a hash table, which compares keys that share a bucket, as chance has it.
 
     What the code of the methods itself compares is no call, and what it calls in Python has a frame of its own. A key
     is compared by methods of JAX's where a call of JAX's looks it up: what is traced next would depend on what was
@@ -110,7 +112,7 @@ def _by_chance(frame: Any) -> bool:
 
 
 def _calls(frame: Any) -> bool:
-    """What a frame is at is a call, whatever that does."""
+    """Return whether a frame is at a call."""
     code = frame.f_code
     return dis.opname[code.co_code[frame.f_lasti]].startswith("CALL")
 
@@ -145,7 +147,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return "library"
 
     def compared(a: Any, b: Any, who: str) -> tuple[Any, ...]:
-        """What the size is compared with: another one, or a number that a size can be; (None,) where it is several."""
+        """Return what a size is compared with: another size, or a number that a size can be; (None,) for several."""
         if isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope):
             return (b,)
         if isinstance(b, np.ndarray) and b.ndim:
@@ -197,7 +199,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return object.__hash__(self)
 
     def asker_of_text() -> str:
-        """Who asks for a text, of a type or of a program too, as `str` does. What JAX writes for itself is none."""
+        """Return who asks for a text, also of a type or a program, as `str` does; JAX's own use does not count."""
         outermost, frame = None, sys._getframe(2)
         while frame is not None and from_library(frame.f_code.co_filename):
             outermost, frame = frame, frame.f_back  # type: ignore[assignment]
@@ -227,7 +229,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return order
 
     def same_type(self: Any, other: Any) -> Any:
-        """Types of arrays are interned, so that they are compared by identity, and no size is asked for anything."""
+        """Compare types of arrays by identity, as they are interned, so that no size is asked for anything."""
         if self is other or type(other) is not ShapedArray:
             return self is other or NotImplemented
         sizes = [(a, b) for a, b in zip(self.shape, other.shape, strict=False) if DimExpr in (type(a), type(b))]
@@ -344,7 +346,7 @@ _memories = count()
 
 
 def unremembered() -> Any:
-    """A context in which JAX's caches have nothing: they keep what was traced in each context apart."""
+    """Return a context in which JAX's caches are empty: they keep what was traced in each context apart."""
     return _memory(next(_memories))
 
 
@@ -363,7 +365,7 @@ def _whole_tracebacks() -> AbstractContextManager[None]:
 
 @contextmanager
 def _tracing() -> Iterator[list[Any]]:
-    """What holds while a rule is traced; the comparisons of sizes that it makes meanwhile."""
+    """Set up what holds while a rule is traced; yields the comparisons of sizes made meanwhile."""
     with (
         recorded_decisions() as record,
         sizes_as_constants(),
@@ -391,7 +393,7 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
 
 
 def trace_or_failure(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Exception | None, list[Poly]]:
-    """The jaxpr of `fn`, or the error in its place with the differences of sizes that were taken for nonzero, in order.
+    """Return the jaxpr of `fn`, or the error in its place with the differences of sizes taken for nonzero, in order.
 
     Code that wants two sizes to be equal compares them and raises: what a failing trace compared last is what it needs.
     """

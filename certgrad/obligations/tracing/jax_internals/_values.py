@@ -36,7 +36,7 @@ def dim_poly(dim: Any) -> Poly:
 
 
 def _factor_poly(factor: Any, dim: Any) -> Poly:
-    """A factor of a term of a dimension: a size, or what is made of sizes by rounding, as a name."""
+    """Return a factor of a dimension's term as a polynomial: a size, or a rounded expression in sizes as a name."""
     if factor.var is not None:
         return dimension(factor.var)
     return dimension(str(factor), positive=_lower_bound(factor, dim) >= 1)
@@ -113,7 +113,7 @@ def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
 
 
 class _Memory:
-    """What JAX does with an array, with a memory as JAX has one: of arrays that are still there, by which they are."""
+    """JAX's conversion of an array to a constant, with a memory keyed by identity while the array lives."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[weakref.ref, weakref.ref]] = {}
@@ -132,10 +132,10 @@ class _Memory:
 
 
 def keep_widths_apart() -> None:
-    """Have JAX remember constants of numpy's by the width of floats as well.
+    """Have JAX remember constants of numpy's for each width of floats.
 
-    JAX remembers for each array of numpy's what it becomes in a program, and forgets to ask how wide floats are then.
-    A constant that was traced with 64 bits stays of 64: the same function fails in XLA, or in a user's next call, with
+    JAX remembers for each array of numpy's what it becomes in a program, and forgets to ask how wide floats are then. A
+    constant that was traced with 64 bits stays of 64: the same function fails in XLA, or in a user's next call, with
     32. From 0.11 on a table that was met with 32 bits is rounded in the 64 of a later call. Here each width has a
     memory of its own.
     """

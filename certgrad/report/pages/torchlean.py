@@ -1,4 +1,4 @@
-"""How far TorchLean's library got with its ops, by the name of certgrad's op: part of the page on the ops."""
+"""The state of TorchLean's library by the name of certgrad's op: a part of the page on the ops."""
 
 LEGEND = """\
 `D`: a theorem that the op's own backward is the adjoint of the derivative, for vectors. `N`: a theorem about a node

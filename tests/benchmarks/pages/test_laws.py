@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.pages import laws
 from certgrad.obligations.terms.law import Law
 
-PAGE = Path(__file__).parents[2] / "docs" / "laws.md"
+PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 
 
 def test_the_page_is_current() -> None:

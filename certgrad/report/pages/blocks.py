@@ -74,7 +74,7 @@ def _cells(name: str, k: int, block: Block) -> list[str]:
 
 
 def nodes(graph: GraphCertificate) -> int:
-    """How many nodes there are, those of graphs inside nodes counted once."""
+    """Return the number of nodes, those of inner graphs counted once."""
 
     def count(steps: Sequence) -> int:
         return sum(1 + sum(count(part.steps) for part in step.inside) for step in steps)

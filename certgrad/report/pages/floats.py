@@ -1,4 +1,4 @@
-"""How far ops stray in floats: a table for a terminal, and the page `reports/floats.md`."""
+"""Deviations of ops in floats: a table for a terminal, and the page `reports/floats.md`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ better: that is the reason given up to 4·(1 + *c*) units. The others are writte
 
 
 def as_text(found: Sequence[Conformity]) -> str:
-    """A line an op, device and dtype; then what is lost at hard arguments, and what has no reason."""
+    """Return a line for each op, device and dtype; then losses at hard arguments, and deviations without a reason."""
     lines = []
     for one in found:
         for dtype, parts in one.parts.items():
@@ -100,7 +100,7 @@ def as_markdown(found: Sequence[Conformity], versions: str) -> str:
 
 
 def _above(found: Sequence[Conformity]) -> list[str]:
-    """What is above the limit in float32 at ordinary arguments, each with its reason."""
+    """Return the deviations above the limit in float32 at ordinary arguments, each with its reason."""
     lines = []
     for one in found:
         beyond = one.beyond()
@@ -117,7 +117,7 @@ def _above(found: Sequence[Conformity]) -> list[str]:
 
 
 def _hard(one: Conformity, dtype: str) -> list[str]:
-    """What is named of the hard arguments of an op in a dtype."""
+    """Return the hard arguments to name for an op in a dtype."""
     from certgrad.conform import explained
 
     points = one.hard.get(dtype, [])

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from certgrad.errors import UsageError
-from certgrad.report import committed_report, json
+from certgrad.report import json
+from certgrad.report.pages import committed_report
 from tests.report import fabricated
 from tests.report.golden import check
 

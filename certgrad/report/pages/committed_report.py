@@ -15,7 +15,7 @@ from certgrad.report.audited import count, open_cases, summary
 from certgrad.report.text import block
 
 if TYPE_CHECKING:
-    from certgrad.report.blocks_page import Block
+    from certgrad.report.pages.blocks import Block
 
 _CERTIFICATES = "certificates"
 _GRAPHS = "graphs"
@@ -28,7 +28,7 @@ def render(certificates: Sequence[Certificate], blocks: Mapping[str, "Block"] | 
     files |= {f"{_CERTIFICATES}/{c.op}.json": json.encode(c) for c in certificates}
     if blocks:
         from certgrad.graph import encode
-        from certgrad.report import blocks_page
+        from certgrad.report.pages import blocks as blocks_page
 
         files["blocks.md"] = blocks_page.render(blocks).encode()
         files |= {path: encode(graph) for path, graph in blocks_page.graph_files(blocks).items()}

@@ -5,8 +5,9 @@ import pytest
 from certgrad import audit, ops
 from certgrad.cli import _library, _run
 from certgrad.graph import decode
-from certgrad.report import blocks_page, committed_report
-from certgrad.report.blocks_page import Block
+from certgrad.report.pages import blocks as blocks_page
+from certgrad.report.pages import committed_report
+from certgrad.report.pages.blocks import Block
 
 
 @pytest.fixture(scope="module")

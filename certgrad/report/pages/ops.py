@@ -8,7 +8,7 @@ from typing import Any
 from certgrad.ops import Composed
 from certgrad.ops._declare import Op
 from certgrad.report.markdown import code, tabulated
-from certgrad.report.torchlean import LEGEND, STATUS
+from certgrad.report.pages.torchlean import LEGEND, STATUS
 from certgrad.signatures.signature import for_people
 
 _INTRODUCTION = """\

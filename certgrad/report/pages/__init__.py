@@ -1,0 +1,1 @@
+"""Pages that are generated and committed: of `docs/` and `reports/`, each rendered as text by one module."""
