@@ -153,7 +153,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             residue = closing.residue()
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
-                return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
+                unknown = next((n for n in problem.opaque if mentions(left - right, {n})), None)
+                why = "the two sides differ, or the normal form did not close"
+                return Outcome(hypotheses, why if unknown is None else problem.opaque[unknown].reason, *residue)
         if any(c not in domain and _excludes_zeros(c) for c in hypotheses):
             hypotheses = _extended(problem, kind, hypotheses, domain, assumed_clauses, facts)
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
