@@ -109,7 +109,9 @@ def certificate_of(found: FoundRule) -> Certificate:
 
 
 @pytest.mark.one_in(6)
-@pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "modulus", "halved", "logarithm", "written"])
+@pytest.mark.parametrize(
+    "name", ["total", "power", "scaled", "held", "by_root", "modulus", "halved", "logarithm", "written"]
+)
 def test_what_is_proved_is_verified(rules: dict[str, FoundRule], name: str) -> None:
     certificate = certificate_of(rules[name])
     checked = verify_rule(certificate, rules[name])
