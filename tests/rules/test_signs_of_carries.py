@@ -66,3 +66,8 @@ def test_what_can_be_0_is_a_hypothesis(name):
 @pytest.mark.parametrize("name", AT_FIRST)
 def test_what_is_0_at_first_is_not_proved(name):
     assert certgrad.check(scanned(*AT_FIRST[name]), "t, t -> t").verdict in ("unproved", "refuted")
+
+
+def test_what_a_domain_says_of_the_steps_takes_the_place_of_it():
+    function, first = CAN_BE_0["any number"]
+    assert certgrad.check(scanned(function, first), "t, t -> t", domain="k >= 0").hypotheses == ["k ≥ 0"]

@@ -37,6 +37,7 @@ from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entri
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base, Sum
+from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
@@ -79,9 +80,9 @@ def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
 
 
 def _plain(clauses: Sequence[Clause]) -> bool:
-    """Every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
+    """Every hypothesis is short to read: no predicate inside, no power of a sum, no loop, no guard."""
     return all(
-        not c.guards and not any(isinstance(a, Pred | Base) for x in c.alternatives for a in deep_atoms(x.poly))
+        not c.guards and not any(isinstance(a, Pred | Base | Rec) for x in c.alternatives for a in deep_atoms(x.poly))
         for c in clauses
     )
 
