@@ -10,12 +10,16 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.determined import Loop, Matrix, Rec, carried
+from certgrad.obligations.terms.index import IntegerAtom, of_var
+from certgrad.obligations.terms.index_terms import at_least
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.spectra import apart, determinants, explicit_determinant, of_matrix, of_spectrum
+from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .fact import Fact, Question, instances
@@ -150,7 +154,27 @@ class Facts(LinearSigns):
                 out &= POS
             elif a.name == "lu" and a.index[0] == a.index[1] and self._has_determinant(a):
                 out &= NONZERO  # the diagonal of U: their product is the determinant, up to its sign
+        elif isinstance(a, Rec):
+            out &= self._of_carry(a)
         return out
+
+    @cached_property
+    def _throughout(self) -> tuple[Fact, ...]:
+        """The assumptions about all entries, and about no loop."""
+        everywhere = (f for f in self.facts if f.universal and not f.local)
+        return tuple(f for f in everywhere if not any(isinstance(b, Rec) for b in deep_atoms(f.poly)))
+
+    def _of_carry(self, a: Rec) -> int:
+        """Signs that what a loop carries has at first, and after each step from what has them."""
+        key = a.loop, self._throughout, self.integers
+        if key not in _carried.table:
+            nothing = [(ANY, ANY)] * len(a.carries)
+            _carried.table[key] = nothing  # a question that comes back to itself is not answered
+            _carried.table[key] = _by_steps(a.loop, Facts(self._throughout, self.integers)) or nothing
+        always, later = _carried.table[key][a.position]
+        has_begun = at_least(a.time.const - ONE) == ONE
+        has_begun = has_begun and all(c > 0 and not isinstance(v, IntegerAtom) for v, c in a.time.terms)
+        return later if has_begun else always
 
     def _of_positive_definite(self, a: Matrix) -> bool:
         """Return whether an atom is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive
@@ -255,3 +279,29 @@ class Facts(LinearSigns):
                     table.setdefault((ground.poly, ground.signs), ground)
             found = self._ground[question] = list(table.values())
         return found
+
+
+_carried: Memo[tuple[Loop, tuple[Fact, ...], frozenset[str]], list[tuple[int, int]]] = Memo()
+"""Of each carry of a loop its signs at all times, and those after a step."""
+MAX_WIDER = 4
+"""How often signs that a step does not keep are made wider."""
+
+
+def _by_steps(loop: Loop, facts: Facts) -> list[tuple[int, int]] | None:
+    """By induction on time; None where nothing is found that steps keep."""
+    signs = [facts.signs(c.init) for c in loop.carries]
+    for _ in range(MAX_WIDER):
+        if all(s == ANY for s in signs):
+            return None
+        before = (
+            Fact(access(carried(loop.level, k), tuple(of_var(fresh("q")) for _ in range(1 + len(c.ranges)))), s)
+            for k, (c, s) in enumerate(zip(loop.carries, signs, strict=True))
+            if s != ANY
+        )
+        here = Facts((*facts.facts, *before), facts.integers)
+        after = [here.signs(c.step) for c in loop.carries]
+        wider = [s | t for s, t in zip(signs, after, strict=True)]
+        if wider == signs:
+            return list(zip(signs, after, strict=True))
+        signs = wider
+    return None

@@ -208,7 +208,7 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
             old, new = out[target], given[at]
             if value is None:
                 again = target in seen
-                if again and (not x.real or params["unique_indices"]):
+                if again and (params["unique_indices"] or not (x.real or s.last_known_to_count())):
                     raise Undecided("scatter writes one entry twice: the order is not defined")
                 seen.add(target)
                 out[target] = s.either(old, new) if again else new

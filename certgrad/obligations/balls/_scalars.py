@@ -266,10 +266,34 @@ def _extremum(a: Real, b: Real, side: int) -> Real:
     return a if order * side >= 0 else b
 
 
+class _Choosing(threading.local):
+    last: bool = False
+
+
+_choosing = _Choosing()
+
+
+@contextmanager
+def last_counts() -> Iterator[None]:
+    """Inside the block the last of several writes to one entry counts, which is one way for a machine to run them."""
+    before, _choosing.last = _choosing.last, True
+    try:
+        yield
+    finally:
+        _choosing.last = before
+
+
+def last_known_to_count() -> bool:
+    """The last of several writes to one entry counts."""
+    return _choosing.last
+
+
 def either(a: Real, b: Real) -> Real:
-    """Return an enclosure of two numbers, one of which is meant."""
-    if a is b:
-        return a
+    """Return an enclosure of both writes to one entry, of which it is not known which one counts; the last one where
+    the last counts.
+    """
+    if a is b or _choosing.last:
+        return b
     return if_finite(ball(a).union(ball(b))) if finite(a) and finite(b) else UNKNOWN
 
 

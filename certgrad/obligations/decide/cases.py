@@ -332,8 +332,8 @@ def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
 def eliminated(poly: Poly, equation: Poly) -> Poly:
     """The term on the set where `equation` = 0: an entry that the equation determines is replaced, or its power.
 
-    A multiple of the equation is 0 there, even where it determines no entry. What is put in place of the entry may hold
-    it under a whole number, as in x = ½ + 2·⌊x/2⌋.
+    A multiple of the equation is 0 there: where it determines no entry, one of its products is replaced. What is put in
+    place of the entry may hold it under a whole number, as in x = ½ + 2·⌊x/2⌋.
     """
     if len(poly) == len(equation) and not equation.is_zero:
         mono, c = next(iter(equation.items()))
@@ -343,23 +343,25 @@ def eliminated(poly: Poly, equation: Poly) -> Poly:
     if solved is not None:
         atom, value = solved
         return replaced(poly, lambda a: value if a is atom else None)
-    return next((_Power(*found)(poly) for found in _powers(equation)), poly)
+    found = next(_products(equation), None)
+    return poly if found is None else _Product(*found)(poly)
 
 
-class _Power(Rewriter):
-    """Puts a value in place of a power of an entry: x^(k·q + r) = xʳ·value^q."""
+class _Product(Rewriter):
+    """Puts a value in place of a product of powers, as of one: x^(k·q + r) = xʳ·value^q."""
 
-    def __init__(self, atom: Atom, k: int, value: Poly) -> None:
+    def __init__(self, product: Mono, value: Poly) -> None:
         super().__init__(replace=lambda a: None)
-        self.entry, self.k, self.value = atom, k, value
+        self.product, self.value = product, value
 
     def mono(self, mono: Mono) -> Poly:
         powers = dict(mono)
-        e = powers.get(self.entry, 0)
-        if not isinstance(e, int) or e < self.k:
+        exponents = [(powers.get(a, 0), k) for a, k in self.product]
+        times = min(e // k if isinstance(e, int) else 0 for e, k in exponents)
+        if times < 1:
             return super().mono(mono)
-        powers[self.entry] = e % self.k
-        return super().mono(tuple((a, n) for a, n in powers.items() if n)) * power(self.value, e // self.k)
+        powers |= {a: powers[a] - k * times for a, k in self.product}
+        return super().mono(tuple((a, n) for a, n in powers.items() if n)) * power(self.value, times)
 
 
 def solve(equation: Poly) -> tuple[Atom, Poly] | None:
@@ -375,13 +377,16 @@ def solve(equation: Poly) -> tuple[Atom, Poly] | None:
     return next(found, None)
 
 
-def _powers(equation: Poly) -> Iterator[tuple[Atom, int, Poly]]:
-    """Entries whose power the equation determines, where they stand else only under whole numbers."""
+def _products(equation: Poly) -> Iterator[tuple[Mono, Poly]]:
+    """Powers of entries that the equation determines, where they stand else only under whole numbers; then products."""
     for a in _entries(equation):
         k = max((e for mono in equation for b, e in mono if b is a and isinstance(e, int)), default=0)
         value = _determined(equation, a, k) if k > 0 else None
         if value is not None and not _stands_in(value, a):
-            yield a, k, value
+            yield ((a, k),), value
+    for mono, c in equation.sorted_items():
+        if mono and all(isinstance(e, int) and e > 0 for _, e in mono):
+            yield mono, (Poly({mono: c}) - equation).scale(1 / c)
 
 
 def _entries(equation: Poly) -> list[Access]:

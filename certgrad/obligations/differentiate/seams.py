@@ -228,7 +228,7 @@ class _Search:
         """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
         clauses = self.instances(p)
         places = _places(p)
-        if not places or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
+        if clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
             # The last: predicates under a sum or maximum are decided by no region, so the forms are not known.
             return [((p,), None)]
         out: list[tuple[tuple[Poly, ...], Poly | None]] = []
@@ -379,16 +379,13 @@ def _decided_by(clause: Clause, tensors: Set[str]) -> bool:
 
 
 def _places(p: Poly) -> list[Poly]:
-    """Return terms that can be solved for and whose zeros are together those of p: p, or its factors in a product of
-    entries.
+    """Return terms whose zeros are together those of p: its factors where it is a product of entries, else p itself.
 
     The forms that meet on p = 0 must fit at all of them.
     """
-    if solve(p) is not None:
-        return [p]
-    single = p.single()
+    single = p.single() if solve(p) is None else None
     if single is None or not all(isinstance(a, Access) and e == 1 for a, e in single[0]):
-        return []
+        return [p]
     return [poly_of(a) for a, _ in single[0]]
 
 

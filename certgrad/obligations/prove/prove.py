@@ -37,6 +37,7 @@ from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entri
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base, Sum
+from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
@@ -81,9 +82,9 @@ def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
 
 
 def _plain(clauses: Sequence[Clause]) -> bool:
-    """Return whether every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
+    """Return whether every hypothesis is short to read: no predicate inside, no power of a sum, no loop, no guard."""
     return all(
-        not c.guards and not any(isinstance(a, Pred | Base) for x in c.alternatives for a in deep_atoms(x.poly))
+        not c.guards and not any(isinstance(a, Pred | Base | Rec) for x in c.alternatives for a in deep_atoms(x.poly))
         for c in clauses
     )
 
@@ -160,7 +161,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             residue = closing.residue()
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
-                return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
+                unknown = next((n for n in problem.opaque if mentions(left - right, {n})), None)
+                why = "the two sides differ, or the normal form did not close"
+                return Outcome(hypotheses, why if unknown is None else problem.opaque[unknown].reason, *residue)
         if any(c not in domain and _excludes_zeros(c) for c in hypotheses):
             hypotheses = _extended(problem, kind, hypotheses, domain, assumed_clauses, facts)
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)

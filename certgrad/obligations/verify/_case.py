@@ -376,7 +376,7 @@ class AtShape:
         for bits in PRECISIONS:
             at = tried.setdefault(bits, At(self.programs, point, self.space.moving, bits, {}))
             try:
-                with s.precision(bits):
+                with s.precision(bits), s.last_counts():
                     CLAIMS[kind](at)
                 return None
             except Undecided as error:

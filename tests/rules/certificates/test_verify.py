@@ -44,6 +44,18 @@ def scaled(x, a):
 
 scaled.defvjp(lambda x, a: (x / a, None), lambda a, _, g: (g / a,))
 
+@certgrad.declare("m, n, n:int -> m", domain=["i >= 0", "i < m"])
+@jax.custom_vjp
+def written(x, u, i):
+    return x.at[i].set(u)
+
+def written_bwd(i, g):
+    k = jnp.arange(i.shape[0])
+    counts = jnp.full(g.shape, -1, k.dtype).at[i].set(k)[i] == k
+    return g.at[i].set(0.0), jnp.where(counts, g[i], 0.0), None
+
+written.defvjp(lambda x, u, i: (written(x, u, i), i), written_bwd)
+
 @certgrad.declare("n d, d")
 @jax.custom_vjp
 def held(x, w):
@@ -97,7 +109,9 @@ def certificate_of(found: FoundRule) -> Certificate:
 
 
 @pytest.mark.one_in(6)
-@pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "modulus", "halved", "logarithm"])
+@pytest.mark.parametrize(
+    "name", ["total", "power", "scaled", "held", "by_root", "modulus", "halved", "logarithm", "written"]
+)
 def test_what_is_proved_is_verified(rules: dict[str, FoundRule], name: str) -> None:
     certificate = certificate_of(rules[name])
     checked = verify_rule(certificate, rules[name])

@@ -44,7 +44,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ..literals import Reading
-from ._fits import noted, used
+from ._fits import GROWING, noted, used
 from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, KnownIntegers, is_constant, keep, known_results
 from ._opaque import opaque
@@ -312,8 +312,13 @@ def _key(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> Any:
 
 
 def _refuse_wrapping(aval: Any, name: str) -> None:
-    """Raise UnprovedError for integers that wrap at ordinary sizes (unsigned or narrow): they are read as exact."""
+    """Raise UnprovedError for integers that wrap at ordinary sizes (unsigned or narrow): they are read as exact.
+
+    Sums and products of wide unsigned ones are, where sizes bound them (`_fits`).
+    """
     if kind_of(aval.dtype) == "i" and wraps(np.dtype(aval.dtype), name):
+        if name in GROWING and aval.dtype.itemsize >= 4:
+            return
         raise UnprovedError(f"integers of dtype {aval.dtype}, which wrap")
 
 

@@ -6,6 +6,7 @@ or counted from the end where it is negative, or moved into a range. The entry a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -15,21 +16,27 @@ from typing import TYPE_CHECKING
 
 from certgrad.language import tree as t
 from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merged
+from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.isl import Condition, feasible, inhabited
 from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.tensor import Tensor, for_all
-from certgrad.obligations.laws.order import may_be_empty
+from certgrad.obligations.laws.order import argument_of, may_be_empty
+from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import Ix, of_var
-from certgrad.obligations.terms.index_terms import index_condition, index_number
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.index_terms import index_condition, index_number, within
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, poly_of
 from certgrad.obligations.terms.power import pred
+from certgrad.obligations.terms.predicates import IxEq
+from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import max_over, sum_over
-from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, mentions, tensors_in
 
 from . import _elementwise as of
 from . import _folds as folds
 from ._index_numbers import Case, in_range, index_cases, moved_into
 from ._infinite import finite
+from ._opaque import Opaque
 from ._places import clamped, rounded
 from ._registry import Params, UnprovedError
 
@@ -145,10 +152,8 @@ def _required(r: Entry, x: t.Node) -> Clauses:
         case t.ForAll():
             over, _, body = r.opened(x)
             return for_all(_promised(r, body) if isinstance(body, t.Either) else _required(r, body), over)
-        case t.Compare("<=", t.Fold() as count, t.Integer(1)):
-            if _hits(r, count).may_meet(r):
-                raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")
-            return ()
+        case t.Compare("<=", t.Fold(), t.Integer(1)):
+            return ()  # where several updates may meet an entry, any one of them counts
     raise UnprovedError(f"a condition on places that is written with {type(x).__name__}")
 
 
@@ -339,11 +344,65 @@ def replaced(r: Entry, x: t.If) -> Tensor:
         case _:
             hits = met = _hits(r, x.condition, new)
     if met.may_meet(r):
-        raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")
+        return _one_of_several(r, old, hits, met)
     left_out = ONE - met.total(ONE)
     kept, own = of.guarded(old, left_out), hits.conditions()
     body, signs = hits.total(hits.value.body) + left_out * old.body, old.signs | hits.value.signs
     return Tensor(r.shape, body, old.kind, merged(kept[0], own[0]), merged(kept[1], own[1]), signs)
+
+
+TWICE = "a scatter that may write an entry twice: which write wins is not defined"
+MAX_TERMS = 2
+"""Of how many terms a condition is by which it is asked which write counts: that of one index, from either end."""
+ONE_COUNTS = "of several writes to one entry, which one counts is determined by the places that are written to"
+
+
+def _one_of_several(r: Entry, old: Tensor, hits: Hits, met: Hits) -> Tensor:
+    """What updates make of an entry that several of them may meet: one counts, and nothing is known of which.
+
+    It is the one of the greatest number among those that meet the entry. These numbers are arbitrary: whatever counts
+    at each entry, there are numbers that say so, as an update meets one entry at most.
+    """
+    if met.where != hits.where or not all(n.positive for _, n in hits.over):
+        raise UnprovedError(TWICE)
+    told, where = _told_by_entry(r, met)
+    where = resolved(where, Indices(r.own_ranges | dict(met.over)))  # an entry that is met is within the axis
+    over = [(v, n) for v, n in hits.over if v not in told]
+    if not may_be_empty(where) and not inhabited(where, dict(over), r.own_ranges):
+        raise UnprovedError(TWICE)
+    depends = frozenset[str]().union(*(tensors_in(a) for a in atoms_of(where)))
+    if r.ctx.everything_followed or not depends.isdisjoint(r.ctx.moving):
+        raise UnprovedError(TWICE)
+    others = sorted(where.free - {*dict(over), *r.own_ranges})
+    index = (*(told.get(v, of_var(v)) for v, _ in hits.over), *map(of_var, others))
+    _, unnamed = argument_of(access("writes", index), over, where)
+    if unnamed is None:
+        raise UnprovedError(TWICE)
+    name = f"writes‹{hashlib.blake2b(unnamed.key.encode(), digest_size=6).hexdigest()}›"
+    r.ctx.opaque[name] = Opaque(TWICE, depends)
+    place = told | argument_of(access(name, index), over, where)[0]
+    some, value = substitute(where, place), substitute(hits.value.body, place)
+    if mentions(value, [name]):
+        if len(where) > MAX_TERMS:
+            raise UnprovedError(TWICE)
+        r.ctx.note(ONE_COUNTS)
+    kept, own = of.guarded(old, ONE - some), hits.conditions()
+    body, signs = some * value + (ONE - some) * old.body, old.signs | hits.value.signs
+    return Tensor(r.shape, body, old.kind, merged(kept[0], own[0]), merged(kept[1], own[1]), signs)
+
+
+def _told_by_entry(r: Entry, hits: Hits) -> tuple[dict[Var, Ix], Poly]:
+    """The variables that an entry's own indices determine, as along a window, and the condition that is left."""
+    told, where = dict[Var, Ix](), hits.where
+    for v, n in hits.over:
+        for a in atoms_of(where):
+            if not isinstance(a, IxEq) or abs(c := a.ix.coefficient(v)) != 1 or where * poly_of(a) != where:
+                continue
+            rest = a.ix.minus(of_var(v).scaled(c)).scaled(-c)
+            if set(rest.free) <= r.own_ranges.keys():
+                told[v], where = rest, substitute(where, {v: rest}) * within(rest, n, r.own_ranges)
+                break
+    return told, where
 
 
 def _extremum(r: Entry, old: Tensor, hits: Hits, sign: int) -> Tensor:
