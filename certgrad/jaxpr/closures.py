@@ -39,9 +39,9 @@ def kind_of_rule(value: Any) -> str:
     if isinstance(value, jax.custom_jvp):
         return "jax.custom_jvp"
     kind = type(value)
-    if kind.__name__ in _FILTERED and kind.__module__.startswith("equinox"):
+    if kind.__name__ in _FILTERED and str(kind.__module__).startswith("equinox"):
         return f"equinox.{kind.__name__}"
-    if kind.__module__.startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
+    if str(kind.__module__).startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
         return "flax.nnx.custom_vjp"
     return ""
 

@@ -491,4 +491,4 @@ def _options(compiled: Any) -> list[Any]:
 
 
 def _compiled_by_jax(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in ("jax", "jaxlib") and kind.__name__ == "PjitFunction"
+    return str(kind.__module__).partition(".")[0] in ("jax", "jaxlib") and kind.__name__ == "PjitFunction"

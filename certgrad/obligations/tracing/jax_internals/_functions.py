@@ -30,7 +30,7 @@ def as_made(value: Any) -> Any:
 
 
 def _itself(value: Any) -> Hashable:
-    if type(value) in _ONE_BY_OWNER or type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+    if type(value) in _ONE_BY_OWNER or str(type(value).__module__).partition(".")[0] in ("jax", "jaxlib"):
         return value
     return "one", id(value)
 
@@ -61,7 +61,7 @@ def _function_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
     if type(value) is partial:
         named = sorted(value.keywords.items())
         return _all(partial, tuple(n for n, _ in named), [value.func, *value.args, *(x for _, x in named)], within)
-    if dataclasses.is_dataclass(value) and type(value).__module__.startswith("jax."):  # how JAX holds a callback
+    if dataclasses.is_dataclass(value) and str(type(value).__module__).startswith("jax."):  # how JAX holds a callback
         return _all(type(value), (), [getattr(value, f.name) for f in dataclasses.fields(value)], within)
     return None
 
