@@ -41,8 +41,9 @@ ENOUGH = -80
 ROOTS = 400
 """Draws of the field's part of a point, at most, for numbers without a root there; then the point is undecided."""
 MAX_WIDTH = 32
+"""Values modulo Q of a number, at most: doubled up to this while as many exponents are independent."""
 WITH_WEIGHTS = 50_000
-"""Entries and terms of a program with weights, at a point."""
+"""Entries and terms of a program with weights at a point; a larger one is not compared there."""
 
 
 class FoundError(Exception):
