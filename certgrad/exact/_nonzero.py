@@ -89,15 +89,14 @@ class Nonzero:
                     raise NoTheoremError("it takes a root or a logarithm of a product of sums")
                 inside = sums
             case t.Add() | t.Subtract():
+                # Beside a number above 0 nothing is a square; all other summands may be 0, of one square but one.
                 parts = [part for part in t.children(x) if not self.is_0(part)]
-                inside = parts if len(parts) == 1 else []
+                inside = [] if any(map(self._is_number, parts)) and len(parts) > 1 else parts
             case t.Negate(operand=part) | t.Given(value=part):
                 inside = [part]
             case t.If(then=then, otherwise=otherwise):
                 inside = [then, otherwise]
-            case t.Fold(kind=kind, over=over, body=body):
-                inside = [body] if kind != "sum" or all(r.size == t.Integer(1) for r in over) else []
-            case t.Minimum(body=body):
+            case t.Fold(body=body) | t.Minimum(body=body):
                 inside = [body]
             case t.Apply(function="exp" | "sqrt"):
                 inside = []
@@ -107,6 +106,11 @@ class Nonzero:
                 inside = []
         for part in inside:
             self.no_square(part)
+
+    def _is_number(self, x: t.Node) -> bool:
+        """Return whether the node is a number above 0 that the program names."""
+        x = self.meant(x)
+        return isinstance(x, t.Number) and x.rational > 0
 
     def sure(self, x: t.Node) -> bool:
         """Return whether the node is known to be identically 0 at no size."""

@@ -28,7 +28,7 @@ _BETWEEN = {
     "negative": (-3, 0),
     "above one": (1, 5),
 }
-KINDS = 7
+KINDS = 8
 """Kinds of integers that are drawn, in turn."""
 GRAIN = 2**40
 """Real numbers are drawn as multiples of its inverse: ties are rare."""
@@ -72,6 +72,7 @@ def _whole(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) 
         rng.randrange(1, 4),
         rng.randrange(2),
         rng.randint(min(0, *numbers), max(1, *numbers)) if numbers else inside,
+        0,  # all labels are one
     )[style]
 
 

@@ -348,8 +348,9 @@ class Widths:
         if self.name == "forward" or known is None or known.domain(*x.arguments) == t.TRUE:
             return
         by_form = self._by_form(scope)
-        root = x.function in ("log", "sqrt")
-        if not all(by_form.is_plain(u) or (root and by_form.nonnegative(u)) for u in x.arguments):
+        # A sum of squares may be identically 0 at one size, where a root is defined and a logarithm is not.
+        inside = {"log": by_form.positive, "sqrt": by_form.nonnegative}.get(x.function, lambda u: False)
+        if not all(by_form.is_plain(u) or inside(u) for u in x.arguments):
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
     def _through_definitions(self, x: t.Node) -> t.Node:
