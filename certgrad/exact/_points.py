@@ -121,7 +121,7 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
 
 def _structured(model: Model, slot: Slot, structure: Structure, array: Any) -> Any:
     """The array with the real numbers that the programs make of it, which they leave as they are."""
-    out = structure.structured(np.vectorize(_rational, otypes=[object])(array))
+    out = structure.structured(np.vectorize(_rational, otypes=[object])(array)).astype(object)
     for at in np.ndindex(slot.shape):
         u = array[at]
         if isinstance(u, Number):

@@ -31,7 +31,7 @@ Sizes = dict[str, Size]
 LAST = 3
 """Questions of a failing trace that are tried as what it needs, from the last one on."""
 TRACES = 40
-"""Traces in search of equations between sizes, at most; then the choice of ranks fails."""
+"""Sizes that are tried in search of equations between them, at most; then the choice of ranks fails."""
 MAX_LENGTH = 9
 """The longest axis whose length may be a number of the code."""
 NUMBERS = (2, 3, 4, 1, 5, 6)
@@ -244,13 +244,13 @@ class Unifier:
 
     def _run(self, sizes: Sizes) -> _Failed | None:
         """How the function fails with these sizes; None where it runs."""
+        self.traces += 1  # also where it is known: the search ends by how often it asks
         key = (*sorted(sizes.items(), key=lambda item: item[0]), self.wide)
         if key not in self._runs:
             self._runs[key] = self._traced(sizes)
         return self._runs[key]
 
     def _traced(self, sizes: Sizes) -> _Failed | None:
-        self.traces += 1
         if not budget.seconds_left():
             return _Failed(UsageError("the search for shapes took its time"), ())
         try:
