@@ -224,14 +224,8 @@ class Nonzero:
         return self._endless[x]
 
     def _beside_infinity(self, x: t.Node) -> bool | None:
-        """How a number compares with ±∞ that is neither; None for other statements."""
-        if not isinstance(x, t.Compare):
-            return None
-        if x.relation in ("=", "!="):
-            number, other = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
-            apart = sort(other) == "real" and self.is_0(number) and self.sure(other)
-            return x.relation == "!=" if apart else None
-        if x.relation not in ("<", ">"):
+        """Return how a finite number compares with ±∞; None for other statements."""
+        if not isinstance(x, t.Compare) or x.relation not in ("<", ">"):
             return None
         small, large = (x.left, x.right) if x.relation == "<" else (x.right, x.left)
         for end, other, greater in ((small, large, False), (large, small, True)):

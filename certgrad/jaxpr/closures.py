@@ -30,6 +30,11 @@ def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
     return found
 
 
+def module_of(kind: type) -> str:
+    """Return the name of the module of a class; "" where its `__module__` is a descriptor, of its instances."""
+    return kind.__module__ if isinstance(kind.__module__, str) else ""
+
+
 def kind_of_rule(value: Any) -> str:
     """Return the kind of custom function that an object is, as users write it; "" for anything else."""
     import jax  # which reading a configuration does not need
@@ -39,9 +44,9 @@ def kind_of_rule(value: Any) -> str:
     if isinstance(value, jax.custom_jvp):
         return "jax.custom_jvp"
     kind = type(value)
-    if kind.__name__ in _FILTERED and str(kind.__module__).startswith("equinox"):
+    if kind.__name__ in _FILTERED and module_of(kind).startswith("equinox"):
         return f"equinox.{kind.__name__}"
-    if str(kind.__module__).startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
+    if module_of(kind).startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
         return "flax.nnx.custom_vjp"
     return ""
 

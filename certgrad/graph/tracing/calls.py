@@ -34,7 +34,7 @@ from certgrad.signatures.sizes import whole
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 """The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
 EQUATIONS = 1_500
-"""A function is called if it takes at most so many operations on arrays, as each of these takes its time here."""
+"""Operations on arrays, at most, of a function that is called; a longer one is not compared."""
 OPERATIONS = 2_000_000_000
 """Operations on numbers, at most, of a function that is called; a longer one is not compared."""
 

@@ -22,7 +22,7 @@ from certgrad.obligations.assume.conditions import Atomic
 from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.certificate import Convention
-from certgrad.obligations.decide.cases import eliminated
+from certgrad.obligations.decide.elimination import eliminated
 from certgrad.obligations.floats import Setting, run
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.domain import read_domain

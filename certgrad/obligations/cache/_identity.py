@@ -33,6 +33,7 @@ import jax
 import numpy as np
 from jax._src import tree_util
 
+from certgrad.jaxpr.closures import module_of
 from certgrad.obligations.generality.syntax import tree_of_code
 from certgrad.signatures.nested import has_fields
 
@@ -232,7 +233,7 @@ class Identity:
         elif not simple:
             self._all(list(part) if isinstance(part, Iterator) else part for part in saved)
             return
-        ideal = getattr(value, "approximates", None) if str(kind.__module__).startswith("certgrad.") else None
+        ideal = getattr(value, "approximates", None) if module_of(kind).startswith("certgrad.") else None
         self._value(_named(ideal) if isinstance(ideal, str) else None)
         self._say("state")
         for name, held in sorted(getattr(value, "__dict__", {}).items(), key=lambda item: str(item[0])):
@@ -491,4 +492,4 @@ def _options(compiled: Any) -> list[Any]:
 
 
 def _compiled_by_jax(kind: type) -> bool:
-    return str(kind.__module__).partition(".")[0] in ("jax", "jaxlib") and kind.__name__ == "PjitFunction"
+    return module_of(kind).partition(".")[0] in ("jax", "jaxlib") and kind.__name__ == "PjitFunction"

@@ -22,7 +22,8 @@ from certgrad.obligations.assume.conditions import discharged
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part
+from certgrad.obligations.decide.cases import Region, by_summand, nonzero_part
+from certgrad.obligations.decide.elimination import eliminated
 from certgrad.obligations.laws.functions import FUNCTIONS
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, IndexNumber, Max, Num, Sum, access

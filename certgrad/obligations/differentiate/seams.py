@@ -18,7 +18,8 @@ from certgrad.obligations.assume.fact import Fact, match
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
-from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
+from certgrad.obligations.decide.cases import Region, by_summand, nonzero_part
+from certgrad.obligations.decide.elimination import eliminated, solve
 from certgrad.obligations.laws.order import above_entry, attained_once, boundaries_in_choices
 from certgrad.obligations.laws.recurrences import System, has_loop
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum

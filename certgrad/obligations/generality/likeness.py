@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad.jaxpr.closures import captured
+from certgrad.jaxpr.closures import captured, module_of
 from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
@@ -68,7 +68,7 @@ class Likeness:
         if isinstance(value, jax.core.Tracer):
             self.traced.append(f"{value.dtype}{list(value.shape)}")
             return ("traced", str(value.dtype), tuple(map(str, value.shape)))
-        if isinstance(value, (np.ndarray, np.generic, jax.Array)) and str(kind.__module__).split(".")[0] in _LIBRARIES:
+        if isinstance(value, (np.ndarray, np.generic, jax.Array)) and module_of(kind).split(".")[0] in _LIBRARIES:
             weak = bool(getattr(value, "weak_type", False))
             return (kind.__name__, str(value.dtype), tuple(value.shape), weak, *_bytes(value))
         if isinstance(value, enum.Enum):
@@ -130,7 +130,7 @@ def _contents(value: Any, kind: type) -> list[Any]:
     if own is not None:
         found += own.items()
         known = True
-    if not known and str(kind.__module__).split(".")[0] in _LIBRARIES:
+    if not known and module_of(kind).split(".")[0] in _LIBRARIES:
         try:
             reduced = value.__reduce_ex__(4)
             return [str(reduced)] if isinstance(reduced, str) else [x for x in reduced if x is not None]
@@ -158,10 +158,10 @@ def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
     found = attributes_of(value)
     if not found and getattr(kind, "__dictoffset__", 0) == 0:
         return None
-    plain = all(str(base.__module__).split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
+    plain = all(module_of(base).split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
     return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
 
 
 def _within(value: Any) -> Any:
     """The function inside one of JAX's wrappers, such as `jit`."""
-    return getattr(value, "__wrapped__", None) if str(type(value).__module__).startswith("jax") else None
+    return getattr(value, "__wrapped__", None) if module_of(type(value)).startswith("jax") else None

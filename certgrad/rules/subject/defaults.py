@@ -241,6 +241,11 @@ def at_choices(
         checked: the report at a value, or why there is none; None where the function does not run.
         refuted: the report at a value where it is refuted and a numeric check sees it.
     """
+
+    def right_at_default(wrong: Report, name: str) -> Report:
+        """With the default at which the rule is right; what is proved at some sizes alone says no such thing."""
+        return _with_default(wrong, rule, name) if report.verdict in PROOFS else wrong
+
     certificates: list[Certificate] = [report.certificate]
     left: list[str] = []
     for name, value in choices(rule):
@@ -251,7 +256,7 @@ def at_choices(
         if isinstance(found, str):
             left.append(f"{at}: {found}")
         elif found.verdict == "refuted":
-            return _right_at_default(found, rule, name)
+            return right_at_default(found, name)
         elif found.verdict in (*PROOFS, AT_SIZES):
             certificates.append(found.certificate)
         else:
@@ -261,7 +266,7 @@ def at_choices(
     beside = ({name: v} for name, default in unsaid for v in _beside(default, rule.plain))
     for chosen in islice(beside, MOST):
         if (wrong := refuted(chosen)) is not None:
-            return _right_at_default(wrong, rule, *chosen)
+            return right_at_default(wrong, *chosen)
         # Where nothing comes of it, the claim is about the default as ever.
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
     if len(same) > 1:
@@ -269,8 +274,8 @@ def at_choices(
     return replace(report, left_out=(*report.left_out, *left))
 
 
-def _right_at_default(report: Report, rule: UserRule, name: str) -> Report:
-    """The report on a rule that is refuted at another value of an argument, with the default at which it is right."""
+def _with_default(report: Report, rule: UserRule, name: str) -> Report:
+    """The report on a rule that is refuted at another value of an argument, with the default at which it is proved."""
     from certgrad.report.wording import CAUSE, RIGHT
 
     line = f"{CAUSE}: {RIGHT}{name} = {text_of(rule.unsaid[name])}, the default"

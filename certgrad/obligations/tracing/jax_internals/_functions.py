@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from certgrad.jaxpr.closures import module_of
+
 _PLAIN = (bool, int, str, bytes, type(None))
 _ONE_BY_OWNER = (BuiltinFunctionType, MethodType, MethodWrapperType, type)
 """Made anew when they are looked up, and equal only if they are of the same owner."""
@@ -30,7 +32,7 @@ def as_made(value: Any) -> Any:
 
 
 def _itself(value: Any) -> Hashable:
-    if type(value) in _ONE_BY_OWNER or str(type(value).__module__).partition(".")[0] in ("jax", "jaxlib"):
+    if type(value) in _ONE_BY_OWNER or module_of(type(value)).partition(".")[0] in ("jax", "jaxlib"):
         return value
     return "one", id(value)
 
@@ -61,7 +63,7 @@ def _function_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
     if type(value) is partial:
         named = sorted(value.keywords.items())
         return _all(partial, tuple(n for n, _ in named), [value.func, *value.args, *(x for _, x in named)], within)
-    if dataclasses.is_dataclass(value) and str(type(value).__module__).startswith("jax."):  # how JAX holds a callback
+    if dataclasses.is_dataclass(value) and module_of(type(value)).startswith("jax."):  # how JAX holds a callback
         return _all(type(value), (), [getattr(value, f.name) for f in dataclasses.fields(value)], within)
     return None
 
