@@ -22,7 +22,6 @@ from certgrad.obligations.assume.conditions import Atomic
 from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.certificate import Convention
-from certgrad.obligations.decide.elimination import eliminated
 from certgrad.obligations.floats import Setting, run
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.domain import read_domain
@@ -30,7 +29,7 @@ from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, build, posed
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import UndefinedTermError
-from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.rewriting import Rewriter, eliminated
 from certgrad.obligations.tracing.jax_internals import trace, wide_floats
 
 

@@ -28,13 +28,11 @@ from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Mono,
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, content
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
-from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.rewriting import Rewriter, eliminated, replaced, solve
 from certgrad.obligations.terms.spectra import SMALL
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
-
-from .elimination import eliminated, solve
 
 MAX_DEPTH = 14
 """Cases inside of each other, at most; a term that is then not zero counts as a residue."""

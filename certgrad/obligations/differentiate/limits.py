@@ -23,7 +23,6 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, nonzero_part
-from certgrad.obligations.decide.elimination import eliminated
 from certgrad.obligations.laws.functions import FUNCTIONS
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, IndexNumber, Max, Num, Sum, access
@@ -33,7 +32,7 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomi
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
-from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.rewriting import Rewriter, eliminated, replaced
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 from .derivative import Differentiator

@@ -19,7 +19,6 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, nonzero_part
-from certgrad.obligations.decide.elimination import eliminated, solve
 from certgrad.obligations.laws.order import above_entry, attained_once, boundaries_in_choices
 from certgrad.obligations.laws.recurrences import System, has_loop
 from certgrad.obligations.terms.atoms import Access, Max, Product, Sum
@@ -30,7 +29,7 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import Pred
-from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.rewriting import Rewriter, eliminated, solve
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
