@@ -1,4 +1,4 @@
-"""Substitution: terms with indices in place of variables, terms in place of atoms, and values where an equation holds."""
+"""Substitution: terms with other indices, with terms in place of atoms, and with values where an equation holds."""
 
 from __future__ import annotations
 
