@@ -58,6 +58,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Why the record stands and the entry is not run here, if it is not."""
     cause: str = ""
     """Words that what is said to be wrong has to hold, of a wrong rule whose mistake is named, and truly."""
+    limit: float = 0.0
+    """Seconds of the processor that it may take, where its function alone takes more than the command's limit."""
     note: str = ""
     """What is to be known of the rule beside that."""
     outside: str = ""

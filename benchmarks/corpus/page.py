@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.corpus.compare import PROVED, cause_said, wrongly_proved, wrongly_refuted
 from benchmarks.corpus.entries import SOURCES, Entry, Record
-from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.certificate import DIFFERS_IN_FLOATS, PROOFS
 
 INTRODUCTION = """# The corpus
 
@@ -95,10 +95,12 @@ def _shares(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
     right = [(e, records[e.id]) for e in entries if e.expected == "right"]
     known = [e for e in entries if e.expected == "wrong"]
     wrong = [records[e.id] for e in known]
+    open_ = [(e, records[e.id]) for e in known if records[e.id].verdict != "refuted"]
     proved = [(e, r) for e, r in right if r.verdict in PROOFS]
     untied = [r for e, r in proved if not e.signature or same_shapes(r.inferred, e.signature)]
     refuted = sum(r.verdict == "refuted" for r in wrong)
-    named = sum(r.verdict != "refuted" and "refuted" in r.choices for r in wrong)
+    named = sum("refuted" in r.choices or (bool(e.cause) and e.cause in r.choices) for e, r in open_)
+    contradicted = sum(r.reason.startswith(DIFFERS_IN_FLOATS) for _, r in open_)
     packages = len({e.needs for e, _ in right if e.needs})
     rows = [
         ("right", str(len(right)), f"of {packages} packages and of reports"),
@@ -108,7 +110,8 @@ def _shares(entries: Iterable[Entry], records: Mapping[str, Record]) -> str:
         ("wrong", str(len(wrong)), ""),
         ("refuted", _share(refuted, len(wrong)), ""),
         ("the mistake is named", _share(sum(cause_said(e, records[e.id]) for e in known), len(wrong)), ""),
-        ("named", _share(named, len(wrong)), ""),
+        ("named at other ranks, or with defaults passed", _share(named, len(wrong)), ""),
+        ("contradicted at a point in floats, which fails an audit", _share(contradicted, len(wrong)), ""),
         ("proved", _share(sum(r.verdict in PROVED and not r.excluded for r in wrong), len(wrong)), ""),
     ]
     return table(("rules", "number", ""), rows)

@@ -52,6 +52,7 @@ class Worker:
 
     def ask(self, entry: Entry, limit: float) -> Record:
         """What comes of the entry; never raises for what it does."""
+        limit = max(limit, entry.limit)
         if self._process is None:
             self._start()
         process = self._process

@@ -437,10 +437,36 @@ def _digamma(params: dict[str, Any], x: Array) -> Array:
     return np.where(x == 0, np.nan, psi(x))
 
 
+def _triangular_solve(params: dict[str, Any], a: Array, b: Array) -> Array:
+    """As BLAS solves it, which JAX calls as well: a 0 on the diagonal gives no error, and infinite numbers."""
+    from scipy.linalg.blas import get_blas_funcs  # as for `psi`
+
+    (solved,) = get_blas_funcs(("trsm",), (a, b))
+    named = {"trans_a": int(params["transpose_a"]), "diag": int(params["unit_diagonal"])}
+    named |= {"side": int(not params["left_side"]), "lower": int(params["lower"])}
+    out = np.empty_like(b)
+    for k in np.ndindex(b.shape[:-2]):
+        out[k] = solved(1.0, a[k], b[k], **named) if b[k].size else b[k]
+    return out
+
+
+def _cholesky(params: dict[str, Any], a: Array) -> Array:
+    """As LAPACK factorises the lower triangle, which JAX calls as well; nan where a matrix is not positive definite."""
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    (factorised,) = get_lapack_funcs(("potrf",), (a,))
+    out = np.empty_like(a)
+    for k in np.ndindex(a.shape[:-2]):
+        factor, failed = factorised(a[k], lower=1, clean=0) if a[k].size else (a[k], 0)
+        out[k] = np.nan if failed else factor
+    return out
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "argmax": _extreme(np.argmax),
     "argmin": _extreme(np.argmin),
     "bitcast_convert_type": _bitcast,
+    "cholesky": _cholesky,
     "convert_element_type": lambda params, x: x,
     "cummax": _cumulative(np.maximum.accumulate),
     "cummin": _cumulative(np.minimum.accumulate),
@@ -468,4 +494,5 @@ _OWN: dict[str, Callable[..., Any]] = {
     "shift_left": _shifted(np.left_shift),
     "shift_right_logical": _shifted(np.right_shift),
     "sort": _sort,
+    "triangular_solve": _triangular_solve,
 }

@@ -335,8 +335,11 @@ def test_a_report_with_nothing_declared_is_decided_for_untied_sizes(one: Entry) 
     from benchmarks.corpus.subjects import audited
 
     found = audited(one)
-    assert found.verdict == "refuted" if one.expected == "wrong" else found.verdict in (PROVED, UNDER)
-    assert same_shapes(found.inferred, one.signature)
+    if one.expected == "wrong":
+        assert found.verdict == "refuted" or "refuted" in found.choices
+    else:
+        assert found.verdict in (PROVED, UNDER)
+        assert same_shapes(found.inferred, one.signature)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +375,7 @@ def test_the_page_counts_what_is_proved_for_untied_sizes() -> None:
     text = page({e.id: e for e in every}, {r.id: r for r in known})
     assert "| proved for untied sizes | 1 (50 %) |" in text
     assert "| the mistake is named | 1 (50 %) |" in text
-    assert "| named | 1 (50 %) |" in text
+    assert "| named at other ranks, or with defaults passed | 1 (50 %) |" in text
 
 
 @pytest.mark.parametrize(

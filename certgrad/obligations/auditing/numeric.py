@@ -37,6 +37,9 @@ FEW = 2, 2
 """Shapes, and points of each, where a claim has many open families."""
 MANY = 4
 """Open families from which on a check takes `FEW` shapes and points."""
+DRAWN, WITHOUT_VALUE = 40, 2
+"""Shapes that are drawn, at most, where the function has no value at some: what solves under constraints has none where
+these outnumber the unknowns. After so many points without a value the next shape is drawn."""
 SECONDS = 20.0
 """Seconds of a check, a backstop: so high that its result does not depend on the machine."""
 STEP = 1e-3
@@ -74,8 +77,11 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
     """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
-    agreed, until = 0, budget.until(SECONDS)
-    for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), shapes):
+    agreed, differs, until = 0, "", budget.until(SECONDS)
+    for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), DRAWN):
+        if shapes == 0:
+            break
+        valued = False
         try:
             programs = made(dims)
             found = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
@@ -83,10 +89,13 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
             degenerate = _degenerate(op, programs, drawn) if kind != "rule_runs_forward" else ()
             for k, point in enumerate([*drawn, *degenerate]):
                 if time.thread_time() > until:
-                    return Numeric(agreed)
+                    return Numeric(agreed, differs)
+                if (k == WITHOUT_VALUE and not valued) or (k == len(drawn) and differs):
+                    break
                 sides = _sides(programs, kind, point, degenerate=k >= len(drawn))
                 if sides is None:
                     continue
+                valued = True
                 left, right, error = sides
                 if not np.isfinite([left, right]).all():
                     return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_point_text(op, point)}")
@@ -95,10 +104,14 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
                     agreed += 1
                 elif abs(left - right) > APART * scale + 100 * error:
                     text = f"{left:.6g} and {right:.6g} at {_point_text(op, point)}"
-                    return Numeric(agreed, text, _confirmed(kind, programs, point, instance, dims))
+                    witness = _confirmed(kind, programs, point, instance, dims)
+                    if witness is not None:
+                        return Numeric(agreed, text, witness)
+                    differs = differs or text  # at another point it may be confirmed
         except Exception:  # a rule may refuse a shape, or a point, in its own way
-            continue
-    return Numeric(agreed)
+            valued = True
+        shapes -= valued and not differs
+    return Numeric(agreed, differs)
 
 
 def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, dims: Dims) -> Witness | None:
@@ -150,6 +163,8 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
 
         error = 0.0
         values = at(0.0)
+        if not all(np.isfinite(y).all() for y in values):
+            return None
         weights = seeds if seeds else [np.ones_like(y) for y in values]
         if kind == "rule_runs_forward":
             if rule.primal is None:

@@ -33,6 +33,7 @@ from certgrad.signatures.signature import ArraySpec, parse
 
 from .check import Choice, choice_of
 from .more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis_more
+from .passed_defaults import fails_with_passed_defaults
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 DECIDED = (*PROOFS, AT_SIZES)
@@ -137,7 +138,10 @@ def best_choice(
         others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
     if failing:
         others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
-    return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too))
+    passed, error = fails_with_passed_defaults(found, declared)
+    if passed:
+        others.append(f"with {passed} passed by place, its rule fails and the function runs: {error}")
+    return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too or passed))
 
 
 def _at_defaults(report: Report, declared: Declaration) -> bool:

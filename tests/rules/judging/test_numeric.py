@@ -78,6 +78,33 @@ def test_a_difference_that_ball_arithmetic_confirms_is_a_refutation(monkeypatch)
     assert PROVES_NOTHING in right.claims[0].measured[0]
 
 
+@pytest.mark.parametrize(("factor", "differs"), [(3.0, True), (2.0, False)])
+def test_sizes_at_which_the_function_has_no_value_are_passed_over(factor, differs):
+    """As those of a quadratic program with more equations than unknowns."""
+
+    def value(x):
+        return jnp.sqrt(-((x.shape[0] - 4.0) ** 2)) + jnp.sum(x * x)
+
+    of = UserRule(rule(value, lambda x: factor * x), "n")
+    found = numeric(of, family(of, of.cases[0]).prove[0], "vjp_is_adjoint")
+    assert bool(found.witness or found.differs) == differs
+    assert bool(found.agreed) != differs
+    if found.witness is not None:
+        assert found.witness.dims == {"n": 4}
+
+
+def test_a_difference_that_is_not_confirmed_at_one_size_is_looked_for_at_others():
+    """At small sizes an operation is used that ball arithmetic has no rule for."""
+
+    def value(x):
+        return unknown(x) if isinstance(x.shape[0], int) and x.shape[0] < 4 else jnp.sum(x * x)
+
+    of = UserRule(rule(value, lambda x: 3 * x), "n")
+    found = numeric(of, family(of, of.cases[0]).prove[0], "vjp_is_adjoint")
+    assert found.witness is not None
+    assert found.witness.dims["n"] >= 4
+
+
 def test_a_loop_without_end_ends():
     """For a < 0 Newton's steps never meet the test."""
 

@@ -1,0 +1,39 @@
+"""A rule whose backward returns no cotangent for an argument that calls may leave out: it fails where one passes it.
+
+JAX hands `jax.custom_vjp` the defaults of arguments that a call leaves out. What `jax.custom_gradient` wraps takes
+arguments as they come, and its backward has to return a cotangent for each that was given.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from certgrad.errors import CertgradError
+from certgrad.obligations.generality.traces import Traces
+from certgrad.rules.declared.declaration import Declaration
+from certgrad.rules.declared.statics import text_of
+from certgrad.rules.finding.find import FoundRule
+from certgrad.rules.subject.examine import numbered
+from certgrad.rules.subject.traced import failed
+from certgrad.rules.subject.user_rule import UserRule
+
+
+def fails_with_passed_defaults(found: FoundRule, declared: Declaration) -> tuple[str, str]:
+    """Return what is passed, as in `name = None`, and the error of the rule where it fails with defaults passed.
+
+    Two empty texts where it does not, where the function itself fails, or where JAX passes all of them anyway.
+    """
+    with suppress(CertgradError):
+        rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
+        hidden = {n: v for n, v in rule.unsaid.items() if n in rule.positional and n not in rule.parameters.seen}
+        if not hidden:
+            return "", ""
+        static = {**declared.static, **hidden}
+        numbers = numbered([str(n) for n in rule.signature.names])
+        for sizes in (None, numbers):  # code that needs numbers for sizes traces with these
+            error = failed(Traces(UserRule(found.rule, declared.signature, static=static, at=sizes, name=found.name)))
+            if error is None:
+                break
+            if not error.of_function:
+                return " and ".join(f"{n} = {text_of(v)}" for n, v in hidden.items()), error.brief
+    return "", ""
