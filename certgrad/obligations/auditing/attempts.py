@@ -329,7 +329,9 @@ def judged(
         asked = integers, outcome.tests, outcome.ranges, dict(zip(op.arg_names, shapes.inputs, strict=True))
         try:
             if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
-                return at_shapes("unproved", reason=NO_POINT)
+                # A rule may need what holds nowhere, and its function not: then it is wrong at every point.
+                found = auditing.witnesses.search(op, instance, kind, wide=traces.wide, sizes=search_at)
+                return _refuted(found) if found is not None else at_shapes("unproved", reason=NO_POINT)
         except BudgetError as error:
             return at_shapes("unproved", reason=str(error))
         if any(map(of_solver, outcome.hypotheses)) and not auditing.witnesses.solvers_work(

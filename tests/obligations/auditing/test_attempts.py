@@ -107,3 +107,19 @@ def test_a_long_program_is_evaluated_before_its_terms_are_made(monkeypatch):
         counts.append(len(made))
     assert verdicts == ["proved", "refuted"]
     assert counts[1] < counts[0]
+
+
+def test_a_rule_that_needs_what_holds_nowhere_is_refuted_and_a_function_that_does_is_not() -> None:
+    """What comes before the first entry is an empty sum: its quotient by itself has no value, wherever."""
+
+    def before(x):
+        return jnp.cumsum(x) - x
+
+    def own(x):
+        return jnp.sin(x) * before(x) / before(x)
+
+    wrong, right, undefined = jax.custom_vjp(jnp.sin), jax.custom_vjp(jnp.sin), jax.custom_vjp(own)
+    wrong.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x) * before(x) / before(x),))
+    right.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x),))
+    undefined.defvjp(lambda x: (own(x), x), lambda x, g: (g * jnp.cos(x) * before(x) / before(x),))
+    assert [certgrad.check(f, "n").verdict for f in (wrong, right, undefined)] == ["refuted", "proved", "unproved"]
