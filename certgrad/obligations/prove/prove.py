@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from certgrad._subject import OF_REFERENCE
 from certgrad.obligations import laws, wording
@@ -49,6 +50,7 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tens
 from .closers import Closing
 from .problem import Problem
 from .statements import (
+    Obligation,
     Outcome,
     adjoint_obligation,
     adjoint_of_derivative_obligation,
@@ -101,69 +103,30 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
     try:
-        if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None):
-            derivative = differentiated(problem, facts, assumed_clauses)
-            if derivative.failure is not None:
-                return derivative.failure
-            make = derivative_obligation if kind == "jvp_is_derivative" else adjoint_of_derivative_obligation
-            obligation = make(problem, derivative)
-        elif kind == "vjp_is_adjoint":
-            obligation = adjoint_obligation(problem)
-        else:
-            obligation = forward_obligation(problem, problem.reference if kind == OF_REFERENCE else problem.primal)
+        obligation = _obligation(problem, kind, facts, assumed_clauses)
+        if isinstance(obligation, Outcome):
+            return obligation
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
         needed = _needed(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
-        found = minimal(needed, facts, shapes)
-        for where in filter(_of_places, found):
-            return Outcome(reason=_why(where))
-        tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
-        free = {*tangents, *seeds}
-        if any(mentions(p, free) for c in found for p in polys(c)):
-            return Outcome(reason="the rule is not defined for every tangent and seed")
-        unknown = next((n for n in problem.opaque if any(mentions(p, {n}) for c in found for p in polys(c))), None)
-        if unknown is not None:  # whether the condition can hold at all is not known
-            return Outcome(reason=problem.opaque[unknown].reason)
-        if any(not has_one_solution(c) and mentions(p, free) for c in solvers for p in polys(c)):
-            return Outcome(reason="a tangent or seed stands in an equation that is not linear in what solves it")
-        more, others = facts_of(found, shapes)
+        asked = minimal(needed, facts, shapes)
+        if reason := _why_no_hypotheses(problem, asked, solvers):
+            return Outcome(reason=reason)
+        more, others = facts_of(asked, shapes)
         region = Region(facts.extended([*more, *of_entries(more)]), (*assumed_clauses, *others))
-        one_each = without_repeated(found, region, shapes)
-        hypotheses = [
-            *domain,
-            *solvers,
-            *minimal(_in_company(by_region(one_each, facts, shapes), facts, shapes), facts, shapes),
-        ]
-        reach = _ranges(problem, kind) | _extents([*hypotheses, *needed])
-        whole, _, _ = by_place(hypotheses, reach, shapes)
-        if len(whole) < len(hypotheses):
-            # In those that others imply an index may run farther: their parts are asked for as well.
-            _, parts, further = by_place([*hypotheses, *needed], reach, shapes)
-            hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts, shapes)
-            reach |= further
-        for clause in whole:
-            if any(_farther(other, clause, reach) for other in needed):
-                reach = {v: n for v, n in reach.items() if v not in beyond_axes(clause)}
-        families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
+        one_each = without_repeated(asked, region, shapes)
+        reduced = minimal(_in_company(by_region(one_each, facts, shapes), facts, shapes), facts, shapes)
+        hypotheses, reach = _whole([*domain, *solvers, *reduced], needed, facts, problem, kind)
         relations: dict[str, None] = {}
-        once = (*obligation.once, *_once(problem, domain))
-        for left, right, shape in obligation.pairs:
-            ranges = {template(k): n for k, n in enumerate(shape)}
-            place = Indices(ranges, facts=region.facts, clauses=region.clauses)
-            if domain and once:  # it may decide over which values maxima are taken
-                left, right = (by_rules(resolved(side, place), place) for side in (left, right))
-            left, right = (split_products(ordered(side, place, once)) for side in (left, right))
-            left, right = (_with_places(side, place) for side in (left, right))
-            if obligation.derivative:
-                right = sided(right, region.facts, problem.tangents)
-            closing = Closing(left - right, region.over(ranges), problem, families, tangents if adjoint else None)
+        obligation = replace(obligation, once=(*obligation.once, *_once(problem, domain)))
+        for pair in obligation.pairs:
+            closing = _closing(problem, kind, obligation, pair, region, bool(domain))
             residue = closing.residue()
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
-                unknown = next((n for n in problem.opaque if mentions(left - right, {n})), None)
-                why = "the two sides differ, or the normal form did not close"
-                return Outcome(hypotheses, why if unknown is None else problem.opaque[unknown].reason, *residue)
+                why = _opaque_reason(problem, [closing.raw])
+                return Outcome(hypotheses, why or "the two sides differ, or the normal form did not close", *residue)
         if any(c not in domain and _excludes_zeros(c) for c in hypotheses):
             hypotheses = _extended(problem, kind, hypotheses, domain, assumed_clauses, facts)
         return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
@@ -173,6 +136,85 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _obligation(problem: Problem, kind: str, facts: Facts, assumed: tuple[Clause, ...]) -> Obligation | Outcome:
+    """Return the pairs of terms that are to be equal, and their conditions; the outcome where the forward has no
+    derivative.
+    """
+    if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None):
+        derivative = differentiated(problem, facts, assumed)
+        if derivative.failure is not None:
+            return derivative.failure
+        make = derivative_obligation if kind == "jvp_is_derivative" else adjoint_of_derivative_obligation
+        return make(problem, derivative)
+    if kind == "vjp_is_adjoint":
+        return adjoint_obligation(problem)
+    return forward_obligation(problem, problem.reference if kind == OF_REFERENCE else problem.primal)
+
+
+def _why_no_hypotheses(problem: Problem, asked: Sequence[Clause], solvers: Sequence[Clause]) -> str:
+    """Return why the conditions that are asked, or those of solvers, cannot be hypotheses on the inputs; else ""."""
+    for where in filter(_of_places, asked):
+        return _why(where)
+    free = {*problem.tangents.values(), *problem.seed_names}
+    terms = [p for c in asked for p in polys(c)]
+    if any(mentions(p, free) for p in terms):
+        return "the rule is not defined for every tangent and seed"
+    if why := _opaque_reason(problem, terms):  # whether the condition can hold at all is not known
+        return why
+    if any(not has_one_solution(c) and mentions(p, free) for c in solvers for p in polys(c)):
+        return "a tangent or seed stands in an equation that is not linear in what solves it"
+    return ""
+
+
+def _opaque_reason(problem: Problem, terms: Sequence[Poly]) -> str:
+    """Return why the first value in the terms that the calculus does not look into is opaque; "" if there is none."""
+    return next((problem.opaque[n].reason for n in problem.opaque if any(mentions(p, {n}) for p in terms)), "")
+
+
+def _whole(
+    hypotheses: list[Clause], needed: Sequence[Clause], facts: Facts, problem: Problem, kind: str
+) -> tuple[list[Clause], dict[Var, Poly]]:
+    """Return the hypotheses, those of all places of an axis as one, and how far their index variables run.
+
+    A variable that runs farther in a condition of `needed` than in the hypothesis that implies it has no range.
+    """
+    shapes = problem.array_shapes
+    reach = _ranges(problem, kind) | _extents([*hypotheses, *needed])
+    whole, _, _ = by_place(hypotheses, reach, shapes)
+    if len(whole) < len(hypotheses):
+        # In those that others imply an index may run farther: their parts are asked for as well.
+        _, parts, further = by_place([*hypotheses, *needed], reach, shapes)
+        hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts, shapes)
+        reach |= further
+    for clause in whole:
+        if any(_farther(other, clause, reach) for other in needed):
+            reach = {v: n for v, n in reach.items() if v not in beyond_axes(clause)}
+    return hypotheses, reach
+
+
+def _closing(
+    problem: Problem,
+    kind: str,
+    obligation: Obligation,
+    pair: tuple[Poly, Poly, tuple[Poly, ...]],
+    region: Region,
+    declared: bool,
+) -> Closing:
+    """Return the search that closes a pair of terms in the region; `declared`: a domain is among what is assumed."""
+    left, right, shape = pair
+    ranges = {template(k): n for k, n in enumerate(shape)}
+    place = Indices(ranges, facts=region.facts, clauses=region.clauses)
+    if declared and obligation.once:  # the domain may decide over which values maxima are taken
+        left, right = (by_rules(resolved(side, place), place) for side in (left, right))
+    left, right = (split_products(ordered(side, place, obligation.once)) for side in (left, right))
+    left, right = (_with_places(side, place) for side in (left, right))
+    if obligation.derivative:
+        right = sided(right, region.facts, problem.tangents)
+    tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
+    families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
+    return Closing(left - right, region.over(ranges), problem, families, tangents if adjoint else None)
 
 
 def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
