@@ -167,6 +167,8 @@ def turned(x: Any, o: Any) -> None:
 
 
 rows_of = partial(by_rows, rows=4, columns=3, block=2)
+
+
 def swapped_pairs(x: Any, o: Any) -> None:
     lanes = lax.broadcasted_iota(jnp.int32, x.shape, 1)
     o[...] = jnp.where(lanes % 2 == 0, pltpu.roll(x[...], x.shape[1] - 1, 1), pltpu.roll(x[...], 1, 1))

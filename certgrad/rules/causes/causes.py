@@ -68,8 +68,8 @@ LIKELIEST, LIKELY = 16, 4
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
-"""At most this many changes of one step, right at the points that were tried, go to the proof. One that is right only at
-a value of a number, as twice where that is 2, does not count."""
+"""At most this many changes of one step, right at the points that were tried, go to the proof. One that is right only
+at a value of a number, as twice where that is 2, does not count."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.rules.subject.user_rule import UserRule
 
 from . import acts as _acts
-from .regrouped import PRODUCTS, SUMS, brackets, made_before, of_one_operand
+from .regrouped import PRODUCTS, brackets, made_before, of_one_operand
 from .step_search import Point, Search
 from .steps import Change, Key, Operand, Step, ValueRef
 
