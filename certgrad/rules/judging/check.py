@@ -19,7 +19,6 @@ from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificat
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import AUDIT, auditing, given
 from certgrad.rules.subject.defaults import LEFT_OUT, at_choices, of_defaults, standing
-from certgrad.rules.subject.orders import in_each_order, said_in_general, sizes_of_witnesses
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.statement import Attempt, Statement
 
@@ -234,14 +233,14 @@ def _in_each_order(look: Look) -> tuple[Report | None, list[Sizes]]:
     """Return the report of the rule with each outcome of a comparison of sizes as a case, if it is proved so; and sizes
     at which it is wrong, if it is refuted.
     """
-    rule = in_each_order(look.rule, look.traces)
+    rule = rules.in_each_order(look.rule, look.traces)
     if rule is None:
         return None, []
     there = replace(look, rule=rule, traces=Traces(rule))
     certificate, _ = claims_of(there)
     if certificate.verdict not in PROOFS:
-        return None, sizes_of_witnesses(look.rule.signature, certificate)
-    return reported(there, said_in_general(certificate, rule)), []
+        return None, rules.sizes_of_witnesses(look.rule.signature, certificate)
+    return reported(there, rules.said_in_general(certificate, rule)), []
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
