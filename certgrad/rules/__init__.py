@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .subject.approximation import approximation, ideals_of
     from .subject.failures import failure, refuted, runs
     from .subject.open_number import OpenNumber
+    from .subject.orders import in_each_order, said_in_general, sizes_of_witnesses
     from .subject.projections import granted, likely_properties, structures, with_properties
     from .subject.properties import check_properties, projected, properties_in
     from .subject.report import Report
@@ -60,6 +61,7 @@ _FOR_SOME_RULES = {
     "forward_of": "subject.traced",
     "gradients_of": "subject.second_order",
     "ideals_of": "subject.approximation",
+    "in_each_order": "subject.orders",
     "is_long": "inference.known_functions",
     "known_as": "inference.known_functions",
     "known_beside": "inference.known_functions",
@@ -78,6 +80,8 @@ _FOR_SOME_RULES = {
     "refuted": "subject.failures",
     "reproduction": "causes.reproduction",
     "runs": "subject.failures",
+    "said_in_general": "subject.orders",
+    "sizes_of_witnesses": "subject.orders",
     "traces": "subject.traced",
     "with_integers": "judging.merged",
     "with_value": "judging.merged",

@@ -167,6 +167,17 @@ def turned(x: Any, o: Any) -> None:
 
 
 rows_of = partial(by_rows, rows=4, columns=3, block=2)
+
+
+def swapped_pairs(x: Any, o: Any) -> None:
+    lanes = lax.broadcasted_iota(jnp.int32, x.shape, 1)
+    o[...] = jnp.where(lanes % 2 == 0, pltpu.roll(x[...], x.shape[1] - 1, 1), pltpu.roll(x[...], 1, 1))
+
+
+def rolled_further(x: Any, o: Any) -> None:
+    o[...] = pltpu.roll(x[...], 2, 1, stride=1, stride_axis=0)
+
+
 MEANT: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "softmax, the last block not full": (by_rows(softmax, 5, 3, 2), [(5, 3)]),
     "product over the grid": (product(accumulated, 4, 6, 2), [(4, 6), (6, 2)]),
@@ -190,5 +201,8 @@ MEANT: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         ),
         [(2, 3, 4)],
     ),
+    "rolled": (called(swapped_pairs, (3, 4)), [(3, 4)]),
+    "rolled in blocks": (by_rows(swapped_pairs, 4, 6, 2), [(4, 6)]),
+    "rolled with a stride": (called(rolled_further, (3, 5)), [(3, 5)]),
     "vmap": (jax.vmap(by_rows(softmax, 4, 3, 2)), [(2, 4, 3)]),
 }

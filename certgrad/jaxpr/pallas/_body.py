@@ -70,6 +70,8 @@ class Body:
             return []
         if name in _HINTS:
             return operands[:1]
+        if name == "roll":
+            return [Value(_rolled(*operands, **params))]
         if any(isinstance(x, Cell) for x in operands):
             raise KernelError(f"{name} of a reference")
         return self.operation(eqn, operands)
@@ -164,6 +166,15 @@ def _goes_on(test: Value) -> bool:
     if test.number is None:
         raise KernelError("a loop whose number of steps depends on what it computes")
     return bool(test.number)
+
+
+def _rolled(x: Value, shift: Value, *, axis: int, stride: int | None, stride_axis: int | None) -> Any:
+    """Entries moved along an axis and around its end, as `pallas.tpu.roll` does; with a stride each slice further."""
+    by = shift.traced if shift.number is None else shift.number
+    if stride is None or stride_axis is None:
+        return jnp.roll(x.traced, by, axis)
+    slices = jnp.split(x.traced, x.traced.shape[stride_axis], stride_axis)
+    return jnp.concatenate([jnp.roll(one, by + k * stride, axis) for k, one in enumerate(slices)], stride_axis)
 
 
 _STRUCTURED = {

@@ -68,7 +68,8 @@ LIKELIEST, LIKELY = 16, 4
 RESERVED = 1.5
 """Seconds of these for changes of one step, which are tried last."""
 MAX_CHANGES = 4
-"""At most this many changes of one step, right at the points that were tried, go to the proof."""
+"""At most this many changes of one step, right at the points that were tried, go to the proof. One that is right only
+at a value of a number, as twice where that is 2, does not count."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
@@ -294,7 +295,8 @@ def likely_cause(
     cause = first(lambda t: forgotten(t.one, t.rules), reserved=RESERVED)
     odd = cause is None and nonlinear(one, trial)
     if cause is None and not odd:
-        found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
+        right = (c for c in changes(one, trial.rules, witness) if all(t.agrees(_otherwise(t, c)) for t in others))
+        found = list(islice(right, MAX_CHANGES))
         cause = first(lambda t: (_otherwise(t, change) for change in found), tried=True)
     somewhere = first(_in_part)
     if cause is not None:

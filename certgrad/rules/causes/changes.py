@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,9 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.rules.subject.user_rule import UserRule
 
 from . import acts as _acts
+from .regrouped import PRODUCTS, brackets, made_before, of_one_operand
 from .step_search import Point, Search
-from .steps import Act, Change, Key, Operand, Run, Step, ValueRef
+from .steps import Change, Key, Operand, Step, ValueRef
 
 SECONDS = 1.0
 """Seconds for trying changes of one argument's cotangent; then none is named."""
@@ -66,7 +66,6 @@ _ENTRY_BY_ENTRY = frozenset("add add_any sub mul div max min pow atan2".split())
 _SWAPPED = {"sub": "subtract", "div": "divide", "pow": "power", "atan2": "arctan2"}
 _MOVING = frozenset("concatenate pad gather slice dynamic_slice dynamic_update_slice scatter select_n".split())
 """Steps that give entries other places."""
-_SUMS, _PRODUCTS = ("add", "add_any", "sub"), ("mul", "div")
 
 
 def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Change]:
@@ -123,7 +122,7 @@ def _factor(search: Search, step: Step) -> Iterator[Change]:
 def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change]:
     """Another number where the step's value is a multiple of one: 0.134145, and no factor 268290/226829."""
     name = step.eqn.primitive.name
-    for j, operand in enumerate(step.operands if name in _PRODUCTS and factor != -1 else ()):
+    for j, operand in enumerate(step.operands if name in PRODUCTS and factor != -1 else ()):
         if not _is_number(operand):
             continue
         here = float(operand.literal.val)
@@ -366,52 +365,6 @@ def _merged_early(search: Search, step: Step) -> Iterator[Change]:
             yield Change(f"{what} is added too early in {search.the(step)}: it is to be added to the cotangent", acts)
 
 
-def _brackets(search: Search, step: Step) -> Iterator[Change]:
-    """A product or quotient of a sum, and not of one of its terms alone; or of a term, and not of the sum."""
-    name = step.eqn.primitive.name
-    for j, operand in enumerate(step.operands if name in (*_SUMS, *_PRODUCTS) else ()):
-        inner = search.maker(operand.key)
-        if inner is None or (name, j) == ("div", 1):
-            continue
-        places = range(1 if inner.eqn.primitive.name == "div" else 2)
-        if name in _SUMS and inner.eqn.primitive.name in _PRODUCTS:
-            text = f"brackets are missing: {search.the(inner)} is to be of all of {search.the(step)}"
-        elif name in _PRODUCTS and inner.eqn.primitive.name in _SUMS:
-            text, places = f"{search.the(step)} is to be of one term of {search.the(inner)} alone", range(2)
-        else:
-            continue
-        for k in places:
-            yield from search.tried(step, text, _regrouped(inner, j, k))
-
-
-def _regrouped(inner: Step, j: int, k: int) -> Act:
-    """Return f(.., g(.., b, ..), ..) regrouped as g(.., f(.., b, ..), ..), where b is operand k of g."""
-
-    def act(r: Run, s: Step) -> Any:
-        outer, own = r.operands(s), r.operands(inner)
-        own[k] = r.apply(s.eqn, [*outer[:j], own[k], *outer[j + 1 :]])[0]
-        return r.apply(inner.eqn, own)[0]
-
-    return act
-
-
-def _exchanged(search: Search, step: Step) -> Iterator[Change]:
-    """A product or quotient that is made before other steps, and not of what these give."""
-    name = step.eqn.primitive.name
-    shape = np.shape(search.points[0].run.values[step.outs[0]])
-    for j in range(len(step.operands) if name == "mul" else 1 if name == "div" else 0):
-        last, by = search.maker(step.operands[j].key), step.operands[1 - j]
-        if last is None:
-            continue
-        for base in search.program.behind(last):
-            if np.shape(search.points[0].run.values[base]) != shape or base == step.operands[j].key:
-                continue
-            what = search.named(by.key) if by.key is not None else f"{by.literal.val}"
-            how = "divided" if name == "div" else "multiplied"
-            text = f"{search.named(base)} is to be {how} by {what} before {search.the(last)}, and not after"
-            yield from search.tried(step, text, _acts.moved_before(base, j))
-
-
 KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
     _superfluous,
     _other_function,
@@ -424,8 +377,9 @@ KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
     _added_at,
     _masked,
     _merged_early,
-    _brackets,
-    _exchanged,
+    brackets,
+    of_one_operand,
+    made_before,
     _factored_out,
     _joined,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -87,6 +88,10 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         what = f"{called or f'the {word_of(key[0])}'}{place_of_step(placed.get(key, eqn))}"
         if not called:
             yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
+            floats = [k for k, v in enumerate(eqn.outvars) if jnp.issubdtype(v.aval.dtype, jnp.floating)]
+            for k in floats if len(floats) > 1 else ():
+                text = f"a term is missing: result {k} of {what} is treated as a constant"
+                yield text, _changed(rules, {key: partial(_one_constant, k)})
         if key[0] == "scan":
             text = f"a term is missing: the state that a step of {what} hands to the next is treated as a constant"
             yield text, _changed(rules, {key: _without_state})
@@ -189,6 +194,11 @@ def _of_one(eqn: Any) -> bool:
 
 def _constant(eqn: Any, operands: list, outs: list) -> list:
     return [jax.lax.stop_gradient(y) for y in outs]
+
+
+def _one_constant(k: int, eqn: Any, operands: list, outs: list) -> list:
+    """Return the same results with one of them held constant."""
+    return [jax.lax.stop_gradient(y) if j == k else y for j, y in enumerate(outs)]
 
 
 def _identity(eqn: Any, operands: list, outs: list) -> list:

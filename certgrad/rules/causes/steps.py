@@ -106,6 +106,10 @@ class Steps:
                 found |= {o.key: None for o in other.operands if o.key is not None}
         return list(found)
 
+    def step(self, key: Key) -> Step:
+        """The step with a key: that of another trace of the same code has other literals and sizes."""
+        return next(s for s in self.steps if s.key == key)
+
     def live(self) -> list[Step]:
         """The steps that the results depend on."""
         needed = {o.key for o in self.results}

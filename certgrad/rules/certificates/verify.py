@@ -29,6 +29,7 @@ from certgrad.rules.judging.judged import first_look
 from certgrad.rules.judging.multiples import hypotheses, multiples
 from certgrad.rules.project.configuration import nearest
 from certgrad.rules.subject.defaults import choices
+from certgrad.rules.subject.orders import in_each_order
 from certgrad.rules.subject.projections import granted
 from certgrad.rules.subject.statement import Attempt, Statement
 from certgrad.rules.subject.user_rule import UserRule
@@ -182,8 +183,11 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
         return first_look(part, Attempt(**{"static": declared.static, **more})).rule
 
     rule = rule_of(statement)
-    dividing = multiples(rule, lambda chosen: rule_of(statement, multiples=chosen))
-    if dividing:
+    traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
+    ordered = in_each_order(rule, Traces(rule))
+    if ordered is not None and {str(c.signature) for c in ordered.cases} == {said for said, _ in traced}:
+        rule = ordered
+    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen)):
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"
@@ -191,7 +195,6 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
     for needed in granted(rule).values():
         if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
             return f"the rule is audited only where {needed.text}, which the certificate does not list"
-    traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
     whole, parts = copy(rule), [rule]
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):

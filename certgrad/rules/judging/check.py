@@ -16,12 +16,13 @@ from certgrad import rules
 from certgrad.errors import CertgradError, DomainError, UsageError
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
+from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import AUDIT, auditing, given
 from certgrad.rules.subject.defaults import LEFT_OUT, at_choices, of_defaults, standing
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.statement import Attempt, Statement
 
-from .judged import Look, explained, first_look, helped, judged, plainly, report_of, reported
+from .judged import Look, claims_of, explained, first_look, helped, judged, plainly, report_of, reported
 
 if TYPE_CHECKING:
     from certgrad.rules.declared.declaration import Declaration
@@ -209,7 +210,9 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
         if statement.surrogate:
             return report
         if report.verdict == "unproved" and not look.traces.refused:
-            there = _where_sizes_divide(look, report)
+            there, wrong_at = _in_each_order(look)
+            there = there or (None if wrong_at else _where_sizes_divide(look, report))
+            given += wrong_at
             if there is not None:
                 return there
         if report.verdict == "unproved" and sizes is not None and not look.traces.differs_anywhere:
@@ -224,6 +227,20 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
         return report_of(rule, untraced(rule, ended), statement.surrogate)
     except MemoryError:
         return report_of(rule, untraced(rule, OUT_OF_MEMORY), statement.surrogate)
+
+
+def _in_each_order(look: Look) -> tuple[Report | None, list[Sizes]]:
+    """Return the report of the rule with each outcome of a comparison of sizes as a case, if it is proved so; and sizes
+    at which it is wrong, if it is refuted.
+    """
+    rule = rules.in_each_order(look.rule, look.traces)
+    if rule is None:
+        return None, []
+    there = replace(look, rule=rule, traces=Traces(rule))
+    certificate, _ = claims_of(there)
+    if certificate.verdict not in PROOFS:
+        return None, rules.sizes_of_witnesses(look.rule.signature, certificate)
+    return reported(there, rules.said_in_general(certificate, rule)), []
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:

@@ -312,6 +312,12 @@ def summed(x):
     return jax.lax.scan(lambda s, row: (jnp.tanh(s + row),) * 2, jnp.zeros(x.shape[1:], x.dtype), x)[1]
 
 
+def with_squares(x):
+    """The sum of the squares, which the loop carries, and of three times the entries, which it stacks."""
+    squares, rows = jax.lax.scan(lambda s, row: (s + row * row, 3 * row), jnp.zeros(x.shape[1:], x.dtype), x)
+    return squares + jnp.sum(rows, 0)
+
+
 def summed_bwd(x, g):
     return (g * (1 - summed(x) ** 2),)
 
@@ -355,6 +361,18 @@ GENERAL = {
         "n",
         "a factor is missing: the derivative of the sigmoid",
     ),
+    "a power of a product, and not of its factor": (
+        lambda x, c: c * x**3 / 3,
+        lambda args, g: (g * (args[1] * args[0]) ** 2, g * args[0] ** 3 / 3),
+        "n, n",
+        "is to be of x alone, inside of the product",
+    ),
+    "one of a loop's results": (
+        with_squares,
+        lambda x, g: (jnp.broadcast_to(3 * g, x.shape),),
+        "n d",
+        "a term is missing: result 0 of the scan",
+    ),
     "the state of a loop": (summed, summed_bwd, "n d", "a term is missing: the state that a step of the scan"),
 }
 
@@ -368,6 +386,21 @@ def test_general_mistakes_are_named(name):
     report = certgrad.check(custom, signature, conformance=False)
     assert report.verdict == "refuted"
     assert any(said in argument.cause for argument in report.arguments), [a.cause for a in report.arguments]
+
+
+def test_a_change_that_is_right_at_one_value_of_a_number_is_no_cause():
+    """2·alpha is 4, and alpha²·1, where alpha is 2: other changes are right there too."""
+
+    @partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def soft_sign(x, alpha=2.0):
+        return 0.5 * alpha * x / (1 + jnp.abs(alpha * x))
+
+    def bwd(alpha, x, g):
+        return (g / (2 * alpha * (1 / alpha + jnp.abs(x))) ** 2,)
+
+    soft_sign.defvjp(lambda x, alpha: (soft_sign(x, alpha), x), bwd)
+    (argument,) = certgrad.check(soft_sign, "n", conformance=False).arguments
+    assert "alone, inside of the product" in argument.cause, argument.cause
 
 
 def test_a_number_that_the_rule_is_given_is_named():
