@@ -146,7 +146,7 @@ def needed_for(equations: Sequence[Any], wanted: Iterable[Any], at_hand: Collect
 def rounded_constant(eqn: Any, held: Mapping[Any, Any], is_float: Callable[[Any], bool]) -> np.ndarray | None:
     """A constant that is cast to another float, as that dtype has it: a table of 64 bits that is cast to 32 in a
     program is the table that was cast before. None for other equations."""
-    if eqn.primitive.name != "convert_element_type":
+    if eqn.primitive.name != "convert_element_type" or "new_dtype" not in eqn.params:  # a user's, by that name
         return None
     (v,), new = eqn.invars, eqn.params["new_dtype"]
     value = v.val if is_literal(v) else held.get(v)
