@@ -131,7 +131,7 @@ def _product(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def _polynomial(term: t.Term, atoms: list[t.Term]) -> Polynomial | None:
-    """The term as a polynomial in one atom, which is added to `atoms`; None where it is none, or has two atoms."""
+    """Return the term as a polynomial in one atom, which is added to `atoms`; None where it is none, or has two."""
     if isinstance(term, t.Number):
         value = Fraction(term.value)
         return {0: value} if value else {}

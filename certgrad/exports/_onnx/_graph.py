@@ -162,7 +162,8 @@ class Writer:
         """Return the graph of a program inside a node.
 
         `bound` are the program's inputs that the graph takes, after the scalars in `before`; other inputs have names
-        already.
+        already. `outputs` writes what the graph returns from the names of the program's outputs; these themselves if
+        None.
         """
         writer = Writer(self.shared, self)
         infos = [helper.make_tensor_value_info(writer.fresh(), type_of(dtype), []) for _, dtype in before]

@@ -61,7 +61,7 @@ def refuted_kinds(steps: Sequence[Step], lemmas: Mapping[str, Lemma]) -> list[st
 
 
 def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None:
-    """The first witness against one of these obligations of the graph that satisfies all its hypotheses, or None.
+    """Return the first witness against an obligation in `kinds` that satisfies all the graph's hypotheses, or None.
 
     Where a rule sees symbolic zeros the function is looked at as well with some of its arguments held, and with some
     of its outputs alone: `jax.grad` with `argnums`, and of one output, is what a user runs.

@@ -99,7 +99,7 @@ class Run:
         return Run(self.sizes, self.numbers, wanted)
 
     def scan(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place = ()) -> list[Any]:
-        """A loop's results. What its body keeps is stacked along a first axis."""
+        """Return the results of a loop. What its body keeps is stacked along a first axis, one entry a step."""
         loop = scan_loop(traced.equations[node.id].eqn)
         (body,) = traced.bodies[node.id]
         first, last = loop.consts, loop.consts + loop.carries

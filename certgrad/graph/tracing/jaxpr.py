@@ -306,7 +306,7 @@ def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers
 
 
 def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
-    """One equation's outputs at arrays of concrete shapes."""
+    """Return the outputs of an equation at arrays of concrete shapes, with sizes `dims` and dtypes by `numbers`."""
     inner = inner_program(eqn)
     if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
         own = [
@@ -413,7 +413,7 @@ def mentions(program: Program | None, primitive: str) -> bool:
 
 
 def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
-    """The op of certgrad that a `custom_jvp_call` is a call of, with its keyword arguments. None for any other.
+    """Return the op of certgrad that a `custom_jvp_call` calls, with its keyword arguments; None for any other.
 
     The op serves to name the node and to read its domain. What is proved of the node is traced from the equation.
     """

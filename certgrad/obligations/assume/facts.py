@@ -235,7 +235,7 @@ class Facts(LinearSigns):
         return out
 
     def _by_parts(self, poly: Poly) -> int:
-        """The signs of a term by those of its common factor and the rest, then of its factors over the rationals."""
+        """Return the signs of a term by those of its common factor and the rest, or of its rational factors."""
         numerator, denominators = cleared(poly)
         if numerator.is_zero:
             return ZERO

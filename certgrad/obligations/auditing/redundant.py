@@ -113,11 +113,11 @@ def _at_first_index(clause: Clause) -> list[Clause]:
     return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
 
 
-def _without_axes(gone: Mapping[str, Collection[int]]) -> Rewriter:
+def _without_axes(dropped: Mapping[str, Collection[int]]) -> Rewriter:
     """Return the rewriter that drops the index along these axes of arguments where it is 0, in nested indices too."""
 
     def kept(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
-        places = gone.get(tensor, ())
+        places = dropped.get(tensor, ())
         inner = tuple(map(within, index))
         if not places or len(inner) <= max(places) or not all(inner[k].is_zero for k in places):
             return inner

@@ -72,11 +72,11 @@ def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
     out = _table(inner, left, right).reshape(shape)
     parts = []
     if x.tangent is not None:
-        moves = _matrices(x.tangent, x_batch, x_contract)[0]
-        parts.append(_table(lambda row, column: inner_tangent(column, row), moves, right))
+        tangents = _matrices(x.tangent, x_batch, x_contract)[0]
+        parts.append(_table(lambda row, column: inner_tangent(column, row), tangents, right))
     if y.tangent is not None:
-        moves = _matrices(y.tangent, y_batch, y_contract)[0]
-        parts.append(_table(inner_tangent, left, moves))
+        tangents = _matrices(y.tangent, y_batch, y_contract)[0]
+        parts.append(_table(inner_tangent, left, tangents))
     if not parts:
         return Value(out)
     total = parts[0]

@@ -41,9 +41,10 @@ def draw_dims(
     further: Sequence[str] = (),
     least: int = 0,
 ) -> Iterator[Dims]:
-    """Concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
+    """Yield concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
 
-    `further` names dims that no input has. Arrays of `least` entries are never too large.
+    Those that do not fit are left out, and those with an array of too many entries. `further` names dims that no input
+    has. Arrays of `least` entries are never too large.
     """
     named, stars = names_in(inputs)
     named += [name for name in further if name not in named]
@@ -104,7 +105,10 @@ def filled_by(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
 
 
 def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Random, top: int) -> Array:
-    """One input in a style: `equal` repeats one value, `mixed` chooses a style for each entry; `top` bounds indices."""
+    """Return one input drawn in a style: `equal` repeats one value, `mixed` chooses a style for each entry.
+
+    `top` bounds integers, which are indices mostly.
+    """
     if one.kind == "bool":
         return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
     if one.kind == "key":

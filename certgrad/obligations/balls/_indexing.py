@@ -198,22 +198,22 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
         targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
         if _mode(params) == "promise_in_bounds" and (targets < 0).any():
             raise Undecided("an update lands outside of the bounds that were promised")
-        out, given, dout = x.primal.flatten(), updates.primal.reshape(-1), None
+        out, new_entries, dout = x.primal.flatten(), updates.primal.reshape(-1), None
         if x.tangent is not None or updates.tangent is not None:
             dout, dupdates = filled(x).flatten(), filled(updates).reshape(-1)
         seen: set[int] = set()
         for at, target in enumerate(targets.reshape(-1).tolist()):
             if target < 0:
                 continue
-            old, new = out[target], given[at]
+            old, new = out[target], new_entries[at]
             if value is None:
-                again = target in seen
-                if again and (params["unique_indices"] or not (x.real or s.last_known_to_count())):
+                written_before = target in seen
+                if written_before and (params["unique_indices"] or not (x.real or s.last_known_to_count())):
                     raise Undecided("scatter writes one entry twice: the order is not defined")
                 seen.add(target)
-                out[target] = s.either(old, new) if again else new
+                out[target] = s.either(old, new) if written_before else new
                 if dout is not None:
-                    dout[target] = t.either(dout[target], dupdates[at]) if again else dupdates[at]
+                    dout[target] = t.either(dout[target], dupdates[at]) if written_before else dupdates[at]
                 continue
             if not x.real and name not in _DISCRETE:
                 raise Unsupported(f"primitive {name} of integers")

@@ -169,7 +169,7 @@ def _unit(a: Real) -> float:
 
 
 def div(a: Real, b: Real) -> Real:
-    """a / b; undefined where b is exactly 0, unknown where b may be 0."""
+    """Return a / b; NaN where b is exactly 0, UNKNOWN where b may be 0."""
     ta, tb = type(a), type(b)
     watch(b)
     if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
@@ -210,7 +210,7 @@ def power(a: Real, n: int) -> Real:
 
 
 def compare(a: Real, b: Real) -> int | None:
-    """-1, 0 or 1 as a is below, equal to or above b; None if either is nan.
+    """Return -1, 0 or 1 as a is below, equal to or above b; None if either is nan.
 
     Raises:
         Undecided: the balls overlap and the two are not known to be the same number.

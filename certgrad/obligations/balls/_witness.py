@@ -188,11 +188,11 @@ def find_witness(
     drawn = ((d, b) for n, b in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
     for dims, beside in drawn:
         try:
-            for found in search.gaps(search.programs(dims), points, rng, beside):
-                if not found.gap.undefined:
-                    return _report(kind, _simplified(_smaller(found, search), search) if shrink else found)
-                if fallback is None or found.entries < fallback.entries:
-                    fallback = found if not undefined or search.undefined_around(found, rng) else fallback
+            for candidate in search.gaps(search.programs(dims), points, rng, beside):
+                if not candidate.gap.undefined:
+                    return _report(kind, _simplified(_smaller(candidate, search), search) if shrink else candidate)
+                if fallback is None or candidate.entries < fallback.entries:
+                    fallback = candidate if not undefined or search.undefined_around(candidate, rng) else fallback
         except MalformedRule as error:
             failure = failure or error
     if fallback is not None and undefined:

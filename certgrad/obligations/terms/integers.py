@@ -198,7 +198,7 @@ def where_equal(ix: Ix) -> Ix:
 
 
 def quotient(ix: Ix, divisor: Poly) -> Ix:
-    """⌊ix / divisor⌋ for a positive divisor."""
+    """Return ⌊ix / divisor⌋ for a positive divisor."""
     m = whole_number(divisor)
     if m == 1:
         return ix
