@@ -72,8 +72,7 @@ class Printer:
     loops: dict[t.Loop, str] = field(default_factory=dict)
     """Names of the loops that were met."""
     carried: dict[str, str] = field(default_factory=dict)
-    """By the name that a loop's step has for the loop: how what it carries is printed. Where the loop has several
-    carries, `{}` stands for the letter of one."""
+    """How the carry of a loop is printed, by the loop's name in its step; `{}` stands for a letter, if it has several."""
 
     @property
     def latex(self) -> bool:
@@ -117,7 +116,7 @@ class Printer:
         return rf"\text{{{s.text}}}".replace("_", r"\_") if self.latex else s.text
 
     def bounded(self, s: t.ForAll) -> str:
-        """Return, as text, the ranges of variables that do not run over a whole axis which they number; "" if all do."""
+        """Return as text the ranges of variables that do not run over a whole axis that they number; "" if all do."""
         shown = [r for r in s.over if not _whole(r, s.holds)]
         if not shown:
             return ""
@@ -189,10 +188,7 @@ class Printer:
         return f"{'argmin' if least else 'argmax'} of {entry} over {over}{kept} is unique"
 
     def window(self, s: t.Unique, at_most: str) -> str:
-        """Return the conditions of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; "" where they are others.
-
-        `at_most` is the sign ≤ as it is printed.
-        """
+        """Return the conditions of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; "" where they are others."""
         variables = [r.variable for r in s.over]
         sides: dict[str, tuple[list[str], list[str]]] = {v: ([], []) for v in variables}
         for condition in s.where:

@@ -208,10 +208,7 @@ class Cases:
         self.count = 0
 
     def met(self, programs: HasPrograms, fixed: Fixed) -> list[str]:
-        """Add the cases that tracing these programs decided away, with sizes set by `fixed`.
-
-        Return the questions that have no contrary case to trace.
-        """
+        """Add the cases that these programs' traces decided away; return the questions that have none to trace."""
         cases_and_questions = contrary(programs, fixed, self.everything)
         cases = [simplified(one) for one in cases_and_questions if not isinstance(one, str)]
         self.waiting += cases
