@@ -244,7 +244,7 @@ class CompiledGraph:
         return f"{self.certified.traced.ir.name}, compiled\n{self.options.in_force(self.certified.traced.specs.dtypes)}"
 
     def _gradients(self, sweep: Sweep, leaves: Sequence[Any], cotangents: Any) -> tuple[Any, ...]:
-        """One gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
+        """Return a gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
         flat: list[Any] = []
         for node, x in zip(self.certified.traced.ir.inputs, leaves, strict=True):
             moving = sweep.induction.is_moving(Ref(node=node.id))

@@ -43,7 +43,7 @@ class Loop:
 
     @property
     def _swept(self) -> list[bool]:
-        """For each stacked output: whether it has a cotangent."""
+        """Return, for each stacked output, whether it has a cotangent."""
         inner = self.body.induction
         return [inner.is_moving(o) for o in inner.traced.ir.outputs[self._scan.carries :]]
 

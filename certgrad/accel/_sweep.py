@@ -52,7 +52,7 @@ class Sweep:
         return Run(self.sizes, self.numbers, wanted)
 
     def forward(self, inputs: Sequence[Any], run: Run | None = None) -> Values:
-        """Every node's outputs."""
+        """Return every node's outputs."""
         run = self.running() if run is None else run
         values = Values(run.values(self.induction.traced, inputs))
         values.kept = run.stacked
@@ -64,11 +64,11 @@ class Sweep:
         return Loop(self.induction, node, body)
 
     def outputs(self, values: Sequence[Any]) -> list[Any]:
-        """What the graph returns."""
+        """Return what the graph returns."""
         return self.run.outputs(self.induction.traced, values)
 
     def backward(self, values: Values, seeds: Sequence[Any]) -> Cotangents:
-        """Every value's cotangent: from the last node to the first, each node's vjp adds to those of its operands.
+        """Return every value's cotangent: from the last node to the first, each vjp adds to those of its operands.
 
         A seed of None is zero.
         """

@@ -269,7 +269,7 @@ class _Measuring:
         ]
 
     def _directions(self, kind: Any, rng: Any) -> tuple[list[Any], list[Any]]:
-        """Tangents and seeds, numbers of the dtype in float64."""
+        """Return tangents and seeds, numbers of the dtype in float64."""
 
         def drawn(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
             return [np.asarray(jnp.asarray(rng.normal(size=shape), kind), np.float64) for shape in shapes]
@@ -310,7 +310,7 @@ def _real(x: Any) -> bool:
 
 
 def _floats(x: Any) -> Any:
-    """Exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
+    """Return exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
     if x.dtype != object:
         return x
     return np.vectorize(_float, otypes=[float])(x) if x.size else np.zeros(x.shape)

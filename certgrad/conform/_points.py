@@ -127,7 +127,7 @@ def exactly(x: Any) -> Any:
 
 
 def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
-    """Floats as the dtype has them, in float64: infinite where they are beyond it."""
+    """Return floats as the dtype has them, in float64: infinite where they are beyond it."""
     with np.errstate(over="ignore"):
         return [
             np.asarray(jnp.asarray(x, dtype), np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
@@ -136,7 +136,7 @@ def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
 
 
 def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
-    """Points inside the domain, each array uniform in one of a few ranges, rounded to the dtype."""
+    """Yield points inside the domain, each array uniform in one of a few ranges, rounded to the dtype."""
     for attempt in range(TRIES):
         low, high = RANGES[attempt % len(RANGES)]
         arrays = rounded([_drawn(call, k, rng, low, high) for k in range(len(call.kinds))], dtype)

@@ -309,7 +309,7 @@ class Case:
             raise NotPrintedError(str(error)) from error
 
     def _compound(self) -> list[e.Node]:
-        """Sizes of the arguments' axes that are no names: each is at least 1."""
+        """Return sizes of the arguments' axes that are no names: each is at least 1."""
         found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
         return list(found)
 
@@ -457,7 +457,7 @@ def _names(tensors: Sequence[p.Tensor]) -> str:
 
 
 def _indices(tensor: p.Tensor) -> tuple[list[str], str]:
-    """Names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
+    """Return names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
     names = [f"i{k}" for k in range(len(tensor.shape))]
     if not names:
         return [], ""

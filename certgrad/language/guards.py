@@ -9,7 +9,7 @@ from .platform import platform_named
 
 
 def plainly(guard: t.Statement) -> t.Statement:
-    """`x ≥ 3` of `[x < 3] = 0`, `a ≠ 1` of `[a < 1] + [a > 1]`, `p and q` of `[p]·[q]`; else the guard as it is."""
+    """Return `x ≥ 3` for `[x < 3] = 0`, `a ≠ 1` for `[a < 1] + [a > 1]`, `p and q` for `[p]·[q]`; else the guard."""
     if not isinstance(guard, t.Compare) or guard.right != t.ZERO or guard.relation not in ("=", "!="):
         return guard
     found = _of_number(guard.left, guard.relation == "!=")

@@ -109,7 +109,7 @@ def _implies(known: Read, asked: Read) -> bool:
 
 
 def _moved(polynomial: Polynomial, bound: Fraction, side: int) -> Polynomial:
-    """p(bound + side·t) as a polynomial of t."""
+    """Return p(bound + side·t) as a polynomial of t."""
     out: Polynomial = {}
     for k, c in polynomial.items():
         out = _sum(out, {j: c * comb(k, j) * bound ** (k - j) * side**j for j in range(k + 1)})

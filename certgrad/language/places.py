@@ -298,7 +298,7 @@ def _real(x: Any) -> Any:
 
 
 def _float_if_too_large(x: Any) -> Any:
-    """Python's and numpy's integers as floats where JAX's integers do not hold them."""
+    """Return Python's and numpy's integers as floats where JAX's integers do not hold them."""
     if not isinstance(x, int | np.ndarray | np.integer):
         return x
     numbers = np.asarray(x)

@@ -72,7 +72,7 @@ class Printer:
     loops: dict[t.Loop, str] = field(default_factory=dict)
     """Names of the loops that were met."""
     carried: dict[str, str] = field(default_factory=dict)
-    """How the carry of a loop is printed, by the loop's name in its step; `{}` stands for a letter, if it has several."""
+    """How a loop's carry is printed, by the loop's name in its step; `{}` stands for a letter where it has several."""
 
     @property
     def latex(self) -> bool:
@@ -188,7 +188,7 @@ class Printer:
         return f"{'argmin' if least else 'argmax'} of {entry} over {over}{kept} is unique"
 
     def window(self, s: t.Unique, at_most: str) -> str:
-        """Return the conditions of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; "" where they are others."""
+        """Return the conditions of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; "" for other conditions."""
         variables = [r.variable for r in s.over]
         sides: dict[str, tuple[list[str], list[str]]] = {v: ([], []) for v in variables}
         for condition in s.where:

@@ -209,7 +209,7 @@ def _halves(part: Part) -> list[Part]:
 
 
 def _finite(x: Array) -> Array:
-    """Entries as finite scalars, or None where nothing is known."""
+    """Return entries as finite scalars, or None where nothing is known."""
     if x.dtype != object:
         return np.frompyfunc(lambda v: s.rational(int(v)), 1, 1)(x)
     return np.asarray(np.frompyfunc(lambda v: v if s.finite(v) else None, 1, 1)(x), object)

@@ -167,7 +167,7 @@ class Rounding:
         return total, 0.0, roundings
 
     def _stepping(self, step: Step, given: list[Rounded], out: Array) -> Error:
-        """Functions that are exact, with kinks or jumps."""
+        """Return the error of a function that is computed exactly, and has kinks or jumps."""
         if all(x.error is None or x.error.none for x in given):
             return zero(out.shape)
         sizes = [np.broadcast_to(x.error.size, out.shape) for x in given if x.error is not None]

@@ -98,7 +98,7 @@ def _count(walk: Walk) -> int:
 
 
 def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
-    """Sizes that differ, then all 2 and all 1; only the first where some sizes are excluded."""
+    """Yield sizes that differ, then all 2 and all 1; only the first where some sizes are excluded."""
     yield {name: 2 + k for k, name in enumerate(dims)}
     if dims:
         yield {name: 2 + k % 2 for k, name in enumerate(dims)}
@@ -120,7 +120,7 @@ def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
 
 
 def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
-    """What the function returns, as it is written."""
+    """Return what the function returns, as it is written."""
     assert traced.fn is not None
     return jax.tree.leaves(traced.fn(*traced.specs.nest(arrays)))
 
@@ -175,7 +175,7 @@ class AtSizes(AtShape):
         super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
     def failing(self, rng: Random, draws: int, counts: Counts) -> str:
-        """How the claim fails at a point inside all hypotheses or on a boundary; "" where no failure is found."""
+        """Return how the claim fails at a point inside all hypotheses or on a boundary; "" if no failure is found."""
         for point, on_boundary in self.points(range(draws), rng):
             problem = self._problem(point)
             if problem is None:
@@ -188,7 +188,7 @@ class AtSizes(AtShape):
         return ""
 
     def points(self, draws: Sequence[int], rng: Random) -> Iterator[tuple[Point, bool]]:
-        """Points inside all hypotheses; those on boundaries where the inputs are small."""
+        """Yield points inside all hypotheses; those on boundaries where the inputs are small."""
         start = None
         for k in draws:
             # Points without coincidences, and now and then some with.

@@ -78,7 +78,7 @@ class Walk(walk.Walk):
         return super().run()
 
     def check_cotangents(self) -> None:
-        """Each moving value's cotangent is the sum of all that its readers and the seeds give it. Raises StepError."""
+        """Raise StepError unless each moving value's cotangent is the sum of what its readers and the seeds give it."""
         for node, step, wanted in zip(self.traced.nodes, self.steps, self.cotangents(), strict=True):
             if step.cotangents != wanted:
                 raise StepError(

@@ -204,7 +204,7 @@ _TYPES = {
 
 
 def type_of(dtype: Any) -> int:
-    """ONNX's number for a dtype. Raises UsageError for one that it does not have."""
+    """Return ONNX's number for a dtype. Raises UsageError for one that it does not have."""
     if (found := _TYPES.get(str(np.dtype(dtype)))) is None:
         raise UsageError(f"ONNX has no numbers of {np.dtype(dtype)}. Trace the function in another dtype.")
     return int(found)

@@ -106,7 +106,7 @@ class _Window:
         self.inner = [1, *(shape[k] for k in self.axes)]
 
     def enter(self, w: Writer, x: str) -> str:
-        """(rest, 1, axes)."""
+        """Return the array as (rest, 1, axes)."""
         x = w.transpose(x, [*self.rest, *self.axes])
         return str(w.op("Reshape", x, w.shape([-1, *self.inner])))
 

@@ -142,7 +142,7 @@ def call(name: str) -> Rule:
 
 
 def whole(values: Any) -> tuple[int, ...]:
-    """Numbers as Python has them."""
+    """Return numbers as Python has them."""
     return tuple(int(v) for v in values)
 
 
@@ -159,7 +159,7 @@ def number(value: Any) -> str:
 
 
 def dtype_of(dtype: Any) -> str:
-    """torch's name of a dtype."""
+    """Return torch's name of a dtype."""
     name = str(np.dtype(dtype))
     return f"torch.{name}"
 

@@ -144,7 +144,7 @@ def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
 
 
 def _array(value: Any) -> np.ndarray:
-    """Nested numbers as an array: rationals as objects."""
+    """Return nested numbers as an array: rationals as objects."""
     array = np.asarray(value, dtype=object)
     kinds = {type(x) for x in array.reshape(-1)}
     return array.astype(bool) if kinds == {bool} else array.astype(int) if kinds == {int} else array

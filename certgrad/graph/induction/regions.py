@@ -152,7 +152,7 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
 
 
 def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
-    """Casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
+    """Yield casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
     taken: set[int] = set()
     for node in traced.nodes:
         source = node.operands[0].node if node.operands and isinstance(node.operands[0], Ref) else None
@@ -395,7 +395,7 @@ def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequen
 
 
 def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
-    """Shape and dtype of a value, with its dimensions as JAX has them."""
+    """Return shape and dtype of a value, with its dimensions as JAX has them."""
     node = traced.nodes[ref.node]
     if node.id in traced.equations:
         aval = traced.equations[node.id].eqn.outvars[ref.output].aval

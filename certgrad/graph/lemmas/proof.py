@@ -194,7 +194,7 @@ def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, 
 
 
 def _left_out(questions: Sequence[str]) -> list[str]:
-    """Hypotheses that leave out the sizes which questions without a case to trace are about."""
+    """Return hypotheses that leave out the sizes which questions without a case to trace are about."""
     return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
 
 
@@ -206,7 +206,7 @@ def _with_hypotheses(lemma: Lemma, stated: Iterable[Statement]) -> Lemma:
 
 
 def in_order(stated: Iterable[Statement]) -> list[Statement]:
-    """Statements in the order of their texts."""
+    """Return statements in the order of their texts."""
     return sorted(stated, key=lambda s: (text(s), encode(s)))
 
 

@@ -102,7 +102,7 @@ def log_modulus(eqn: Any, operands: Sequence[Any]) -> list[Any] | None:
 
 
 def _over_columns(transposed: bool, rank: int) -> Callable[..., Any]:
-    """JAX's LU solver along the last axis of a right-hand side of this rank."""
+    """Return JAX's LU solver along the last axis of a right-hand side of this rank."""
     solver: Callable[..., Any] = partial(_solve_one, transposed)
     for _ in range(rank - 1):
         solver = jax.vmap(solver, (None, None, 0))

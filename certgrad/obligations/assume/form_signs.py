@@ -41,7 +41,7 @@ def _least(weight: Poly) -> fmpq:
 
 
 def _spread(weights: Mapping[Sum, fmpq]) -> Poly:
-    """n·Σ f² − (Σ f)² of f = Σ w_a·f_a, for sums Σ f_a over the same ranges."""
+    """Return n·Σ f² − (Σ f)² of f = Σ w_a·f_a, for sums Σ f_a over the same ranges."""
     first = next(iter(weights))
     names = {v: fresh() for v in first.vars}
     dummies = [(names[v], r) for v, r in zip(first.vars, first.ranges, strict=True)]

@@ -231,7 +231,7 @@ class _Deciding(Rewriter):
         return None
 
     def _by_digits(self, ix: Ix) -> Poly | None:
-        """[e = 0] as a product of equations, where e is a place in row-major order less another."""
+        """Return [e = 0] as a product of equations, where e is a place in row-major order less another."""
         found = digits(ix, self.context.feasible) if any(isinstance(t, Quotient) for t in ix.atoms) else [ix]
         if len(found) == 1:
             return None
@@ -323,7 +323,7 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
 
 
 def choices(poly: Poly) -> list[IxPred | IxEq]:
-    """Conditions on free indices only, equations first."""
+    """Return conditions on free indices only, equations first."""
     found = [a for a in deep_atoms(poly) if isinstance(a, (IxPred, IxEq)) and not any(v[0] == "b" for v in a.free)]
     return sorted(found, key=lambda a: (isinstance(a, IxPred), len(a.ix.terms), a.key))
 

@@ -70,7 +70,7 @@ def _contradiction(row: Row) -> bool:
 
 
 def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
-    """Rows without the unknown that hold for some value of it exactly where the given rows do."""
+    """Return rows without the unknown that hold for some value of it exactly where the given rows do."""
     out: dict[Row, None] = {}
     lower: list[tuple[dict[int, int], int, bool]] = []
     upper: list[tuple[dict[int, int], int, bool]] = []
@@ -224,7 +224,7 @@ class LinearSigns(FormSigns):
         return [c for cs in out.values() for c in cs]
 
     def _shrunk(self, mono: Mono, term: Poly) -> list[Constraint]:
-        """u·a ≤ u where 0 ≤ a ≤ 1 and u ≥ 0, for each factor a of the monomial; u·a < u where a < 1 and u > 0."""
+        """Return u·a ≤ u where 0 ≤ a ≤ 1 and u ≥ 0, for each factor a of the monomial; u·a < u where a < 1 and u > 0."""
         out = []
         for a, e in mono:
             bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY

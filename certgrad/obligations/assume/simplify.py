@@ -30,7 +30,7 @@ from .signs import NEG, POS
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
-    """Clauses that together say the same, factor by factor."""
+    """Return clauses that together say the same, factor by factor."""
     out: dict[str, Clause] = {}
     for clause in clauses:
         for simple in (part for one in _each_factor(clause) for part in _split(_unguarded(one), facts)):
@@ -103,7 +103,7 @@ def _exponents(a: Atomic) -> Atomic:
 
 
 def difference_of_exponents(poly: Poly) -> Poly | None:
-    """p − q, where the term is c·(exp(p) − exp(q)) with c > 0."""
+    """Return p − q, where the term is c·(exp(p) − exp(q)) with c > 0; else None."""
     terms = list(poly.items())
     if len(terms) != 2 or terms[0][1] + terms[1][1] != 0:
         return None
@@ -287,7 +287,7 @@ def _on_indices(guard: Poly) -> bool:
 
 
 def _nonzero_factors(poly: Poly) -> list[Poly]:
-    """Terms that are all nonzero exactly where the term is."""
+    """Return terms that are all nonzero exactly where the term is."""
     if poly.is_zero:
         return [poly]
     numerator, denominators = cleared(poly)

@@ -173,7 +173,7 @@ def _without_terms(
 
 
 def _seen(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Problem], bool]) -> bool:
-    """Something is seen to hold of what the programs mean."""
+    """Return whether something is seen to hold of what the programs mean."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             return holds(build(posed(op, shapes, programs)))

@@ -124,7 +124,7 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
 
 
 def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iterator[Point]:
-    """Drawn points of the domain with 0 at the first place along one axis of an array: one for each axis."""
+    """Yield drawn points of the domain with 0 at the first place along one axis of an array: one for each axis."""
     axes = [(k, axis) for point in drawn[:1] for k, x in enumerate(point.inputs) for axis in range(np.ndim(x))]
     for (k, axis), point in zip(axes, cycle(drawn), strict=False):
         x = np.array(point.inputs[k], dtype=object)

@@ -66,7 +66,7 @@ def _at(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) 
 
 
 def ranges_at(ranges: Mapping[Var, Poly], fixed: Fixed) -> dict[Var, Poly]:
-    """Ranges of variables at fixed sizes."""
+    """Return ranges of variables at fixed sizes."""
     clauses = {v: at_sizes(Clause((Atomic("= 0", n),)), fixed) for v, n in ranges.items()}
     return {v: c.alternatives[0].poly for v, c in clauses.items()}
 

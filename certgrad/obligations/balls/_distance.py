@@ -90,7 +90,7 @@ def distance(
 
 
 def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[str, Any]) -> None:
-    """Take the entries of two outputs into account."""
+    """Update the distance by the entries of two outputs."""
     with s.precision(PRECISION):
         for at in np.ndindex(left.shape):
             a, b = left[at], right[at]

@@ -146,7 +146,7 @@ def nested(array: Array) -> Any:
 
 
 def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
-    """Entries on either side of 0 and the numbers times a sign, between each two neighbours, and these themselves."""
+    """Return a style: numbers on either side of 0 and of each given one times a sign, between two of them, and these."""
     ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
 
     def draw(rng: random.Random) -> Fraction:
@@ -164,7 +164,7 @@ def tops_of(shapes: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def rounds(inputs: Sequence[Input], tops: Sequence[int]) -> int:
-    """Points are drawn a second time where the domain has none of the first: indices may be bounded by another size."""
+    """Return how often points are drawn: twice where indices may be bounded by another size than the first time."""
     return 2 if len(tops) > 1 and any(one.kind == "int" for one in inputs) else 1
 
 

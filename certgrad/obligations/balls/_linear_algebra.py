@@ -24,7 +24,7 @@ _sqrt_tangent = t.chain(_SQRT)
 
 
 def _minus_product(a: Dual, b: Dual, c: Dual) -> Dual:
-    """a - b c."""
+    """Return a − b·c."""
     product = s.mul(b[0], c[0])
     return s.sub(a[0], product), t.minus(a[1], t.product(product, b[0], c[0], b[1], c[1]))
 
@@ -44,7 +44,7 @@ def _duals(x: Array, dx: Array) -> list[list[Dual]]:
 
 
 def _solve_lower(a: list[list[Dual]], b: list[list[Dual]], unit: bool) -> list[list[Dual]]:
-    """x with a x = b, a lower triangular."""
+    """Return x with a x = b, a lower triangular."""
     out: list[list[Dual]] = []
     for i, row in enumerate(b):
         solved = []
@@ -230,7 +230,7 @@ def _difference(a: Value, b: Value) -> Value:
 
 @primitive("tridiagonal_solve")
 def _tridiagonal_solve(ctx: Context, params: Params, low: Value, main: Value, high: Value, b: Value) -> Value:
-    """Elimination without pivots; the first of `low` and the last of `high` are not read."""
+    """Solve by elimination without pivots; the first of `low` and the last of `high` are not read."""
     if params.get("perturb_singular"):
         raise Unsupported("tridiagonal_solve that perturbs a singular matrix")
     shape = b.primal.shape

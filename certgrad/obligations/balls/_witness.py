@@ -236,7 +236,7 @@ def _smaller(found: _Candidate, search: _Search) -> _Candidate:
 
 
 def _below(dims: Dims) -> Iterator[Dims]:
-    """Smaller dims, the smallest first: all 1, all at most 2, then one dim lowered to 1."""
+    """Yield smaller dims, the smallest first: all 1, all at most 2, then one dim lowered to 1."""
     seen = {(tuple(dims.sizes.items()), tuple(dims.stars.items()))}
     candidates = []
     for n in (1, 2):
@@ -252,7 +252,7 @@ def _below(dims: Dims) -> Iterator[Dims]:
 
 
 def _simplified(found: _Candidate, search: _Search) -> _Candidate:
-    """Greedy: tangents and seeds to 0 and 1, inputs to small integers, as long as the gap stays."""
+    """Return a simpler point with a gap, greedily: tangents and seeds 0 and 1, inputs small integers where it stays."""
     best = found
     budget = SHRINK_EVALUATIONS
     for group in ("seeds", "tangents", "inputs"):

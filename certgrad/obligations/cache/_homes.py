@@ -88,7 +88,7 @@ def _is_static(value: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
-    """Whose module it is, in the words above; the packages in `own` are the user's."""
+    """Return whose module it is, in the words above; the packages in `own` are the user's."""
     top = module.partition(".")[0]
     if top in own:
         return "own"
@@ -114,7 +114,7 @@ def _value_at(module: str, name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def package_state(module: str) -> str:
-    """Names, sizes and times of the files of an installed package."""
+    """Return names, sizes and times of the files of an installed package."""
     return state_below(package_root(module))
 
 

@@ -39,7 +39,7 @@ NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 
 def listening(op: Subject) -> AbstractContextManager[Heard]:
-    """Hears what the code of a subject asks for while it is traced in 64 bits."""
+    """Hear what the code of a subject asks for while it is traced in 64 bits."""
     return hearing(users_files(reachable(op)))
 
 

@@ -155,7 +155,7 @@ def values_apart(
 
 
 def _as_taken(program: Program, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Floats in the dtypes in which the program takes them, which may be several."""
+    """Return floats in the dtypes in which the program takes them, which may be several."""
     taken = zip(operands, program.jaxpr.invars, strict=True)
     return [x.astype(v.aval.dtype) if kind_of(x.dtype) == "f" and _is_float(v) else x for x, v in taken]
 
@@ -167,7 +167,7 @@ def most_entries(program: Program) -> int:
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """How results differ from the program's at operands of a dtype by more than its operations round; "" if not."""
+    """Return how results differ from the program's at operands of a dtype by more than rounding; "" if not."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
     if len(found) == len(own) and all(map(_identical, found, own)):
         return ""
@@ -221,7 +221,7 @@ def _is_float(v: Any) -> bool:
 
 
 def in_words(how: Mapping[str, str]) -> str:
-    """How programs differ, each by its name."""
+    """Return how programs differ, each by its name, as text."""
     return "; ".join(f"the {name}: {text}" for name, text in how.items())
 
 

@@ -174,7 +174,7 @@ _KINDS = {"f": "held", "i": "int", "b": "bool"}
 
 
 def _end(program: Program, last: int) -> int:
-    """Where the tangents or seeds among a program's inputs end."""
+    """Return where the tangents or seeds among a program's inputs end."""
     return len(program.jaxpr.invars) - last
 
 

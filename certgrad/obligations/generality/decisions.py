@@ -156,7 +156,7 @@ def asks(programs: Programs) -> bool:
 
 
 def concrete(instance: Instance) -> Fixed:
-    """Each dimension set to a number, different ones where there are enough."""
+    """Return each dimension set to a number, different ones where there are enough."""
     return {n: whole(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
 
 

@@ -204,7 +204,7 @@ def _depends(test: ast.AST, tainted: set[str]) -> bool:
 def _called_with(
     tree: ast.AST, sources: set[str], trees: Mapping[str, ast.FunctionDef | ast.Lambda]
 ) -> Iterator[tuple[str, set[str]]]:
-    """Functions that are called with rank-dependent arguments, and the parameters that receive them."""
+    """Yield functions that are called with rank-dependent arguments, and the parameters that receive them."""
     tainted = _tainted(tree, sources)
     for node in nodes_of(tree):
         if not isinstance(node, ast.Call):

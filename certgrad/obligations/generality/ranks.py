@@ -255,7 +255,7 @@ class _Collapsing(Serialiser):
                 raise SplitGroupError("part of a star group is looked at")
 
     def outside(self, sizes: Sequence[Any], shape: Sequence[Any]) -> str:
-        """Sizes along the axes of a shape that belong to no group."""
+        """Return sizes along the axes of a shape that belong to no group, as text."""
         return str([self.dim(m) for m, n in zip(sizes, shape, strict=True) if self.dims(n) not in self.member])
 
     def numbers(self, *axes: tuple[Sequence[int], Sequence[Any]]) -> str:

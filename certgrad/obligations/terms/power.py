@@ -109,7 +109,7 @@ def times_power(poly: Poly, factor: Mapping[Atom, Exponent]) -> Poly:
 
 
 def power(poly: Poly, e: Exponent) -> Poly:
-    """polyᵉ for rational e."""
+    """Return polyᵉ for rational e."""
     e = exponent(e)
     if e == 1:
         return poly
@@ -236,7 +236,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
 
 
 def number_power(c: fmpq, e: Exponent) -> Poly:
-    """cᵉ for a positive rational c: primes carry the fractional exponents."""
+    """Return cᵉ for a positive rational c: primes carry the fractional exponents."""
     if c == 1:
         return ONE
     factors: dict[Atom, Exponent] = {}
@@ -304,7 +304,7 @@ def log_of(poly: Poly) -> Poly:
 
 
 def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
-    """(φ, p) where the term is 1 + exp(q), and q is (1 − 2·φ)·p for a condition φ, or −|p| for φ = [p > 0]."""
+    """Return (φ, p) where the term is 1 + exp(q), and q is (1 − 2·φ)·p for a condition φ, or −|p| for φ = [p > 0]."""
     if not poly.piecewise or len(poly) != 2 or poly.coefficient(()) != 1:
         return None
     ((mono, c),) = (term for term in poly.items() if term[0])

@@ -25,14 +25,14 @@ CONTRACTS: dict[type[Atom], Callable[[list[tuple[Atom, Exponent]], dict[Var, Pol
 
 
 def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
-    """Fresh variables with their ranges, and the body over them."""
+    """Return fresh variables with their ranges, and the body over them."""
     names = {v: fresh() for v in a.vars}
     body = Rewriter({v: of_var(w) for v, w in names.items()}).mono(a.body)
     return [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)], body
 
 
 def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
-    """Σ of a polynomial over variables, each from 0 to its range."""
+    """Return Σ of a polynomial over variables, each from 0 to its range."""
     only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
     if only:
         poly, dummies = Rewriter(only)(poly), [(v, n) for v, n in dummies if v not in only]
@@ -118,7 +118,7 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
 def _components(
     factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]
 ) -> list[tuple[list[Var], list[tuple[Atom, Exponent]]]]:
-    """Groups of variables linked through shared factors, with their factors."""
+    """Return groups of variables linked through shared factors, with their factors."""
     groups: list[tuple[set[Var], list[tuple[Atom, Exponent]]]] = []
     for a, e in factors:
         linked = {v for v in a.free if v in ranges}

@@ -166,7 +166,7 @@ Excluding = Sequence[tuple[Look, list[Statement]]]
 
 
 def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
-    """Points that hypotheses of some claim exclude."""
+    """Yield points that hypotheses of some claim exclude."""
 
     def excluded(inputs: Sequence[Array]) -> bool:
         return any(look.broken(at, inputs) for look in looks)

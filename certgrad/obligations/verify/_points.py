@@ -79,12 +79,12 @@ def coincides(k: int) -> bool:
 
 
 def _exact(array: Array) -> Array:
-    """Rationals as exact scalars; integers and booleans as they are."""
+    """Return rationals as exact scalars; integers and booleans as they are."""
     return lifted(s.rational, 1)(array) if array.dtype == object else array
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Tangents or cotangents: never 0 and hardly ever equal, so that tied inputs are not tied beside the point."""
+    """Return tangents or cotangents: never 0, hardly ever equal, so that tied inputs are not tied beside the point."""
     return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
