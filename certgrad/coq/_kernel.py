@@ -161,7 +161,7 @@ class Kernel:
         return results
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
-        """Return Coq's answer for each theorem and for the axioms of all accepted ones, and why it was stopped or ""."""
+        """Return Coq's answer for each theorem and for the axioms of all accepted ones, and why it stopped or ""."""
         limit = _STARTING + (self.limit + SHORT) * sum(len(t.ways) for t in printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:

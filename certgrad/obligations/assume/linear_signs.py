@@ -224,7 +224,7 @@ class LinearSigns(FormSigns):
         return [c for cs in out.values() for c in cs]
 
     def _shrunk(self, mono: Mono, term: Poly) -> list[Constraint]:
-        """Return u·a ≤ u where 0 ≤ a ≤ 1 and u ≥ 0, for each factor a of the monomial; u·a < u where a < 1 and u > 0."""
+        """Return u·a ≤ u for each factor a of the monomial with 0 ≤ a ≤ 1 and u ≥ 0; u·a < u if a < 1 and u > 0."""
         out = []
         for a, e in mono:
             bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY

@@ -146,7 +146,7 @@ def nested(array: Array) -> Any:
 
 
 def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
-    """Return a style: numbers on either side of 0 and of each given one times a sign, between two of them, and these."""
+    """Return a style: 0 and the numbers times a sign, numbers on either side of these, and between two of them."""
     ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
 
     def draw(rng: random.Random) -> Fraction:

@@ -127,7 +127,7 @@ class Compared:
             return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
     def heard(self) -> tuple[Sizes, Programs, Any] | None:
-        """Return numbers at which it was traced for its proof, the programs there, and what its code asked meanwhile."""
+        """Return numbers at which it was traced for its proof, the programs there, and what its code asked then."""
         traces = self._of("float64")
         known = traces.heard_at_numbers(self.instance) if self.files <= users_files(reachable(self.op)) else None
         return None if known is None else (known[0], known[1].programs.all(), known[2])
