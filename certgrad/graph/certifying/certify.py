@@ -170,12 +170,9 @@ def _certificate(
     assumptions = [*ASSUMPTIONS, *there.others]
     if verdict in PROOFS:
         assert looked is not None
-        if looked.found == "none":
+        if (unsatisfied := _unsatisfied(looked)) is not None:
             verdict = "unproved"
-            findings.append(
-                f"{looked.tried} points were tried, and none was found that satisfies all hypotheses: "
-                f"nothing shows that they can hold together{LARGE if looked.cut_short else ''}"
-            )
+            findings.append(unsatisfied)
         elif looked.found == "in floats":
             assumptions.append(
                 "That some point satisfies all hypotheses was seen in float64, not proved: at these sizes rigorous "
@@ -209,6 +206,16 @@ def _certificate(
         at_arrays=[] if arrays is None else at_arrays(induction, arrays),
     )
     return sealed(certificate)
+
+
+def _unsatisfied(looked: PointSearch) -> str | None:
+    """Return the finding that no point was found which satisfies all hypotheses; None if one was."""
+    if looked.found != "none":
+        return None
+    return (
+        f"{looked.tried} points were tried, and none was found that satisfies all hypotheses: "
+        f"nothing shows that they can hold together{LARGE if looked.cut_short else ''}"
+    )
 
 
 def installed() -> dict[str, str]:
