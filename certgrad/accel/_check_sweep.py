@@ -17,7 +17,7 @@ ROUNDING = 1e3
 
 
 def check_sweep(compiled: CompiledGraph, *args: Any) -> str | None:
-    """The first value whose cotangent is not the sum of what its readers give it, at these arguments; None if none is.
+    """Return the first value whose cotangent is not the sum of what its readers give it; None if there is none.
 
     The sweep is run once, with ones as seeds. Then, from the cotangents that it found, each node is asked again for
     what it gives to its operands, and these are added up: the equations that define backprop, one a value. A cotangent
@@ -26,17 +26,17 @@ def check_sweep(compiled: CompiledGraph, *args: Any) -> str | None:
     sweep, leaves = compiled.sweep(*args)
     values = sweep.forward(leaves)
     seeds = [jnp.ones_like(y) if jnp.issubdtype(y.dtype, jnp.floating) else None for y in sweep.outputs(values)]
-    found = sweep.backward(values, seeds)
-    expected = _contributions(sweep, values, seeds, found)
+    cotangents = sweep.backward(values, seeds)
+    contributions = _contributions(sweep, values, seeds, cotangents)
     for node in reversed(sweep.induction.traced.nodes):
         for k in range(len(node.outputs)):
-            terms = expected.get((node.id, k), [])
-            given = found.get((node.id, k))
-            if not terms and given is None:
+            terms = contributions.get((node.id, k), [])
+            cotangent = cotangents.get((node.id, k))
+            if not terms and cotangent is None:
                 continue
             readers = ", ".join(name for name, _ in terms)
             where = f"the cotangent of node {node.id} ({node.name})"
-            if given is None or not _is_sum(given, [ct for _, ct in terms]):
+            if cotangent is None or not _is_sum(cotangent, [ct for _, ct in terms]):
                 return f"{where} is not the sum of what {readers or 'nobody'} gives it{line_of(node)}"
     return None
 

@@ -157,16 +157,20 @@ class CompiledGraph:
         ]
 
     def _numbers(self, leaves: Sequence[Any]) -> Numbers:
-        """The dtypes to run in: what the options say, or those that the graph was traced in, or another one in which it
-        is the same program."""
+        """Return the dtypes to run in: what the options say, or those that the graph was traced in, or another one in
+        which it is the same program.
+
+        Raises UsageError where the arrays have several dtypes, or one in which it is another program.
+        """
         traced, precision = self.certified.traced, self.options.precision
         expected = traced.specs.dtypes
         if self.options.dtype is not None:
             return Numbers(jnp.dtype(self.options.dtype), jnp.result_type(int), precision)
         floats = [(x.dtype, dtype) for x, dtype in zip(leaves, expected, strict=True) if kind_of(dtype) == "f"]
+        # arrays decide on the dtype, Python's numbers do not
         strong = {x.dtype for x, d in zip(leaves, expected, strict=True) if kind_of(d) == "f" and not _is_weak(x)}
         available = bool(jax.config.read("jax_enable_x64")) or not traced.specs.wide
-        if available and all(given == dtype for given, dtype in floats):
+        if available and all(actual == dtype for actual, dtype in floats):
             return OwnNumbers(jnp.result_type(float), jnp.result_type(int), precision)
         if len(strong) > 1:
             several = " and ".join(sorted(map(str, strong)))
@@ -174,7 +178,7 @@ class CompiledGraph:
                 f"{traced.ir.name} is given arrays of {several}, in which it may be another program. "
                 "Trace it at arrays of these dtypes, or pass arrays of one."
             )
-        real = jnp.result_type(*(strong or (given for given, _ in floats))) if floats else jnp.result_type(float)
+        real = jnp.result_type(*(strong or (actual for actual, _ in floats))) if floats else jnp.result_type(float)
         if real not in self._same:
             self._same[real] = traced.is_same_in(real, bool(jax.config.read("jax_enable_x64")))
         if not self._same[real]:
@@ -240,7 +244,7 @@ class CompiledGraph:
         return f"{self.certified.traced.ir.name}, compiled\n{self.options.in_force(self.certified.traced.specs.dtypes)}"
 
     def _gradients(self, sweep: Sweep, leaves: Sequence[Any], cotangents: Any) -> tuple[Any, ...]:
-        """One gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
+        """Return a gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
         flat: list[Any] = []
         for node, x in zip(self.certified.traced.ir.inputs, leaves, strict=True):
             moving = sweep.induction.is_moving(Ref(node=node.id))
@@ -255,7 +259,7 @@ def compile_graph(
     monitor: bool = False,
     options: Options = PLAIN,
 ) -> CompiledGraph:
-    """The graph as jitted functions.
+    """Return the graph as jitted functions.
 
     Args:
         graph: from `certgrad.trace`, or certified.

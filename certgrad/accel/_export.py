@@ -72,7 +72,9 @@ class ExportedGraph:
 
 
 def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platforms: Sequence[str] = ()) -> Path:
-    """Write a certified graph at the sizes of these arguments: its programs, and the certificate that they run under.
+    """Write a certified graph at the sizes of these arguments, and return the path.
+
+    What is written are its programs, and the certificate that they run under.
 
     The programs are the forward, and the reverse sweep that the certificate's steps name: of a scalar loss as
     `value_and_grad`, else as `vjp`. Guards are no part of them.
@@ -97,8 +99,8 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
         return _bare(jax.tree.leaves(plain._forward(arrays)[0]))
 
     def by_name(gradients: Any) -> dict[str, Any]:
-        found = jax.tree.leaves(gradients, is_leaf=lambda x: x is None)
-        return {n: g for n, g in zip(names, found, strict=True) if g is not None}
+        leaves = jax.tree.leaves(gradients, is_leaf=lambda x: x is None)
+        return {n: g for n, g in zip(names, leaves, strict=True) if g is not None}
 
     def value_and_grad(*arrays: Any) -> Any:
         loss, gradients = plain._value_and_grad(arrays)[0]
@@ -106,8 +108,8 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
 
     def vjp(*arrays: Any) -> Any:
         seeds = jax.tree.unflatten(certified.traced.program.out_tree, arrays[len(names) :])
-        found, gradients = plain._vjp(arrays[: len(names)], seeds)[0]
-        return _bare(jax.tree.leaves(found)), by_name(gradients)
+        value, gradients = plain._vjp(arrays[: len(names)], seeds)[0]
+        return _bare(jax.tree.leaves(value)), by_name(gradients)
 
     programs: dict[str, tuple[Callable[..., Any], list[Any]]] = {"forward": (forward, flat)}
     if certified.traced.ir.scalar_loss:
@@ -115,36 +117,38 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
     else:
         programs["vjp"] = vjp, [*flat, *outputs]
     files = {CERTIFICATE: encode(certified.certificate)}
-    found: export.Exported | None = None
+    exported: export.Exported | None = None
     for name, (program, given) in programs.items():
         program.__name__ = f"{certified.traced.ir.name}_{name}"
         jitted = jax.jit(program)
         with _without_locations():
-            found = export.export(jitted, platforms=list(platforms) or None)(*given)
-            files[f"{name}.jax"] = bytes(found.serialize())
+            exported = export.export(jitted, platforms=list(platforms) or None)(*given)
+            files[f"{name}.jax"] = bytes(exported.serialize())
             files[f"{name}.stablehlo.mlir"] = jitted.lower(*given).as_text().encode()
-    assert found is not None
+    assert exported is not None
     manifest = {
         "format": FORMAT,
         "graph": certified.certificate.digest,
         "arguments": {n: _type(x) for n, x in zip(names, flat, strict=True)},
         "programs": list(programs),
-        "platforms": list(found.platforms),
+        "platforms": list(exported.platforms),
         "versions": {"jax": jax.__version__},
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
     }
     files[MANIFEST] = json.dumps(manifest, indent=1, sort_keys=False).encode()
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
-    write_atomically(Path(path), whole.getvalue())
+    write_atomically(Path(path), packed.getvalue())
     return Path(path)
 
 
 def load_exported(path: str | Path) -> ExportedGraph:
-    """Read a graph that `export_graph` wrote. Each part must have the digest that was written down with it, and the
-    certificate must be that of the graph. This finds accidents; who can write the file can write its digests.
+    """Return the graph that `export_graph` wrote.
+
+    Each part must have the digest that was written down with it, and the certificate must be that of the graph. This
+    finds accidents; who can write the file can write its digests.
 
     Raises:
         ExportError: naming the part that is missing or another one.

@@ -144,7 +144,7 @@ class Guards:
         return f"%{h.node} {h.text} fails{times}{where}{sides}"
 
     def _arose(self, found: GuardResults) -> str:
-        """Where the first value arises that is not finite: a node whose operands are finite, or else the sweep."""
+        """Return where the first value that is not finite arises: a node whose operands are finite, or the sweep."""
         if not self.trace_back:
             return "compile it with checked=True to see where it arises"
         odd = {key: (bool(a), bool(b)) for key, (a, b) in zip(found.layout.watched, found.values, strict=True)}
@@ -214,7 +214,7 @@ def _called(node: Node) -> str:
 
 
 def _real_values(traced: TracedGraph, place: Place = ()) -> list[Key]:
-    """Every real value that is computed, those inside loops before those of the loop, in order of evaluation."""
+    """Return every real value that is computed, those inside loops before those of the loop, in order of evaluation."""
     out: list[Key] = []
     for node in traced.nodes:
         for k, body in enumerate(traced.bodies.get(node.id, ())):

@@ -43,7 +43,7 @@ class Loop:
 
     @property
     def _swept(self) -> list[bool]:
-        """For each stacked output: whether it has a cotangent."""
+        """Return, for each stacked output, whether it has a cotangent."""
         inner = self.body.induction
         return [inner.is_moving(o) for o in inner.traced.ir.outputs[self._scan.carries :]]
 
@@ -52,9 +52,10 @@ class Loop:
         return self._split(consts, carry, row).before(consts, carry, row)
 
     def backward(self, operands: Sequence[Any], seeds: Sequence[Any], kept: Sequence[Any] | None) -> list[Any]:
-        """Return a cotangent for each operand, None where it has none.
+        """Return a cotangent for each operand, None where it does not move.
 
-        The residuals of the steps are those in `kept`, or are computed anew.
+        `seeds` are the cotangents of the results. The residuals of the steps are those in `kept`; with None, the carry
+        of each step is computed anew, and with it the step.
         """
         first, last = self._ends
         consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
@@ -73,27 +74,29 @@ class Loop:
             step = self._split(consts, start, types)
         moving = self._moving
         handed = [s for s, m in zip(seeds[: self._scan.carries], moving[first:last], strict=True) if m]
-        given = [s for s, m in zip(seeds[self._scan.carries :], self._swept, strict=True) if m]
+        of_rows = [s for s, m in zip(seeds[self._scan.carries :], self._swept, strict=True) if m]
         sums = [jnp.zeros_like(x) for x, m in zip(consts, moving[:first], strict=True) if m]
 
         def back(state: Any, here: Any) -> Any:
             # The sums first, as in JAX's own sweep: XLA on the CPU runs the other order 15 % slower.
             added, handed = state
-            carry, row, kept, given = here
-            cotangents = [*handed, *given]
+            carry, row, kept, of_row = here
+            cotangents = [*handed, *of_row]
             if step is None:
-                found = self._reverse(*consts, *carry, *row, *cotangents)[len(self.body.induction.traced.ir.outputs) :]
+                results = self._reverse(*consts, *carry, *row, *cotangents)[
+                    len(self.body.induction.traced.ir.outputs) :
+                ]
             else:
-                found = step.after(consts, row, kept, cotangents)
+                results = step.after(consts, row, kept, cotangents)
             ends = len(added), len(added) + len(handed)
-            added = [a + b for a, b in zip(added, found[: ends[0]], strict=True)]
-            return (added, list(found[ends[0] : ends[1]])), list(found[ends[1] :])
+            added = [a + b for a, b in zip(added, results[: ends[0]], strict=True)]
+            return (added, list(results[ends[0] : ends[1]])), list(results[ends[1] :])
 
         (added, handed), stacked = jax.lax.scan(
-            back, (sums, handed), (carries, rows, kept or [], given), length=length, reverse=not reverse
+            back, (sums, handed), (carries, rows, kept or [], of_rows), length=length, reverse=not reverse
         )
-        found = iter([*added, *handed, *stacked])
-        return [next(found) if m else None for m in moving]
+        cotangents = iter([*added, *handed, *stacked])
+        return [next(cotangents) if m else None for m in moving]
 
     def _split(self, consts: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> Split:
         types = [jax.ShapeDtypeStruct(jnp.shape(x), x.dtype) for x in (*consts, *carry, *row)]

@@ -74,7 +74,7 @@ class Options:
         return None if self.matmul_precision is None else PRECISIONS[self.matmul_precision]
 
     def placed(self, tree: Any) -> Any:
-        """Arrays on the device that was chosen."""
+        """Return arrays on the device that was chosen."""
         return tree if self.device is None else jax.device_put(tree, self.chosen)
 
     def jit(self, function: Any, donated: Sequence[int] = ()) -> Any:

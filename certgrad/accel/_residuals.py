@@ -76,9 +76,10 @@ def split(
     cotangents: Sequence[Any],
     ahead: int,
 ) -> Split:
-    """Split `reverse`, a function of these in turn, at arrays or types of arrays.
+    """Split `reverse`, a function of these in turn, into what can run before the cotangents are known and the rest.
 
-    Its first `ahead` results do not depend on the cotangents: they are what the step forward returns.
+    It is traced at arrays or types of arrays. Its first `ahead` results do not depend on the cotangents: they are what
+    the step forward returns. What the rest needs of the first part is kept, but for what it can derive from others.
     """
     closed = jax.make_jaxpr(reverse)(*fixed, *carry, *row, *cotangents)
     jaxpr = jaxpr_of(closed)
@@ -86,8 +87,8 @@ def split(
     when = dict.fromkeys(jaxpr.constvars, _FIXED)
     for k, v in enumerate(jaxpr.invars):
         when[v] = _FIXED if k < counts[0] else _KNOWN if k < sum(counts) else _WAITS
-    equations, found = _distinct(jaxpr)
-    forward, outputs = found[:ahead], found[ahead:]
+    equations, results = _distinct(jaxpr)
+    forward, outputs = results[:ahead], results[ahead:]
     levels = [_when(eqn, when) for eqn in equations]
     given = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
     makers = {v: eqn for eqn in equations for v in eqn.outvars}

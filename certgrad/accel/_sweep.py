@@ -52,7 +52,7 @@ class Sweep:
         return Run(self.sizes, self.numbers, wanted)
 
     def forward(self, inputs: Sequence[Any], run: Run | None = None) -> Values:
-        """Every node's outputs."""
+        """Return every node's outputs."""
         run = self.running() if run is None else run
         values = Values(run.values(self.induction.traced, inputs))
         values.kept = run.stacked
@@ -64,11 +64,11 @@ class Sweep:
         return Loop(self.induction, node, body)
 
     def outputs(self, values: Sequence[Any]) -> list[Any]:
-        """What the graph returns."""
+        """Return what the graph returns."""
         return self.run.outputs(self.induction.traced, values)
 
     def backward(self, values: Values, seeds: Sequence[Any]) -> Cotangents:
-        """Every value's cotangent: from the last node to the first, each node's vjp adds to those of its operands.
+        """Return every value's cotangent: from the last node to the first, each vjp adds to those of its operands.
 
         A seed of None is zero.
         """
@@ -87,22 +87,24 @@ class Sweep:
         return cotangents
 
     def _anew(self, part: Sequence[Node], values: Values, cotangents: Cotangents) -> Values:
-        """The values of some nodes computed again, from those before them, once their cotangents have arrived."""
+        """Return all values, with those of the nodes in `part` computed again once their cotangents have arrived."""
         traced, run = self.induction.traced, self.run
-        own = {node.id for node in part}
-        read = [o for node in part for o in node.operands if isinstance(o, Ref) and o.node not in own]
-        outer = [r for r in dict.fromkeys((o.node, o.output) for o in read) if kind_of(values[r[0]][r[1]].dtype) != "k"]
-        arrived = [key for key in cotangents if key[0] in own]
-        held = jax.lax.optimization_barrier(
+        in_part = {node.id for node in part}
+        read = [o for node in part for o in node.operands if isinstance(o, Ref) and o.node not in in_part]
+        read_before = [
+            r for r in dict.fromkeys((o.node, o.output) for o in read) if kind_of(values[r[0]][r[1]].dtype) != "k"
+        ]
+        arrived = [key for key in cotangents if key[0] in in_part]
+        delayed = jax.lax.optimization_barrier(
             (
-                [values[k][j] for k, j in outer],
+                [values[k][j] for k, j in read_before],
                 [cotangents[key] for key in arrived],
             )  # XLA must not see they are the same
         )
-        cotangents.update(zip(arrived, held[1], strict=True))
+        cotangents.update(zip(arrived, delayed[1], strict=True))
         out = Values(list(v) if v is not None else v for v in values)
         out.kept = values.kept
-        for (k, j), x in zip(outer, held[0], strict=True):
+        for (k, j), x in zip(read_before, delayed[0], strict=True):
             out[k][j] = x
         for node in part:
             if node.kind not in ("input", "constant"):
@@ -170,7 +172,7 @@ class _Keeping(Run):
 
 
 def cond_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
-    """The reverse sweep of the branch that was taken."""
+    """Return the cotangents of a branch's operands: the reverse sweep of the branch that was taken."""
     index, *args = sweep.operands(node, values)
     seeds = sweep.seeds(arrived, values[node.id])
     branches = sweep.inside(node)
@@ -178,18 +180,18 @@ def cond_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -
 
     def reverse(branch: Sweep) -> Any:
         def run(args: list[Any], seeds: list[Any]) -> list[Any]:
-            found = branch.backward(branch.forward(args), seeds)
+            cotangents = branch.backward(branch.forward(args), seeds)
             inputs = branch.induction.traced.ir.inputs
             return [
-                found.get((n.id, 0), jnp.zeros_like(x)) if m else None
+                cotangents.get((n.id, 0), jnp.zeros_like(x)) if m else None
                 for n, x, m in zip(inputs, args, moving, strict=True)
             ]
 
         return run
 
     clipped = jnp.clip(jnp.asarray(index).astype(jnp.int32), 0, len(branches) - 1)
-    found = jax.lax.switch(clipped, [reverse(b) for b in branches], args, seeds)
-    return _to_operands(sweep, node, [None, *found])
+    cotangents = jax.lax.switch(clipped, [reverse(b) for b in branches], args, seeds)
+    return _to_operands(sweep, node, [None, *cotangents])
 
 
 def _to_operands(sweep: Sweep, node: Node, cotangents: Sequence[Any]) -> list[tuple[Ref, Any]]:

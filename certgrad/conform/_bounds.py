@@ -75,7 +75,10 @@ def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), 
 
 
 def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
-    """The proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured in it."""
+    """Return the proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured in it.
+
+    The box is around the arrays in `centre`. Where nothing can be bounded, the result says why.
+    """
     kind = jnp.dtype(dtype)
     arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in centre]
     rules, params = call.op.rules(call.statics), list(call.parameters)
@@ -92,8 +95,8 @@ def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, poin
             seeds = [_box(rng.uniform(-1, 1, size=y.shape), kind) for y in outs]
 
             def vjp(*values: Any) -> Any:
-                found = rules.vjp(list(values[:count]), list(values[count:]), params)
-                return [x for x in found if x is not None]
+                cotangents = rules.vjp(list(values[:count]), list(values[count:]), params)
+                return [x for x in cotangents if x is not None]
 
             function, flat = vjp, [*arrays, *seeds]
             typed = [*typed, *(jax.ShapeDtypeStruct(y.shape, y.dtype) for y in outs)]
@@ -105,11 +108,13 @@ def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, poin
             errors = measured(function, flat, typed, dtype, points)
         except Exception:  # the bound holds, but the exact value has no rule in this dtype
             return Proved(bound.units)
-        over = next((k for k, (e, m) in enumerate(_pairs(bound.error, errors)) if (m > e).any()), None)
-        at = _units([m.max(initial=0.0) for m in errors], largest, dtype)
-        if over is not None:
-            return Proved(bound.units, max(at, np.nextafter(bound.units, np.inf)), f"output {over} is beyond its bound")
-        return Proved(bound.units, at)
+        beyond = next((k for k, (e, m) in enumerate(_pairs(bound.error, errors)) if (m > e).any()), None)
+        units = _units([m.max(initial=0.0) for m in errors], largest, dtype)
+        if beyond is not None:
+            return Proved(
+                bound.units, max(units, np.nextafter(bound.units, np.inf)), f"output {beyond} is beyond its bound"
+            )
+        return Proved(bound.units, units)
     except (BallError, UnfitError) as error:
         return Proved(reason=str(error))
     except Exception as error:  # what has no kernel in a dtype

@@ -133,17 +133,17 @@ def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, h
     if op.magnitudes != ANY:
         out.magnitudes = {dtype: op.magnitudes.text(DTYPES[dtype]) for dtype in dtypes}
     with jax.enable_x64(True), jax.default_device(device), s.precision(BITS):
-        found = None
+        measuring = None
         for call in calls(op, np.random.default_rng(zlib.crc32(op.name.encode()))):
             with suppress(DoesNotTraceError, UnfitError):
-                found = _Measuring(call)
+                measuring = _Measuring(call)
                 break
-        if found is None:
+        if measuring is None:
             out.without["all"] = "no small shape was found at which it traces"
             return out
         for dtype in dtypes:
             try:
-                found.measure(dtype, out, hardly)
+                measuring.measure(dtype, out, hardly)
             except Exception as error:  # what has no kernel in a dtype, or no rule in balls, is said
                 out.without[dtype] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
     return out
@@ -178,35 +178,35 @@ class _Measuring:
         Raises UnfitError where no ordinary point has a known exact value.
         """
         rng = np.random.default_rng(self.seed)
-        kept: Point | None = None
+        first: Point | None = None
         count = 0
         for point in itertools.islice(ordinary(self.call, rng, DTYPES[dtype]), 20):
-            found = self._at(point, dtype, rng)
-            if found is None:
+            by_part = self._at(point, dtype, rng)
+            if by_part is None:
                 continue
-            for part, (ulps, conditioned, _) in found.items():
+            for part, (ulps, conditioned, _) in by_part.items():
                 parts = out.parts.setdefault(dtype, {})
                 before = parts.get(part)
                 if before is None or not ulps <= before.ulps:
                     parts[part] = Measured(ulps, conditioned)
-            kept, count = kept or point, count + 1
+            first, count = first or point, count + 1
             if count == POINTS:
                 break
-        if kept is None:
+        if first is None:
             raise UnfitError("no ordinary point was found at which the exact value is known")
         if not hardly or isinstance(self.call.op, Composed):
             return
-        for point in hard(self.call, kept, rng, DTYPES[dtype], self.numbers):
-            found = self._at(point, dtype, rng)
-            if found is None:
+        for point in hard(self.call, first, rng, DTYPES[dtype], self.numbers):
+            by_part = self._at(point, dtype, rng)
+            if by_part is None:
                 continue
-            lost = [part for part, (ulps, _, _) in found.items() if not np.isfinite(ulps)]
-            nan = [part for part, (_, _, nan) in found.items() if nan]
-            rest = [(u, c) for u, c, _ in found.values() if np.isfinite(u)]
-            worst = max(rest, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
-            out.hard.setdefault(dtype, []).append(Hard(point.what, lost, nan, *worst, point.stated))
+            not_finite = [part for part, (ulps, _, _) in by_part.items() if not np.isfinite(ulps)]
+            nan = [part for part, (_, _, nan) in by_part.items() if nan]
+            finite = [(u, c) for u, c, _ in by_part.values() if np.isfinite(u)]
+            worst = max(finite, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
+            out.hard.setdefault(dtype, []).append(Hard(point.what, not_finite, nan, *worst, point.stated))
         if dtype != "float64":
-            out.hard.setdefault(dtype, []).extend(self._searched(kept, dtype))
+            out.hard.setdefault(dtype, []).extend(self._searched(first, dtype))
 
     def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
         """Return, by part, the worst error in units, what moving the arguments does in units, and whether an entry is
@@ -219,26 +219,26 @@ class _Measuring:
         exact = self._exactly(point, tangents, seeds)
         if exact is None:
             return None
-        found = self._computed(point, tangents, seeds, kind)
+        computed = self._computed(point, tangents, seeds, kind)
         eps = max(float(jnp.finfo(kind).eps), float(jnp.finfo(jnp.float32).eps))
 
         def jolted(x: Any) -> Any:
             many = np.broadcast_to(x, (MOVED, *x.shape))
             return many * (1 + eps / 2 * rng.uniform(-1, 1, size=many.shape)) if x.dtype.kind == "f" else many
 
-        moved = self.moved(*[[jnp.asarray(jolted(x)) for x in xs] for xs in (point.arrays, tangents, seeds)])
+        moved_results = self.moved(*[[jnp.asarray(jolted(x)) for x in xs] for xs in (point.arrays, tangents, seeds)])
         return {
             part: (
-                max((apart(a, b, kind) for a, b in zip(found[part], wanted, strict=True) if _real(a)), default=0.0),
+                max((apart(a, b, kind) for a, b in zip(computed[part], wanted, strict=True) if _real(a)), default=0.0),
                 max(
                     (
                         apart(a, np.broadcast_to(b, a.shape), kind, eps)
-                        for a, b in zip(moved[part], wanted, strict=True)
+                        for a, b in zip(moved_results[part], wanted, strict=True)
                         if _real(a)
                     ),
                     default=0.0,
                 ),
-                any(_nan(a, b, kind) for a, b in zip(found[part], wanted, strict=True) if _real(a)),
+                any(_nan(a, b, kind) for a, b in zip(computed[part], wanted, strict=True) if _real(a)),
             )
             for part, wanted in exact.items()
         }
@@ -250,26 +250,26 @@ class _Measuring:
         rng = np.random.default_rng(self.seed + 1)
         kind = DTYPES[dtype]
         most = float(jnp.finfo(kind).max)
-        nan: dict[tuple[str, bool], set[str]] = {}
+        places: dict[tuple[str, bool], set[str]] = {}
         for point in itertools.chain(scattered(self.call, start, rng, kind), ends(self.call, start, rng, kind)):
             directions = self._directions(kind, rng)
-            found = {p: xs for p, xs in self._computed(point, *directions, kind).items() if any(map(_any_nan, xs))}
-            if not found:
+            with_nan = {p: xs for p, xs in self._computed(point, *directions, kind).items() if any(map(_any_nan, xs))}
+            if not with_nan:
                 continue
-            wide = self._computed(point, *directions, jnp.float64)
-            for part, xs in found.items():
+            in_float64 = self._computed(point, *directions, jnp.float64)
+            for part, xs in with_nan.items():
                 if any(
                     bool((np.isnan(np.asarray(x, np.float64)) & (np.abs(np.asarray(y)) < most)).any())
-                    for x, y in zip(xs, wide[part], strict=True)
+                    for x, y in zip(xs, in_float64[part], strict=True)
                 ):
-                    nan.setdefault((point.what, point.stated), set()).add(part)
+                    places.setdefault((point.what, point.stated), set()).add(part)
         return [
             Hard(what, [p for p in PARTS if p in parts], [p for p in PARTS if p in parts], 0.0, 0.0, stated)
-            for (what, stated), parts in nan.items()
+            for (what, stated), parts in places.items()
         ]
 
     def _directions(self, kind: Any, rng: Any) -> tuple[list[Any], list[Any]]:
-        """Tangents and seeds, numbers of the dtype in float64."""
+        """Return tangents and seeds, numbers of the dtype in float64."""
 
         def drawn(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
             return [np.asarray(jnp.asarray(rng.normal(size=shape), kind), np.float64) for shape in shapes]
@@ -310,7 +310,7 @@ def _real(x: Any) -> bool:
 
 
 def _floats(x: Any) -> Any:
-    """Exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
+    """Return exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
     if x.dtype != object:
         return x
     return np.vectorize(_float, otypes=[float])(x) if x.size else np.zeros(x.shape)
@@ -338,7 +338,7 @@ def _ratio(p: int, q: int) -> float:
 
 
 def apart(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> float:
-    """The worst entry of the difference, in units in the last place of the dtype (or of `eps`).
+    """Return the worst entry of the difference, in units in the last place of the dtype (or of `eps`).
 
     The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. What the dtype is too
     narrow for is no error: an infinity, or NaN, where the exact value is beyond its numbers, 0 below them.

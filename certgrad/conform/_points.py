@@ -127,7 +127,7 @@ def exactly(x: Any) -> Any:
 
 
 def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
-    """Floats as the dtype has them, in float64: infinite where they are beyond it."""
+    """Return floats as the dtype has them, in float64: infinite where they are beyond it."""
     with np.errstate(over="ignore"):
         return [
             np.asarray(jnp.asarray(x, dtype), np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
@@ -136,7 +136,7 @@ def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
 
 
 def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
-    """Points inside the domain, each array uniform in one of a few ranges, rounded to the dtype."""
+    """Yield points inside the domain, each array uniform in one of a few ranges, rounded to the dtype."""
     for attempt in range(TRIES):
         low, high = RANGES[attempt % len(RANGES)]
         arrays = rounded([_drawn(call, k, rng, low, high) for k in range(len(call.kinds))], dtype)
@@ -160,18 +160,21 @@ def _drawn(call: Call, k: int, rng: np.random.Generator, low: float, high: float
 
 
 def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers: Sequence[float]) -> Iterator[Point]:
-    """Points that are hard for floats, made of an ordinary one, where they lie in the domain: huge and tiny numbers,
-    numbers near those that bound regions, arguments that cancel, and the ends of the op's stated magnitudes."""
+    """Yield points that are hard for floats, made of the ordinary point `start`, where they lie in the domain.
+
+    They have huge and tiny numbers, numbers near those that bound regions (`numbers`), arguments that cancel, and the
+    ends of the op's stated magnitudes.
+    """
     info = jnp.finfo(dtype)
     most, least, eps = float(info.max), float(info.tiny), float(info.eps)
 
     def scaled(by: float) -> list[Any]:
         return [x * by if k in call.moving else x for k, x in enumerate(start.arrays)]
 
-    made: list[tuple[str, list[Any]]] = []
+    candidates: list[tuple[str, list[Any]]] = []
     for power in (1 / 16, 1 / 8, 1 / 4, 1 / 2, 15 / 16):
-        made.append((f"arguments near ±{most**power:.1g}", scaled(most**power)))
-        made.append((f"arguments near ±{least**power:.1g}", scaled(least**power)))
+        candidates.append((f"arguments near ±{most**power:.1g}", scaled(most**power)))
+        candidates.append((f"arguments near ±{least**power:.1g}", scaled(least**power)))
     for number in numbers:
         for apart in (2.0**-4, 4 * eps):
             wobble = [
@@ -180,18 +183,18 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
                 else x
                 for k, x in enumerate(start.arrays)
             ]
-            made.append((f"arguments within {apart:.1g} of {number:g}", wobble))
+            candidates.append((f"arguments within {apart:.1g} of {number:g}", wobble))
     for centre in (1.0, 1000.0):
         close = [
             centre * (1 + 4 * eps * rng.integers(-3, 4, size=x.shape)) if k in call.moving else x
             for k, x in enumerate(start.arrays)
         ]
-        made.append((f"arguments equal to {centre:g} but for a few units", close))
-    for what, arrays in made:
-        found = rounded(arrays, dtype)
-        finite = all(np.isfinite(x).all() for x in found)
-        if finite and any(prod(x.shape) for x in found) and inside(call, found, dtype):
-            yield Point(found, what, call.op.magnitudes.holds([found[k] for k in call.moving], dtype))
+        candidates.append((f"arguments equal to {centre:g} but for a few units", close))
+    for what, arrays in candidates:
+        given = rounded(arrays, dtype)
+        finite = all(np.isfinite(x).all() for x in given)
+        if finite and any(prod(x.shape) for x in given) and inside(call, given, dtype):
+            yield Point(given, what, call.op.magnitudes.holds([given[k] for k in call.moving], dtype))
     yield from ends(call, start, rng, dtype)
 
 
@@ -223,17 +226,18 @@ def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iter
     low, high = call.op.magnitudes.ends(dtype)
     for _ in range(ENDS if call.op.magnitudes != ANY else 0):
         for spread in (0.0, 1.0):
-            for same in (True, False):
+            for same_signs in (True, False):
                 signs = [
-                    np.where((x < 0) if same else rng.uniform(size=x.shape) < 0.5, -1.0, 1.0) for x in start.arrays
+                    np.where((x < 0) if same_signs else rng.uniform(size=x.shape) < 0.5, -1.0, 1.0)
+                    for x in start.arrays
                 ]
                 sizes = [2.0 ** (spread * rng.uniform(0, 2, size=x.shape)) for x in start.arrays]
-                made = []
+                candidates = []
                 if low > 0:
-                    made.append((f"arguments of the least stated, {low:.2g}", low, sizes))
+                    candidates.append((f"arguments of the least stated, {low:.2g}", low, sizes))
                 if high < np.inf:
-                    made.append((f"arguments of the most stated, {high:.2g}", high, [1 / x for x in sizes]))
-                for what, end, scales in made:
+                    candidates.append((f"arguments of the most stated, {high:.2g}", high, [1 / x for x in sizes]))
+                for what, end, scales in candidates:
                     arrays = rounded(_moved(call, start, signs, scales, end), dtype)
                     if inside(call, arrays, dtype):
                         stated = call.op.magnitudes.holds([arrays[k] for k in call.moving], dtype)

@@ -49,16 +49,16 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     assumed = assumed_by(program)
     binders, arguments = head(program, assumed, sizes)
     result = "Z -> " * len(output.shape) + "Prop"
-    own = that_it_is_defined(output.name)
+    where_defined = that_it_is_defined(output.name)
     if output.name in inputs:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
         inside_output = inside([e.Index(v) for v in variables], output)
-        own = f"fun ({' '.join(variables)} : Z) => {inside_output}" if variables else inside_output
+        where_defined = f"fun ({' '.join(variables)} : Z) => {inside_output}" if variables else inside_output
     if any(isinstance(d, p.Determined) for d in program.definitions):
         axes = " ".join(f"i{k}" for k in range(len(output.shape)))
         lines = [f"  fun ({axes} : Z) =>" if axes else "", *lines]
-        own = f"{own} {axes}"
-    text = "\n".join([f"Definition {name} {' '.join(binders)} : {result} :=", *lines, f"  {own}."])
+        where_defined = f"{where_defined} {axes}"
+    text = "\n".join([f"Definition {name} {' '.join(binders)} : {result} :=", *lines, f"  {where_defined}."])
     return Function(name, arguments, text, output, assumed)
 
 
@@ -69,24 +69,26 @@ def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> lis
     tensors = definition.tensors
     names = [identifier(t.name) for t in tensors]
     says = f"{names[0]}_is_determined"
-    found = " ".join(f"({n} : {kind(t)})" for n, t in zip(names, tensors, strict=True))
+    binders = " ".join(f"({n} : {kind(t)})" for n, t in zip(names, tensors, strict=True))
     others = " ".join(f"({n}_other : {kind(t)})" for n, t in zip(names, tensors, strict=True))
     these, those = " ".join(names), " ".join(f"{n}_other" for n in names)
-    alike = []
+    equalities = []
     lines = []
     for name, t in zip(names, tensors, strict=True):
         axes = [f"i{k}" for k in range(len(t.shape))]
         at = " ".join(["", *axes])
-        held = inside([e.Index(v) for v in axes], t)
-        alike.append(f"(forall{at} : Z, {held} -> {name}{at} = {name}_other{at})" if axes else f"{name} = {name}_other")
+        in_shape = inside([e.Index(v) for v in axes], t)
+        equalities.append(
+            f"(forall{at} : Z, {in_shape} -> {name}{at} = {name}_other{at})" if axes else f"{name} = {name}_other"
+        )
         binder = f"fun ({' '.join(axes)} : Z) => " if axes else ""
-        lines.append(f"  let {that_it_is_defined(t.name)} := {binder}{held} in")
-    same = " /\\ ".join(alike)
+        lines.append(f"  let {that_it_is_defined(t.name)} := {binder}{in_shape} in")
+    same = " /\\ ".join(equalities)
     return [
-        f"  let {says} := fun {found} => {equations(definition)} in",
-        f"  (exists {found}, {says} {these}) /\\",
-        f"  (forall {found} {others}, {says} {these} -> {says} {those} -> {same}) /\\",
-        f"  forall {found}, {says} {these} ->",
+        f"  let {says} := fun {binders} => {equations(definition)} in",
+        f"  (exists {binders}, {says} {these}) /\\",
+        f"  (forall {binders} {others}, {says} {these} -> {says} {those} -> {same}) /\\",
+        f"  forall {binders}, {says} {these} ->",
         *lines,
         f"  {proposition(_where(definition), inputs)} /\\",
     ]

@@ -62,9 +62,9 @@ class File:
         found: Mapping[str, int] = MappingProxyType({}),
         limit: int = LIMIT,
     ) -> str:
-        """The file. Of a theorem that is not kept, or cannot be printed, only a comment says so.
+        """Return the text of the file. Of a theorem that is not kept, or cannot be printed, only a comment says so.
 
-        `found` says by which way a theorem was proved before.
+        `found` gives, by name, the number of the script that proved a theorem before; `limit` ends each script.
         """
         out, mentioned = [self.header], self._mentioned(kept)
         for section in self.sections:
@@ -109,7 +109,7 @@ def comment(text: str) -> str:
 
 
 def export(subject: Subject, certificate: Certificate, traced: Callable[[int], Any] | None = None) -> File:
-    """The file of one subject. A case that cannot be printed has theorems that say why.
+    """Return the file of one subject. A case that cannot be printed has theorems that say why.
 
     `traced` gives the programs of a case by number, those that the certificate is about, or raises NotPrintedError;
     without it they are traced as those of an op. A certificate whose checksum does not fit has theorems that say so.
@@ -120,18 +120,18 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
         return not_printed(certificate, "its cases are not the declared ones")
     sections = []
     several = len(subject.cases) > 1
-    whole = _PATH.sub("_", subject.name)
+    subject_name = _PATH.sub("_", subject.name)
     for k, case in enumerate(subject.cases):
-        name = f"{whole}_case_{k + 1}" if several else whole
+        name = f"{subject_name}_case_{k + 1}" if several else subject_name
         title = comment(f"{subject.name}: {case}")
         kinds = [claim.kind for claim in certificate.claims]
         try:
             programs = _of_op(subject, case, certificate.traced[k].digest) if traced is None else traced(k)
-            read = Case(subject, case, programs, name)
+            statements = Case(subject, case, programs, name)
         except (DoesNotTraceError, UnreadableError, NotPrintedError) as error:
             sections.append(_without(title, name, kinds, f"not printed: {error}"))
             continue
-        theorems, where, asked = [], [], []
+        theorems, defined, hypotheses = [], [], []
         for claim in certificate.claims:
             verdict = claim.cases[k].verdict
             if verdict not in ("proved", "proved under hypotheses"):
@@ -139,15 +139,19 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
                 theorems.append(Theorem(identifier(f"{name}_{claim.kind}"), claim.kind, reason=why))
                 continue
             trees = [h.tree for h in claim.cases[k].hypotheses]
-            asked += [tree for tree in trees if tree not in asked]
-            theorems.append(read.theorem(claim.kind, trees))
+            hypotheses += [tree for tree in trees if tree not in hypotheses]
+            theorems.append(statements.theorem(claim.kind, trees))
+            # no theorem is stated of a reference, and none of where it is defined: the reason above is said once
             if claim.kind != "forward_equals_reference":
-                where.append(read.theorem(claim.kind, trees, where=True))
-        if asked:
-            theorems.append(read.point(asked))
-        sections.append(Section(title, read.definitions, tuple(theorems)))
-        sections.append(Section(f"{title}, where it is defined", () if read.infinite else read.defining, tuple(where)))
-    return File(identifier(whole), subject.name, tuple(sections))
+                defined.append(statements.theorem(claim.kind, trees, where=True))
+        if hypotheses:
+            theorems.append(statements.point(hypotheses))
+        sections.append(Section(title, statements.definitions, tuple(theorems)))
+        # where a program has infinities, its own definitions hold the conditions, which are not written twice
+        sections.append(
+            Section(f"{title}, where it is defined", () if statements.infinite else statements.defining, tuple(defined))
+        )
+    return File(identifier(subject_name), subject.name, tuple(sections))
 
 
 def not_printed(certificate: Certificate, reason: str) -> File:

@@ -48,7 +48,7 @@ def function_type(arity: int) -> str:
 
 
 def printed(x: e.Node) -> str:
-    """The expression in Coq. Raises NotPrintedError."""
+    """Return an expression as text in Coq. Raises NotPrintedError for a form that Coq's library has not."""
     match x:
         case e.Number():
             return number(x.rational)

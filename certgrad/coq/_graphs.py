@@ -31,7 +31,7 @@ KINDS = ("nodes_are_wired", "nodes_are_lawful", "tangents_are_derivatives", "swe
 
 
 def export_graph(graph: Graph) -> File:
-    """The file of a graph. Where a part cannot be printed, the theorems about the whole say why."""
+    """Return the file of a graph. Where a part cannot be printed, the theorems about the whole say why."""
     name = identifier(graph.name)
     operations: dict[Lemma, Operation] = {}
     sections: list[Section] = []
@@ -39,8 +39,8 @@ def export_graph(graph: Graph) -> File:
     for k, lemma in enumerate(dict.fromkeys(_lemmas(graph))):
         words = "".join(c if c.isalnum() else " " for c in lemma.title.partition("(")[0].partition("[")[0]).split()
         try:
-            operations[lemma] = found = Operation(lemma, "_".join([name, str(k + 1), *words]))
-            sections += found.sections
+            operations[lemma] = operation = Operation(lemma, "_".join([name, str(k + 1), *words]))
+            sections += operation.sections
         except (UnreadableError, NotPrintedError) as error:
             why = why or f"not printed: {lemma.title}: {error}"
     try:

@@ -57,7 +57,10 @@ class Hypotheses:
         return self.tensors[name]
 
     def _sorted(self, s: e.Statement) -> Any:
-        """A statement with every term cast to the sort that Coq needs there. Raises NotPrintedError for other forms."""
+        """Return a statement with every term cast to the sort that Coq needs there.
+
+        Raises NotPrintedError for other forms.
+        """
         match s:
             case e.Compare(relation, e.Matrix(kind, over, body, index), right):
                 (rows, columns) = self._over(over)

@@ -96,7 +96,10 @@ def _infinite(x: e.Node) -> bool:
 
 
 def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
-    """Return an expression's number, and whether it is finite. `known` has the arrays before it, split."""
+    """Return an expression's number, the condition that it is finite, and the sign that it has where it is infinite.
+
+    `known` has the arrays before it, split. Raises NotPrintedError for other arithmetic with infinities.
+    """
     zero = e.ZERO
     match x:
         case e.Infinity():
@@ -106,36 +109,36 @@ def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
         case e.Entry(name, index) if name in known.signs:
             return _Split(x, e.SortedEntry(_finite(name), index, "boolean"), known.signs[name])
         case e.Negate():
-            one = _split(x.operand, known)
-            return _Split(e.Negate(one.number), one.finite, not one.positive)
+            operand = _split(x.operand, known)
+            return _Split(e.Negate(operand.number), operand.finite, not operand.positive)
         case e.If():
             return _chosen(_number(x.condition, known), _split(x.then, known), _split(x.otherwise, known))
         case e.Given():
-            one, given = _split(x.value, known), _number(x.condition, known)
-            finite = _ALWAYS if one.finite == _ALWAYS else e.Given(given, one.finite)
-            return _Split(e.Given(given, one.number), finite, one.positive)
+            operand, given = _split(x.value, known), _number(x.condition, known)
+            finite = _ALWAYS if operand.finite == _ALWAYS else e.Given(given, operand.finite)
+            return _Split(e.Given(given, operand.number), finite, operand.positive)
         case e.Add((left, right)):
             return _sum(_split(left, known), _split(right, known))
         case e.Subtract(left, right):
             return _sum(_split(left, known), _split(right, known), minus=True)
         case e.Apply(name, (argument,)) if name in ("exp", "is finite"):
-            one = _split(argument, known)
-            if one.finite == _ALWAYS:
-                return _Split(e.Apply(name, (one.number,)))
+            operand = _split(argument, known)
+            if operand.finite == _ALWAYS:
+                return _Split(e.Apply(name, (operand.number,)))
             if name == "is finite":
-                return _Split(e.Given(e.If(one.finite, defined(one.number), _ALWAYS), one.finite))
-            if not one.positive:
-                return _Split(e.If(one.finite, e.Apply("exp", (one.number,)), zero))
+                return _Split(e.Given(e.If(operand.finite, defined(operand.number), _ALWAYS), operand.finite))
+            if not operand.positive:
+                return _Split(e.If(operand.finite, e.Apply("exp", (operand.number,)), zero))
         case e.Compare():
             return _Split(_compared(x, _split(x.left, known), _split(x.right, known)))
         case e.Fold("maximum", over, body, given) | e.Minimum(over, body, given):
-            one, where = _split(body, known), tuple(_number(w, known) for w in given)
-            if one.finite == _ALWAYS:
-                return _Split(replaced(x, body=one.number, where=where))
-            if one.positive == isinstance(x, e.Minimum):
-                kept = all_of(*where, one.finite)
+            operand, where = _split(body, known), tuple(_number(w, known) for w in given)
+            if operand.finite == _ALWAYS:
+                return _Split(replaced(x, body=operand.number, where=where))
+            if operand.positive == isinstance(x, e.Minimum):
+                kept = all_of(*where, operand.finite)
                 some = e.Given(e.Exists(over, all_of(*where)), e.Exists(over, kept))
-                return _Split(replaced(x, body=one.number, where=(kept,)), some, one.positive)
+                return _Split(replaced(x, body=operand.number, where=(kept,)), some, operand.positive)
         case _:
             return _Split(mapped(x, lambda part: _number(part, known)))
     raise NotPrintedError("arithmetic with infinities")

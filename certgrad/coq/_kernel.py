@@ -60,7 +60,7 @@ class Result:
 
     @property
     def whole(self) -> bool:
-        """All of that is accepted, and it is something."""
+        """Whether all of that is accepted, and it is something."""
         return bool(self.claims) and all(j.accepted for j in self.claims)
 
     @property
@@ -161,7 +161,7 @@ class Kernel:
         return results
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
-        """Coq's answer for each theorem and for the axioms of all accepted ones; and why it was stopped, if it was."""
+        """Return Coq's answer for each theorem and for the axioms of all accepted ones, and why it stopped or ""."""
         limit = _STARTING + (self.limit + SHORT) * sum(len(t.ways) for t in printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:

@@ -94,13 +94,13 @@ class Library:
             return target
         self.cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.cache) as work:
-            made = Path(work) / "made"
-            made.mkdir()
+            compiled = Path(work) / "made"
+            compiled.mkdir()
             for name in ORDER:
-                shutil.copy(sources() / f"{name}.v", made)
+                shutil.copy(sources() / f"{name}.v", compiled)
                 run = subprocess.run(
                     [self.coqc, "-w", "none", "-Q", ".", "Certgrad", f"{name}.v"],
-                    cwd=made,
+                    cwd=compiled,
                     capture_output=True,
                     text=True,
                     check=False,
@@ -109,7 +109,7 @@ class Library:
                 if run.returncode:
                     raise NoCoqError(self._why(name, run.stdout + run.stderr))
             try:
-                os.rename(made, target)
+                os.rename(compiled, target)
             except OSError:
                 if not (target / "Library.vo").is_file():
                     raise

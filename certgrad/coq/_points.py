@@ -32,22 +32,22 @@ def point(statements: Sequence[Statement], tensors: Mapping[str, p.Tensor], size
 
     Statements that a forward is off its boundaries are not evaluated. Where there are some, each tensor is 1.
     """
-    asked = [s for s in statements if not isinstance(s, OffBoundaries)]
-    named = [n for n in tensors if any(n in arrays(s) for s in asked)]
-    if len(asked) < len(statements):
-        return _at_one(asked, tensors, sizes)
+    evaluated = [s for s in statements if not isinstance(s, OffBoundaries)]
+    names = [n for n in tensors if any(n in arrays(s) for s in evaluated)]
+    if len(evaluated) < len(statements):
+        return _at_one(evaluated, tensors, sizes)
     tried = 0
     for size in SIZES:
-        shapes = {n: _shape(tensors[n], size) for n in named}
+        shapes = {n: _shape(tensors[n], size) for n in names}
         if any(shape is None for shape in shapes.values()):
             return None
-        for values in product(*(VALUES if tensors[n].sort == "real" else WHOLE for n in named)):
+        for values in product(*(VALUES if tensors[n].sort == "real" else WHOLE for n in names)):
             tried += 1
             if tried > TRIED:
                 return None
-            chosen = dict(zip(named, values, strict=True))
-            if _hold(asked, tensors, chosen, dict.fromkeys(sizes, size)):
-                return dict.fromkeys(sizes, size), chosen
+            entries = dict(zip(names, values, strict=True))
+            if _hold(evaluated, tensors, entries, dict.fromkeys(sizes, size)):
+                return dict.fromkeys(sizes, size), entries
     return None
 
 

@@ -19,7 +19,10 @@ inverse."""
 
 
 def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
-    """A formula as a proposition. Raises NotPrintedError."""
+    """Return a formula as a proposition of Coq; an entry of `inputs` is defined where it is inside of its array.
+
+    Raises NotPrintedError for other forms.
+    """
 
     def says(part: e.Node) -> str:
         return proposition(part, inputs)

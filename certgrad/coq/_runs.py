@@ -120,15 +120,15 @@ class Runs:
         local = [f"unfold {name}_nodes", *local, f"apply {lists[-1]}_are_local; assumption"]
         computed = [f"unfold {name}_nodes", *computed, f"apply {lists[-1]}_compute; assumption"]
         tensors, says = (self._at_inputs(f"{name}_{what}") for what in ("tensors", "says"))
-        every = f"(beyond {count} x' {tensors})"
-        seen = f"cbv [of_slots {name}_outputs {name}_says {name}_tensors beyond {_SEEN}]"
+        all_slots = f"(beyond {count} x' {tensors})"
+        unfolding = f"cbv [of_slots {name}_outputs {name}_says {name}_tensors beyond {_SEEN}]"
         known = ", ".join(self.program[t.name].name for t in self.outputs)
         script = (
             f"intros; apply (program_is_run {inputs} {nodes} {outs} {gives} x' {tensors} {says}); "
             f"[apply {name}_nodes_are_wired; assumption | {'; '.join(local)} | "
-            f"change (computes {count} {nodes} {every}); {'; '.join(computed)} | "
-            f"change (agree {gives} (of_slots {outs} {every}) {says}); "
-            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({seen}) ltac:(unfold {known}) | assumption]"
+            f"change (computes {count} {nodes} {all_slots}); {'; '.join(computed)} | "
+            f"change (agree {gives} (of_slots {outs} {all_slots}) {says}); "
+            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({unfolding}) ltac:(unfold {known}) | assumption]"
         )
         statement = (
             f"{self.given}  forall x' : slots, in_domain {count} {nodes} x' ->\n"

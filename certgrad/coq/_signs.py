@@ -71,7 +71,7 @@ class Claims:
 
     @property
     def nothing_left(self) -> bool:
-        """No node asks anything."""
+        """Whether no node asks anything."""
         return not any(claim.asks and (o is None or o.lemma.hypotheses) for o, claim in self.placed)
 
 

@@ -115,8 +115,9 @@ class Case:
     """A case of a subject, whose programs have been traced at symbolic dimensions."""
 
     def __init__(self, subject: Subject, case: Any, programs: Any, name: str, *, curves: bool = False) -> None:
-        """Prepare the statements of a case. With `curves` the derivative is that along any curves with these
-        derivatives, and not along lines alone.
+        """Prepare the statements of a case: sizes, inputs, tangents and seeds, and its programs as functions of Coq.
+
+        With `curves` the derivative is that along any curves with these derivatives, and not along lines alone.
         """
         self.subject, self.name = subject, name
         spec = case.signature.inputs
@@ -205,7 +206,10 @@ class Case:
         return tuple(f for group in self.conditions.values() if isinstance(group, list) for f in group)
 
     def theorem(self, kind: str, hypotheses: Sequence[Statement], *, where: bool = False) -> Theorem:
-        """The obligation as a theorem, or that its programs are defined; with the reason where it cannot be printed."""
+        """Return the obligation as a theorem; with `where`, that its programs are defined under the hypotheses.
+
+        Where it cannot be printed, the theorem has the reason in the place of a statement.
+        """
         kind = f"{kind}{DEFINED}" if where else kind
         name = identifier(f"{self.name}_{kind}")
         try:
@@ -216,7 +220,10 @@ class Case:
             return Theorem(name, kind, reason=str(error), stated=False)
 
     def point(self, hypotheses: Sequence[Statement]) -> Theorem:
-        """The theorem that these hypotheses hold together at some sizes and inputs."""
+        """Return the theorem that these hypotheses hold together at some sizes and inputs.
+
+        Where they cannot be printed, or no point is found, it has the reason in the place of a statement.
+        """
         name = identifier(f"{self.name}_{HOLD}")
         try:
             constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
@@ -229,12 +236,12 @@ class Case:
         if found is None:
             return Theorem(name, HOLD, reason="no point was found")
         sizes, entries = found
-        there = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
-        there += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
+        binders = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
+        binders += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
         values = [f"{sizes[n]}%Z" for n in self.sizes]
         values += [written(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
         shown = "".join(f"exists {v}; " for v in values)
-        statement = "\n".join(f"  {line}" for line in [*there, " /\\ ".join(f"({one})" for one in says) or "True"])
+        statement = "\n".join(f"  {line}" for line in [*binders, " /\\ ".join(f"({one})" for one in says) or "True"])
         return Theorem(name, HOLD, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
@@ -242,7 +249,7 @@ class Case:
 
         Raises NotPrintedError where the obligation or one of its names cannot be printed.
         """
-        says: dict[str, Callable[[], _Conclusion]] = {
+        conclusions: dict[str, Callable[[], _Conclusion]] = {
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
             "rule_runs_forward": self._primal,
@@ -250,9 +257,9 @@ class Case:
             f"vjp_is_adjoint{DEFINED}": partial(self._defined, "jvp", "vjp"),
             f"rule_runs_forward{DEFINED}": partial(self._defined, "fwd", "forward"),
         }
-        if kind not in says:
+        if kind not in conclusions:
             raise NotPrintedError(f"the obligation {kind}")
-        conclusion, tensors, used, ways = says[kind]()
+        conclusion, tensors, used, ways = conclusions[kind]()
         if taken := shadowed((f.name for f in used), self._words):
             raise NotPrintedError(f"a size or an array with the name {taken}, which a definition has")
         if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED):
@@ -264,11 +271,11 @@ class Case:
             lines.append(f"  forall ({' '.join(map(of_size, self.sizes))} : Z),")
         lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
         given = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
-        own = self.assumptions(hypotheses)
+        premises = self.assumptions(hypotheses)
         if kind == "jvp_is_derivative":
             lines += [f"  forall ({identifier(t.name)} : R -> {type_of(t)})," for t in self.curves]
             given += [*map(self._along, self.curves, self.moving, self.tangents)]
-        lines += [f"  {text} ->" for text in (*given, *own)]
+        lines += [f"  {text} ->" for text in (*given, *premises)]
         start = "start; plain_hypotheses" if any(isinstance(s, OffBoundaries) for s in hypotheses) else "start"
         ways = (*self._composed(kind, used), *_unfolded(used, ways))
         if _AND in conclusion and len(ways) > 1:  # each part may have its own way
@@ -278,7 +285,7 @@ class Case:
             kind,
             "\n".join([*lines, conclusion]),
             tuple(f"{start}; {way}" for way in ways),
-            hypotheses=" /\\ ".join(own),
+            hypotheses=" /\\ ".join(premises),
         )
 
     def sizes_hold(self) -> list[str]:
@@ -302,7 +309,7 @@ class Case:
             raise NotPrintedError(str(error)) from error
 
     def _compound(self) -> list[e.Node]:
-        """Sizes of the arguments' axes that are no names: each is at least 1."""
+        """Return sizes of the arguments' axes that are no names: each is at least 1."""
         found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
         return list(found)
 
@@ -450,7 +457,7 @@ def _names(tensors: Sequence[p.Tensor]) -> str:
 
 
 def _indices(tensor: p.Tensor) -> tuple[list[str], str]:
-    """Names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
+    """Return names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
     names = [f"i{k}" for k in range(len(tensor.shape))]
     if not names:
         return [], ""

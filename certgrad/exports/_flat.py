@@ -228,7 +228,9 @@ def live(flat: Flat) -> Flat:
 
 
 def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
-    """Split a program in two. The first part computes the first `first` outputs from the first `given` inputs.
+    """Split a program in two, and return both parts and the values that the second reads of the first.
+
+    The first part computes the first `first` outputs from the first `given` inputs.
 
     The second part computes the other outputs from the other inputs and from values of the first part, which come first
     among its inputs; it computes nothing that the first part could.
@@ -248,9 +250,9 @@ def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
             rest.append(step)
     late = live(Flat([], rest, flat.outputs[first:]))
     read = [a for step in late.steps for a in step.inputs] + late.outputs
-    left = list(dict.fromkeys(a for a in read if isinstance(a, Value) and id(a) in early))
-    forward = live(Flat(flat.inputs[:given], start, [*flat.outputs[:first], *left]))
-    return forward, Flat([*left, *flat.inputs[given:]], late.steps, late.outputs), left
+    handed_on = list(dict.fromkeys(a for a in read if isinstance(a, Value) and id(a) in early))
+    forward = live(Flat(flat.inputs[:given], start, [*flat.outputs[:first], *handed_on]))
+    return forward, Flat([*handed_on, *flat.inputs[given:]], late.steps, late.outputs), handed_on
 
 
 def serves(flat: Flat) -> dict[int, frozenset[int]]:

@@ -83,18 +83,18 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
             )
         avals = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), d) for a, d in zip(specs.arguments, given, strict=True)]
         sweep = _Placed(certified.induction, table, numbers)
-        function, more = _program(certified, sweep, name, len(avals))
+        function, takes_seeds = _program(certified, sweep, name, len(avals))
         try:
             outputs = jax.eval_shape(lambda *xs: sweep.outputs(sweep.forward(xs)), *avals)
-            closed = jax.make_jaxpr(function)(*avals, *(outputs if more else []))
+            closed = jax.make_jaxpr(function)(*avals, *(outputs if takes_seeds else []))
         except CertgradError:
             raise
         except Exception as error:
-            left = [d for d in specs.dims if d not in fixed]
-            asked = f"Give them as numbers: sizes={{'{left[0]}': …}}." if left else ""
+            symbolic = [d for d in specs.dims if d not in fixed]
+            advice = f"Give them as numbers: sizes={{'{symbolic[0]}': …}}." if symbolic else ""
             text = str(error).strip().splitlines()
             why = f"{type(error).__name__}: {text[0] if text else ''}"
-            raise UsageError(f"{title} could not be written for all sizes ({why}). {asked}") from error
+            raise UsageError(f"{title} could not be written for all sizes ({why}). {advice}") from error
     names = [a.name for a in specs.arguments]
     moving = [
         a.name
@@ -105,7 +105,7 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
     gradients = [] if name == "forward" else [f"grad_{n}" for n in moving]
     return Exported(
         flatten(program_of(closed)),
-        [*names, *(f"seed_{n}" for n in returned if more)],
+        [*names, *(f"seed_{n}" for n in returned if takes_seeds)],
         [*returned, *gradients],
         certified,
         len(returned),
@@ -128,13 +128,16 @@ def _numbers(certified: Certification, real: Any) -> Numbers:
 
 
 def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> tuple[Callable[..., list[Any]], bool]:
-    """The program as a function of arrays, and whether it takes a seed for each output after them."""
+    """Return a program as a function of arrays, and whether it takes a seed for each output after them.
+
+    `count` is the number of the arguments.
+    """
     inputs = certified.traced.ir.inputs
 
     def gradients(values: Any, seeds: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-        found = sweep.backward(values, seeds)
+        cotangents = sweep.backward(values, seeds)
         moving = [(n, x) for n, x in zip(inputs, arrays, strict=True) if sweep.induction.is_moving(Ref(node=n.id))]
-        return [found.get((n.id, 0), jnp.zeros_like(x)) for n, x in moving]
+        return [cotangents.get((n.id, 0), jnp.zeros_like(x)) for n, x in moving]
 
     def forward(*arrays: Any) -> list[Any]:
         return sweep.outputs(sweep.forward(arrays))

@@ -48,7 +48,7 @@ def _dtype(kind: str) -> Any:
 def traced(
     op: Subject, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]
 ) -> Programs:
-    """Trace in 64 bits, through the same callables that run.
+    """Return an op's programs at these shapes, traced in 64 bits through the same callables that run.
 
     Raises:
         DoesNotTraceError: naming the callable.
@@ -59,8 +59,8 @@ def traced(
         args = [jax.ShapeDtypeStruct(shape, _dtype(d)) for shape, d in zip(shapes, dtypes, strict=True)]
         tangents = [args[k] for k in floats]
         params = [jax.ShapeDtypeStruct((), np.float64, weak_type=True) for _ in op.params]
-        first = _trace("forward", rules.forward, args, params)
-        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in _avals(first)]
+        forward = _trace("forward", rules.forward, args, params)
+        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in _avals(forward)]
         jvp = None
         if rules.jvp is not None:
             jvp = _trace("jvp", rules.jvp, args, tangents, params, returns=outs)
@@ -71,8 +71,8 @@ def traced(
         reference = None
         if rules.reference is not None:
             reference = _trace("reference", rules.reference, args, params, returns=outs)
-    given, found = tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs)
-    return Programs(first, jvp, vjp, primal, given, found, reference)
+    input_shapes, output_shapes = tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs)
+    return Programs(forward, jvp, vjp, primal, input_shapes, output_shapes, reference)
 
 
 def _avals(program: Any) -> list[Any]:

@@ -34,7 +34,7 @@ def key_dtype() -> Any:
 
 
 def keys_from(numbers: np.ndarray) -> Any:
-    """Random keys in place of integers."""
+    """Return random keys in the place of integers."""
     seeds = np.asarray(numbers).astype(np.uint32)
     return jax.random.key(seeds) if not seeds.shape else jax.vmap(jax.random.key)(seeds.ravel()).reshape(seeds.shape)
 

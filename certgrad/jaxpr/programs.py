@@ -183,7 +183,7 @@ def scanned(
 def repeated(
     params: Mapping[str, Any], operands: Sequence[Any], run: Run, goes_on: Callable[[Any], bool], most: int
 ) -> list[Any] | None:
-    """What a `while` carries when its test no longer holds; None where it does after so many steps."""
+    """Return what a `while` carries when its test no longer holds; None where it does after so many steps."""
     ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     of_test, of_body, carry = operands[: ends[0]], operands[ends[0] : ends[1]], operands[ends[1] :]
     for _ in range(most):

@@ -58,7 +58,7 @@ def ordered(term: t.Term, reserved: Collection[str] = ()) -> Any:
 
 
 def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:
-    """Names for index variables, without those that are taken."""
+    """Yield names for index variables, without those that are taken."""
     every = (f"{letter}{k or ''}" for k in range(1000) for letter in alphabet)
     return (name for name in every if name not in taken)
 
@@ -81,7 +81,7 @@ def _bound(statement: t.Node) -> Iterator[str]:
 
 
 def _ordered(node: Any, names: Mapping[str, str]) -> Any:
-    """Sums, products and guards in an order that depends on `names` alone, where these rename variables."""
+    """Return sums, products and guards in an order that depends on `names` alone, where these rename variables."""
     node = t.mapped(node, lambda n: _ordered(n, names))
     if isinstance(node, t.Add):
         return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda x: _summand(x, names))))

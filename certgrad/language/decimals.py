@@ -15,8 +15,7 @@ DIGITS = 17
 
 
 def decimal(c: Fraction, latex: bool = False) -> str:
-    """A positive number in decimals; empty where a quotient of integers is short, or where it has more digits than a
-    float.
+    """Return a positive number in decimals; "" where a quotient of integers is short, or a float has fewer digits.
 
     >>> decimal(Fraction(11754944, 10**45))
     '1.1754944e-38'

@@ -33,7 +33,7 @@ def all_of(*formulas: Statement) -> Statement:
 
 
 def defined(x: t.Node) -> Statement:
-    """The formula that says where the expression is defined."""
+    """Return the formula that says where the expression is defined."""
     match x:
         case t.Entry():
             return all_of(*map(defined, x.index), IsDefined(x))

@@ -9,7 +9,7 @@ from .platform import platform_named
 
 
 def plainly(guard: t.Statement) -> t.Statement:
-    """`x ≥ 3` of `[x < 3] = 0`, `a ≠ 1` of `[a < 1] + [a > 1]`, `p and q` of `[p]·[q]`; else the guard as it is."""
+    """Return `x ≥ 3` for `[x < 3] = 0`, `a ≠ 1` for `[a < 1] + [a > 1]`, `p and q` for `[p]·[q]`; else the guard."""
     if not isinstance(guard, t.Compare) or guard.right != t.ZERO or guard.relation not in ("=", "!="):
         return guard
     found = _of_number(guard.left, guard.relation == "!=")
@@ -17,7 +17,7 @@ def plainly(guard: t.Statement) -> t.Statement:
 
 
 def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
-    """The statement that a 0/1-valued term is 1 if `holds`, else that it is 0; None where it is not of such a form."""
+    """Return the statement that a 0/1-valued term is 1, or without `holds` that it is 0; None for other terms."""
     if isinstance(number, t.Truth):
         condition = in_whole_numbers(number.statement)
         if holds:
@@ -35,9 +35,10 @@ def _of_number(number: t.Term, holds: bool) -> t.Statement | None:
     sides = [f[0].statement for c, f in others if c == 1 and len(f) == 1 and isinstance(f[0], t.Truth)]
     if len(sides) != 2 or not all(isinstance(s, t.Compare) and s.right == t.ZERO for s in sides):
         return None
-    one, other = (s for s in sides if isinstance(s, t.Compare))
-    if {one.relation, other.relation} <= {"<", ">"} and _opposed(one, other):
-        return in_whole_numbers(t.Compare("!=" if holds else "=", one.left, t.ZERO))
+    # [p > 0] + [p < 0] is 1 where p is not 0
+    first, second = (s for s in sides if isinstance(s, t.Compare))
+    if {first.relation, second.relation} <= {"<", ">"} and _opposed(first, second):
+        return in_whole_numbers(t.Compare("!=" if holds else "=", first.left, t.ZERO))
     return None
 
 

@@ -109,7 +109,7 @@ def _implies(known: Read, asked: Read) -> bool:
 
 
 def _moved(polynomial: Polynomial, bound: Fraction, side: int) -> Polynomial:
-    """p(bound + side·t) as a polynomial of t."""
+    """Return p(bound + side·t) as a polynomial of t."""
     out: Polynomial = {}
     for k, c in polynomial.items():
         out = _sum(out, {j: c * comb(k, j) * bound ** (k - j) * side**j for j in range(k + 1)})
@@ -131,7 +131,7 @@ def _product(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def _polynomial(term: t.Term, atoms: list[t.Term]) -> Polynomial | None:
-    """The term as a polynomial in one atom, which is added to `atoms`; None where it is none, or has two atoms."""
+    """Return the term as a polynomial in one atom, which is added to `atoms`; None where it is none, or has two."""
     if isinstance(term, t.Number):
         value = Fraction(term.value)
         return {0: value} if value else {}

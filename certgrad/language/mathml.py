@@ -41,7 +41,7 @@ def summands(term: t.Term, inputs: Sequence[str] = ()) -> list[str]:
 
 
 def row(*parts: str) -> str:
-    """Elements beside each other, as one. Each part is a single element, or none."""
+    """Return elements beside each other, as one. Each part is a single element, or none."""
     kept = [p for p in parts if p]
     return kept[0] if len(kept) == 1 else f"<mrow>{''.join(kept)}</mrow>"
 

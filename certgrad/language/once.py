@@ -101,8 +101,8 @@ def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
 
     None where it is at different positions, stands elsewhere, or the statement uses the size of that axis.
     """
-    found: dict[str, int] = {}
-    without: set[str] = set()
+    positions: dict[str, int] = {}
+    not_indexed: set[str] = set()
     index, sizes = t.Index(variable), []
 
     def is_consistent(node: Any) -> bool:
@@ -111,17 +111,17 @@ def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
         if isinstance(node, t.Entry):
             at = [k for k, ix in enumerate(node.index) if ix == index]
             if not at:
-                without.add(node.name)
-            elif len(at) > 1 or found.setdefault(node.name, at[0]) != at[0]:
+                not_indexed.add(node.name)
+            elif len(at) > 1 or positions.setdefault(node.name, at[0]) != at[0]:
                 return False
             return all(is_consistent(ix) for ix in node.index if ix != index)
         if isinstance(node, t.Axis):
             sizes.append(node)
         return all(map(is_consistent, t.children(node)))
 
-    if not is_consistent(statement.holds) or not found or without & {*found}:
+    if not is_consistent(statement.holds) or not positions or not_indexed & {*positions}:
         return None
-    return None if any(found.get(a.array) == a.position for a in sizes) else found
+    return None if any(positions.get(a.array) == a.position for a in sizes) else positions
 
 
 def _with_any(statement: t.Statement, some: t.Range) -> t.Statement:

@@ -170,8 +170,8 @@ def _test(s: t.Statement, scope: Scope) -> Tested:
         return Tested(~asked | then.holds, _all([g.defined for g in guards]) & (~asked | then.defined))
     if isinstance(s, t.ForAll):
         inner = scope.within(s.over)
-        found, last = _test(s.holds, inner), _last(len(s.over))
-        return Tested(_spread(found.holds, inner).all(last), _spread(found.defined, inner).all(last))
+        tested, last = _test(s.holds, inner), _last(len(s.over))
+        return Tested(_spread(tested.holds, inner).all(last), _spread(tested.defined, inner).all(last))
     if isinstance(s, t.Unique):
         values, kept = _flat(s.over, [s.body], s.where, scope)
         top = _greatest(values[0], kept)
@@ -298,7 +298,7 @@ def _real(x: Any) -> Any:
 
 
 def _float_if_too_large(x: Any) -> Any:
-    """Python's and numpy's integers as floats where JAX's integers do not hold them."""
+    """Return Python's and numpy's integers as floats where JAX's integers do not hold them."""
     if not isinstance(x, int | np.ndarray | np.integer):
         return x
     numbers = np.asarray(x)
@@ -422,7 +422,7 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
 
 
 def _matrix(p: t.Matrix, scope: Scope) -> Any:
-    """A function of a matrix (its determinant, inverse, smallest minor, …) at all places of the scope at once."""
+    """Return a function of a matrix (its determinant, its inverse, …) at all places of the scope at once."""
     inner = scope.within(p.over)
     rows = _spread(_real(_term(p.body, inner)), inner)
     if rows.shape[-1] != rows.shape[-2]:
@@ -469,7 +469,10 @@ def _eliminated(rows: Any) -> tuple[Any, Any]:
 
 
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
-    """The first index of the maximum, or the index at a place of the sorted order, or the place of an index in it."""
+    """Return the first index of the maximum, the index at a place of the sorted order, or the place of an index in it.
+
+    It is NaN where an entry is undefined, or there is none.
+    """
     values, kept = _flat(p.over, p.bodies, p.where, scope, whole=True)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]

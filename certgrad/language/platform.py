@@ -13,7 +13,7 @@ def number_of(name: str) -> int:
 
 
 def platform_named(s: Compare) -> str:
-    """`the platform is cpu`, where the statement says whether the machine's is the one of a name; else nothing."""
+    """Return `the platform is cpu` for a statement that the machine's is the one of a name; else nothing."""
     summands = linear(s.left)
     if s.relation not in ("=", "!=") or s.right != ZERO or len(summands) != 2:
         return ""

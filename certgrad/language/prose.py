@@ -33,7 +33,7 @@ _WORDS = {
 
 
 def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
-    """The statement in words."""
+    """Return the statement in words; `inputs` are the names that are arguments of the function."""
     inner = statement.holds if isinstance(statement, ForAll) else statement
     if isinstance(inner, Where) and (plainly := denied(inner)) is not None:
         inner = plainly

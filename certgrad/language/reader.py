@@ -348,7 +348,7 @@ class Reader:
         return value
 
     def chosen(self, p: t.Chosen) -> Read:
-        """The reader of an arg-max, of the index at a place of the sorted order, or of the place of an index in it."""
+        """Return the reader of an arg-max, of the index at a place of a sorted order, or of an index's place in it."""
         scopes, bodies = self.ranges(p.over, p.where), [self.read(b) for b in p.bodies]
         variable, places = p.over[p.component].variable, [self.read(ix) for ix in p.place]
 

@@ -24,7 +24,7 @@ def at_sizes(statement: Statement, sizes: Mapping[str, str]) -> Any:
 
 
 def folded(node: Node) -> Node:
-    """Sums and products with their numbers put together."""
+    """Return sums and products with their numbers put together."""
     if isinstance(node, Power) and isinstance(node.base, Number) and Fraction(node.exponent).denominator == 1:
         base = Fraction(node.base.value)
         return number(base ** int(node.exponent)) if base or int(node.exponent) >= 0 else node

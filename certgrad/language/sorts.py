@@ -10,7 +10,7 @@ from .functions import FUNCTIONS
 
 
 def sort(x: t.Node) -> t.Sort:
-    """The sort of an expression whose parts fit."""
+    """Return the sort (real, integer or boolean) of an expression whose parts fit."""
     match x:
         case t.SortedEntry():
             return x.sort

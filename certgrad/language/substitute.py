@@ -11,8 +11,10 @@ from .tree import BINDERS, Carried, Index, Loop, Node, Range, Term, children, ma
 
 
 def substitute(node: Any, values: Mapping[str, Term]) -> Any:
-    """The node with terms for index variables that are free in it. Bound ones get new names where these would be
-    captured."""
+    """Return the node with terms in the place of index variables that are free in it.
+
+    Bound variables get new names where they would capture variables of the terms.
+    """
     if isinstance(node, Index):
         return values.get(node.name, node)
     bound = [r.variable for r in node.over] if isinstance(node, BINDERS) else []

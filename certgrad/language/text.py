@@ -72,7 +72,7 @@ class Printer:
     loops: dict[t.Loop, str] = field(default_factory=dict)
     """Names of the loops that were met."""
     carried: dict[str, str] = field(default_factory=dict)
-    """What a step's own name for its loop stands for, and with a letter where the loop has several carries."""
+    """How a loop's carry is printed, by the loop's name in its step; `{}` stands for a letter where it has several."""
 
     @property
     def latex(self) -> bool:
@@ -116,7 +116,7 @@ class Printer:
         return rf"\text{{{s.text}}}".replace("_", r"\_") if self.latex else s.text
 
     def bounded(self, s: t.ForAll) -> str:
-        """The variables that do not run over the whole of an axis which they number."""
+        """Return as text the ranges of variables that do not run over a whole axis that they number; "" if all do."""
         shown = [r for r in s.over if not _whole(r, s.holds)]
         if not shown:
             return ""
@@ -188,21 +188,23 @@ class Printer:
         return f"{'argmin' if least else 'argmax'} of {entry} over {over}{kept} is unique"
 
     def window(self, s: t.Unique, at_most: str) -> str:
-        """The conditions of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; empty where they are others."""
-        own = [r.variable for r in s.over]
-        sides: dict[str, tuple[list[str], list[str]]] = {v: ([], []) for v in own}
+        """Return the conditions of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; "" for other conditions."""
+        variables = [r.variable for r in s.over]
+        sides: dict[str, tuple[list[str], list[str]]] = {v: ([], []) for v in variables}
         for condition in s.where:
             if not (isinstance(condition, t.Compare) and condition.relation == ">=" and condition.right == t.ZERO):
                 return ""
             summands = t.linear(condition.left)
-            mine = [
-                (c, f[0].name) for c, f in summands if len(f) == 1 and isinstance(f[0], t.Index) and f[0].name in own
+            own_summands = [
+                (c, f[0].name)
+                for c, f in summands
+                if len(f) == 1 and isinstance(f[0], t.Index) and f[0].name in variables
             ]
-            if len(mine) != 1 or abs(mine[0][0]) != 1:
+            if len(own_summands) != 1 or abs(own_summands[0][0]) != 1:
                 return ""
-            c, v = mine[0]
+            c, v = own_summands[0]
             rest = [(k, f) for k, f in summands if f != (t.Index(v),)]
-            if any(isinstance(n, t.Index) and n.name in own for _, f in rest for x in f for n in t.walk(x)):
+            if any(isinstance(n, t.Index) and n.name in variables for _, f in rest for x in f for n in t.walk(x)):
                 return ""
             sides[v][c < 0].append(self.compact(sum_of((-k * c, f) for k, f in rest)).replace(" ", ""))
         parts = [
@@ -271,27 +273,27 @@ class Printer:
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
         """Return a rational times factors, with negative powers as a denominator."""
-        up: list[str] = []
-        down: list[str] = []
+        above: list[str] = []
+        below: list[str] = []
         for f in roots_together(factors):
             if isinstance(f, t.Power) and Fraction(f.exponent) < 0:
-                down.append(self.power(f.base, -Fraction(f.exponent)))
+                below.append(self.power(f.base, -Fraction(f.exponent)))
             elif isinstance(f, t.Power):
-                up.append(self.power(f.base, Fraction(f.exponent)))
+                above.append(self.power(f.base, Fraction(f.exponent)))
             else:
-                up.append(self.atom(f))
+                above.append(self.atom(f))
         decimals = decimal(c, self.latex)
-        if decimals or c.numerator != 1 or not up:
-            up.insert(0, decimals or str(c.numerator))
+        if decimals or c.numerator != 1 or not above:
+            above.insert(0, decimals or str(c.numerator))
         if not decimals and c.denominator != 1:
-            down.insert(0, str(c.denominator))
+            below.insert(0, str(c.denominator))
         dot = r" \, " if self.latex else "·"
-        top, bottom = dot.join(up), dot.join(down)
-        if not down:
+        top, bottom = dot.join(above), dot.join(below)
+        if not below:
             return top
         if self.latex:
             return rf"\frac{{{top}}}{{{bottom}}}"
-        return f"{top}/{bottom}" if len(down) == 1 else f"{top}/({bottom})"
+        return f"{top}/{bottom}" if len(below) == 1 else f"{top}/({bottom})"
 
     def power(self, base: t.Term, e: Fraction) -> str:
         inner = self.atom(base)

@@ -341,6 +341,11 @@ AT_SIZES: VerdictName = "proved at sizes"
 ORDER: tuple[VerdictName, ...] = (*PROOFS, AT_SIZES, "surrogate", "unproved", "refuted")
 
 
+def holding(hypotheses: Sequence[object]) -> VerdictName:
+    """Return the verdict of what is proved and has these hypotheses: "proved" where there are none."""
+    return "proved under hypotheses" if hypotheses else "proved"
+
+
 def worst(verdicts: list[VerdictName]) -> VerdictName:
     """The verdict of a conjunction."""
     return max(verdicts, key=ORDER.index, default="unproved")

@@ -35,7 +35,9 @@ def _compiled(source: str) -> Compiled:
 
 
 def _source(x: t.Node, left: list[int]) -> str:
-    """A Python expression of an integer or a condition at indices. Raises _MixedError for other nodes, or too many."""
+    """Return a Python expression of an integer or a condition at indices. Raises _MixedError for other nodes, or where
+    there are more than `left`, which counts down.
+    """
     left[0] -= 1
     if left[0] < 0:
         raise _MixedError

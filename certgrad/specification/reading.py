@@ -90,8 +90,8 @@ class Reader:
             if name not in IN_RANGE and wraps(np.dtype(dtype), name):
                 raise UnreadableError(f"{name} of integers of dtype {dtype}, which wrap around")
         results = [Result(tuple(map(size, a.shape)), sort_of(a.dtype), a.dtype) for a in avals]
-        found = RULES[name](Call(name, eqn.params, results, {}, self.composing or count()), *operands)
-        entries = [found] if callable(found) else list(found)
+        result_entries = RULES[name](Call(name, eqn.params, results, {}, self.composing or count()), *operands)
+        entries = [result_entries] if callable(result_entries) else list(result_entries)
         defined = []
         for result, at in zip(results, entries, strict=True):
             if self.composing:

@@ -68,7 +68,7 @@ class Bounds:
 
 
 def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: int = 64) -> Bounds:
-    """Bounds of what a certified graph returns where some arguments are only known to lie in a box.
+    """Return bounds of what a certified graph returns where some arguments are only known to lie in a box.
 
     They hold for every real number in the box, and are computed in ball arithmetic, so that no rounding is left out.
     Of the programs in floats they say nothing beyond that: those round.
@@ -94,9 +94,9 @@ def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: i
 
     jaxpr = jax.make_jaxpr(run)(*typed)
     at = run(*typed)
-    found, count = _hull(jaxpr, flat, boxes)
+    hull, count = _hull(jaxpr, flat, boxes)
     tree = jax.tree.structure(at)
-    lower, upper = ([np.vectorize(side, otypes=[float])(x) for x in found] for side in (_below, _above))
+    lower, upper = ([np.vectorize(side, otypes=[float])(x) for x in hull] for side in (_below, _above))
     return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at, count)
 
 
@@ -209,7 +209,7 @@ def _halves(part: Part) -> list[Part]:
 
 
 def _finite(x: Array) -> Array:
-    """Entries as finite scalars, or None where nothing is known."""
+    """Return entries as finite scalars, or None where nothing is known."""
     if x.dtype != object:
         return np.frompyfunc(lambda v: s.rational(int(v)), 1, 1)(x)
     return np.asarray(np.frompyfunc(lambda v: v if s.finite(v) else None, 1, 1)(x), object)

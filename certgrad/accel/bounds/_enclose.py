@@ -108,7 +108,8 @@ def _comparison(
 ) -> Callable[[Value, Value], Value | None]:
     """Return the rule of a comparison over boxes; entries that it does not decide there are None.
 
-    `equal` says whether it is == or !=, which compare truth values too; None for an order.
+    `holds` says whether the comparison holds by the order of two numbers (−1, 0, 1; None for a NaN). `equal` is True
+    for ==, False for !=, which compare truth values too, and None for an order.
     """
 
     def truth_of(a: Any, b: Any) -> Maybe:

@@ -53,8 +53,10 @@ class LinearBounds:
         return math.fsum(terms) * (1 + 1e-12)
 
     def picture(self, compiled: CompiledGraph, args: tuple[Any, ...], path: str | Path, points: int = 61) -> Path:
-        """Draw both functions and the graph's value between two opposite corners of the box: PNG, SVG or PDF, by the
-        file's ending. Raises UsageError without matplotlib."""
+        """Draw both bounds and the graph's value between two opposite corners of the box, and return the path.
+
+        The file is PNG, SVG or PDF by its ending. Raises UsageError without matplotlib.
+        """
         drawn = figure("The picture needs", 6, 3.2)
         axes = drawn.subplots()
         at = np.linspace(-1, 1, points)
@@ -80,7 +82,7 @@ class LinearBounds:
 
 
 def linear_bounds(compiled: CompiledGraph, *args: Any) -> LinearBounds:
-    """Affine bounds of a certified scalar loss over a box, by the mean value theorem and the certified sweep.
+    """Return affine bounds of a certified scalar loss over a box, by the mean value theorem and the certified sweep.
 
     The gradient is enclosed over the box in ball arithmetic, with both branches where a comparison of the sweep is
     open, as that of a relu: what is enclosed are the generalised gradients, and a maximum needs no derivative. Where a
@@ -120,20 +122,20 @@ def linear_bounds(compiled: CompiledGraph, *args: Any) -> LinearBounds:
         for k in varied:
             reach = np.maximum(flat[k].upper - middle[k], middle[k] - flat[k].lower)
             radius[names[k]] = np.where(reach > 0, np.nextafter(reach, np.inf), 0.0)
-            chosen = np.zeros(middle[k].shape)
-            for place in np.ndindex(chosen.shape):
+            slopes_here = np.zeros(middle[k].shape)
+            for place in np.ndindex(slopes_here.shape):
                 if radius[names[k]][place] == 0:
                     continue
                 g = slopes[k][place]
                 if not s.finite(g):
                     raise Undecided(f"the derivative with respect to {names[k]} is not known over the box")
-                chosen[place] = float(s.ball(g).mid())
-                spread += abs(s.ball(g) - arb(chosen[place])).upper() * arb(float(radius[names[k]][place]))
-            slope[names[k]] = chosen
+                slopes_here[place] = float(s.ball(g).mid())
+                spread += abs(s.ball(g) - arb(slopes_here[place])).upper() * arb(float(radius[names[k]][place]))
+            slope[names[k]] = slopes_here
         if not s.finite(start.flat[0]):
             raise Undecided("the value in the middle of the box is not known")
-        first = s.ball(start.flat[0])
-        low, high = (first - spread).lower(), (first + spread).upper()
+        at_middle = s.ball(start.flat[0])
+        low, high = (at_middle - spread).lower(), (at_middle + spread).upper()
     return LinearBounds(
         slope,
         {names[k]: middle[k] for k in varied},

@@ -112,7 +112,10 @@ def rounding_bound(
 
 
 def bound_of(function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[Any], dtype: str) -> RoundingBound:
-    """The bound of a function of flat arrays, of these types, over boxes among them."""
+    """Return the bound of a function of flat arrays: `typed` says their types, and in `flat` boxes stand for some.
+
+    Where nothing can be bounded, it says why.
+    """
     format = format_of(dtype)
     jaxpr = jax.make_jaxpr(function)(*typed)
     tree = jax.tree.structure(jax.eval_shape(function, *typed))
@@ -122,11 +125,11 @@ def bound_of(function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[
             arguments = [
                 _started(_box(x, f"argument {k}"), t, format) for k, (x, t) in enumerate(zip(flat, typed, strict=True))
             ]
-            found = run.run(of_reals(jaxpr, typed), arguments)
+            outputs = run.run(of_reals(jaxpr, typed), arguments)
     except BallError as problem:
         return RoundingBound(dtype, None, None, None, list(run.notes), str(problem))
     parts: list[list[Any]] = [[], [], []]
-    for x in found:
+    for x in outputs:
         lower, upper = span(x.primal) if x.error is not None else (x.primal, x.primal)
         size = x.error.size if x.error is not None else np.zeros(x.primal.shape)
         for part, value in zip(parts, (size, lower, upper), strict=True):

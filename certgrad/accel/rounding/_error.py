@@ -66,7 +66,7 @@ class Noise:
         self.count = 0
 
     def fresh(self, most: Any) -> Error:
-        """New errors, each at most this large and independent of all others."""
+        """Return new errors, each at most this large and independent of all others."""
         most = np.asarray(most, np.float64)
         places = np.flatnonzero((most > 0) & np.isfinite(most))
         if self.count + len(places) > SYMBOLS:
@@ -78,7 +78,7 @@ class Noise:
 
 
 def zero(shape: Any) -> Error:
-    """No error."""
+    """Return no error, for an array of this shape."""
     return Error(np.zeros((*shape, 0)), np.zeros(shape))
 
 

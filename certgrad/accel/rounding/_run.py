@@ -105,7 +105,10 @@ class Rounding:
     def rounded(
         self, exact: Array, error: Error, size: Any, roundings: Any, format: Format, name: str, floor: Any = None
     ) -> Error:
-        """Return the error of a result: `error`, and at most `roundings` roundings of its own relative to `size`."""
+        """Return the error of a result: `error`, and at most `roundings` roundings of its own relative to `size`.
+
+        Where the result may overflow it is infinite, with a note that names the operation.
+        """
         lower, upper = span(exact)
         reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
         size = np.maximum(size, reach) * UP
@@ -127,9 +130,11 @@ class Rounding:
     # --- kinds of operations
 
     def _smooth(self, step: Step, given: list[Rounded], out: Array, format: Format) -> tuple[Error, Any, float]:
-        """Return the error that a smooth function passes on, by the mean value theorem.
+        """Return the error that a smooth function passes on, the least size that its own roundings are relative to, and
+        how many these are.
 
-        It is the error of the operand times the derivative anywhere between the exact and the computed operand.
+        By the mean value theorem the error is that of the operand times the derivative anywhere between the exact and
+        the computed operand.
         """
         roundings = format.roundings(step.name, step.params)
         if roundings is None:
@@ -153,16 +158,16 @@ class Rounding:
             if x.error is None or x.error.none:
                 continue
             ones = np.full(x.primal.shape, s.ONE, dtype=object)
-            moved = [Value(b, ones if j == k else None) for j, b in enumerate(boxes)]
-            found = step.rule(_DECIDED, step.params, *moved)
-            assert isinstance(found, Value)
-            slope = found.tangent if found.tangent is not None else np.full(out.shape, s.ZERO, dtype=object)
+            along_one = [Value(b, ones if j == k else None) for j, b in enumerate(boxes)]
+            result = step.rule(_DECIDED, step.params, *along_one)
+            assert isinstance(result, Value)
+            slope = result.tangent if result.tangent is not None else np.full(out.shape, s.ZERO, dtype=object)
             slope = np.frompyfunc(lambda d: s.ZERO if d is None else d if s.finite(d) else s.UNKNOWN, 1, 1)(slope)
             total = total + _spread(x.error, out.shape).scaled(*middle(np.asarray(slope, dtype=object)))
         return total, 0.0, roundings
 
     def _stepping(self, step: Step, given: list[Rounded], out: Array) -> Error:
-        """Functions that are exact, with kinks or jumps."""
+        """Return the error of a function that is computed exactly, and has kinks or jumps."""
         if all(x.error is None or x.error.none for x in given):
             return zero(out.shape)
         sizes = [np.broadcast_to(x.error.size, out.shape) for x in given if x.error is not None]
@@ -227,9 +232,9 @@ class Rounding:
             spans = [span(np.broadcast_to(x.primal, shape)) for x in cases]
             apart = max(u for _, u in spans) if len(spans) == 1 else _width(spans)
             size = np.where(sure, size, size + apart)
-        left = np.where(decided, 0.0, size)
+        of_undecided = np.where(decided, 0.0, size)
         format = next(x.format for x in cases if x.real)
-        return Rounded(exact.primal, total + remainder(np.where(left > 0, left * UP, 0.0)), format)
+        return Rounded(exact.primal, total + remainder(np.where(of_undecided > 0, of_undecided * UP, 0.0)), format)
 
     def _converted(self, step: Step, x: Rounded) -> Rounded:
         """Return a cast's result; only a cast to a narrower float format rounds.
@@ -313,26 +318,30 @@ def _spread(e: Error | None, shape: Any) -> Error:
 
 
 def _moved(step: Step, given: list[Rounded]) -> list[Any]:
-    """Return entries moved with their errors, by the primitive's own rule for numbers."""
+    """Return the outputs of a primitive that moves entries, each entry with the error that it had.
+
+    The primitive's own rule is run on the entries' numbers in place of their values, and shows where each comes from;
+    what is moved from nowhere, such as padding, has no error.
+    """
     real = any(x.real for x in given[:1]) or any(x.real for x in given if step.name in ("concatenate",))
     exact = _listed(_enclose_step(step, [_value(x) for x in given]))
     if not real:
         if all(x.sure is None for x in given):
             return [_plain(x, None) for x in exact]
-    counted, marked, pool = 0, [], []
+    counted, numbered, pool = 0, [], []
     for x in given:
         tracked = x.real if real else x.primal.dtype in (bool, object)
         if not tracked:
-            marked.append(_value(x))
+            numbered.append(_value(x))
             continue
         ids = np.array([fmpq(counted + k) for k in range(x.primal.size)] or [0], dtype=object)[: x.primal.size]
-        marked.append(Value(ids.reshape(x.primal.shape)))
+        numbered.append(Value(ids.reshape(x.primal.shape)))
         counted += x.primal.size
         pool.append(x)
     assert step.rule is not None
-    found = _listed(step.rule(_DECIDED, step.params, *marked))
+    origins = _listed(step.rule(_DECIDED, step.params, *numbered))
     out = []
-    for places, value in zip(found, exact, strict=True):
+    for places, value in zip(origins, exact, strict=True):
         at = np.array([int(v) if type(v) is fmpq else -1 for v in places.primal.flat], int).reshape(places.primal.shape)
         if not real:
             sure = np.concatenate(

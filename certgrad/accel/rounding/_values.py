@@ -66,7 +66,7 @@ def _apart(v: Any, format: Format) -> float:
 
 
 def span(primal: Array) -> tuple[Any, Any]:
-    """Floats below and above each entry; infinite where nothing is known."""
+    """Return floats below and above each entry; infinite where nothing is known."""
     lower, upper = np.empty(primal.shape), np.empty(primal.shape)
     for at in np.ndindex(primal.shape):
         lower[at], upper[at] = _ends(primal[at])

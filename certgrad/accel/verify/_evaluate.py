@@ -66,8 +66,9 @@ class Counts:
 
 
 def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> str:
-    """Return the first failure with its point, or "". `dimensions`: the certificate has hypotheses on dimensions.
+    """Return the first failure with its point, or "".
 
+    `dimensions` says whether the certificate has hypotheses on dimensions; `counts` is filled with what was evaluated.
     Raises NotEvaluatedError with the reason where no point can be evaluated.
     """
     for asked in (*walk.shared.hypotheses, *walk.shared.signs):
@@ -97,7 +98,7 @@ def _count(walk: Walk) -> int:
 
 
 def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
-    """Sizes that differ, then all 2 and all 1; only the first where some sizes are excluded."""
+    """Yield sizes that differ, then all 2 and all 1; only the first where some sizes are excluded."""
     yield {name: 2 + k for k, name in enumerate(dims)}
     if dims:
         yield {name: 2 + k % 2 for k, name in enumerate(dims)}
@@ -119,7 +120,7 @@ def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
 
 
 def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
-    """What the function returns, as it is written."""
+    """Return what the function returns, as it is written."""
     assert traced.fn is not None
     return jax.tree.leaves(traced.fn(*traced.specs.nest(arrays)))
 
@@ -149,10 +150,10 @@ class AtSizes(AtShape):
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
             values = sweep.forward(args)
-            given = dict(zip(real_outputs, seeds, strict=True))
-            found = sweep.backward(values, [given.get(k) for k in range(len(ir.outputs))])
+            by_output = dict(zip(real_outputs, seeds, strict=True))
+            cotangents = sweep.backward(values, [by_output.get(k) for k in range(len(ir.outputs))])
             inputs = zip(ir.inputs, args, strict=True)
-            return [found.get((n.id, 0), jax.numpy.zeros_like(x)) for n, x in inputs if n.outputs[0].real]
+            return [cotangents.get((n.id, 0), jax.numpy.zeros_like(x)) for n, x in inputs if n.outputs[0].real]
 
         def watched(*args: Any) -> Any:
             run = Run(sizes, IDEAL, frozenset(self.keys))
@@ -161,20 +162,20 @@ class AtSizes(AtShape):
             return [run.kept[key] for key in self.keys], list(run.taken.values())
 
         with wide_floats(traced.specs.wide):
-            chosen = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*own)
+            forward = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*own)
         with wide_floats():
-            outputs = [v.aval for v in getattr(chosen, "jaxpr", chosen).outvars]
+            outputs = [v.aval for v in getattr(forward, "jaxpr", forward).outvars]
             seeds = [jax.ShapeDtypeStruct(a.shape, IDEAL.dtype(a.dtype)) for a in outputs]
             vjp = jax.make_jaxpr(lambda *xs: swept(xs[: len(specs)], xs[len(specs) :]))(*specs, *seeds)
             self.values = jax.make_jaxpr(watched)(*specs)
         shapes = tuple(tuple(x.shape) for x in specs)
         # Programs as the second check of ops has them; the certificate of a graph claims nothing of a JVP of its own.
-        programs = Programs(chosen, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
+        programs = Programs(forward, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
         claim = Claim(ir.name, [n.name for n in ir.inputs], kinds, {"vjp_is_adjoint": ()})
         super().__init__(claim, Shape(sizes, {}, shapes), programs)
 
     def failing(self, rng: Random, draws: int, counts: Counts) -> str:
-        """How the claim fails at a point inside all hypotheses or on a boundary; "" where no failure is found."""
+        """Return how the claim fails at a point inside all hypotheses or on a boundary; "" if no failure is found."""
         for point, on_boundary in self.points(range(draws), rng):
             problem = self._problem(point)
             if problem is None:
@@ -187,7 +188,7 @@ class AtSizes(AtShape):
         return ""
 
     def points(self, draws: Sequence[int], rng: Random) -> Iterator[tuple[Point, bool]]:
-        """Points inside all hypotheses; those on boundaries where the inputs are small."""
+        """Yield points inside all hypotheses; those on boundaries where the inputs are small."""
         start = None
         for k in draws:
             # Points without coincidences, and now and then some with.

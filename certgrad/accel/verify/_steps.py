@@ -23,7 +23,7 @@ from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.graph.tracing.wellformed import line_of
 from certgrad.language.text import text
 from certgrad.language.tree import arrays
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import HOLDS, holding
 
 
 class StepError(Exception):
@@ -78,7 +78,7 @@ class Walk(walk.Walk):
         return super().run()
 
     def check_cotangents(self) -> None:
-        """Each moving value's cotangent is the sum of all that its readers and the seeds give it. Raises StepError."""
+        """Raise StepError unless each moving value's cotangent is the sum of what its readers and the seeds give it."""
         for node, step, wanted in zip(self.traced.nodes, self.steps, self.cotangents(), strict=True):
             if step.cotangents != wanted:
                 raise StepError(
@@ -105,7 +105,7 @@ class Walk(walk.Walk):
         return step
 
     def operation(self, node: Node) -> Step:
-        """The step by the lemma that the certificate names, if its programs are the node's."""
+        """Return the step by the lemma that the certificate names. Raises StepError if that is about other programs."""
         step, equation = self.claimed[node.id], self.traced.equations[node.id]
         slots, values, active = self.read(node, equation)
         if equation.without_reals:
@@ -125,13 +125,13 @@ class Walk(walk.Walk):
         self.shared.used.add(lemma.digest)
         judgement = Judgement(operation, instance)
         arguments = dict(zip(names, slots, strict=True))
-        self._listed(node, step, lemma, arguments, instance.sizes)
+        self._check_hypotheses(node, step, lemma, arguments, instance.sizes)
         self.judge(node, judgement, values)
         parts = {"hypotheses": step.hypotheses, "discharged": step.discharged, "sign": step.sign}
-        return self.stepped(node, judgement, arguments, HOLDS[bool(step.hypotheses)], **parts)
+        return self.stepped(node, judgement, arguments, holding(step.hypotheses), **parts)
 
     def within(self, node: Node, parts: Parts) -> list[Self]:
-        """The walks of the graphs inside a node."""
+        """Return the walks of the graphs inside a node, one for each."""
         bodies, inside = self.traced.bodies[node.id], self.claimed[node.id].inside
         if [one.name for one in inside] != [b.ir.name for b in bodies]:
             raise StepError("the graphs inside are not those of the node")
@@ -141,16 +141,17 @@ class Walk(walk.Walk):
             inner.append(type(self)(body, claimed.steps, self.shared, part.moving, part.names, place).run())
         return inner
 
-    def _listed(
+    def _check_hypotheses(
         self, node: Node, step: Step, lemma: Lemma, arguments: Mapping[str, Ref], sizes: Mapping[str, Any]
     ) -> None:
-        """Check that each hypothesis of the lemma is stated at the node or discharged; keep those that points have to
-        satisfy.
+        """Check that each hypothesis of the lemma is stated at the node or discharged, and that nothing else is.
+
+        Hypotheses, and what the lemma is given, are kept in `shared`, as points have to satisfy them. Raises StepError.
         """
         computed = {d.tree for d in step.discharged if d.because == COMPUTED}
         for tree in computed:
-            read = [r.node for n, r in arguments.items() if n in arrays(tree)]
-            if not read or not self.fixed.issuperset(read):
+            nodes = [r.node for n, r in arguments.items() if n in arrays(tree)]
+            if not nodes or not self.fixed.issuperset(nodes):
                 raise StepError(f"{text(tree)} is discharged as one on constants, and depends on an input")
         stated = {h.tree for h in step.hypotheses}
         shown = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
@@ -189,12 +190,12 @@ class Walk(walk.Walk):
 
 
 def _compare(step: Step, taken: Step) -> None:
-    """Raises StepError for the first field in which they differ."""
+    """Compare a step of the certificate with the one that was walked. Raises StepError for the first other field."""
     if step.inside and len(taken.hypotheses) == len(step.hypotheses):
         # What is read may make a boundary of the graph inside an open set.
         pairs = zip(taken.hypotheses, step.hypotheses, strict=True)
-        own = [msgspec.structs.replace(h, negligible=h.negligible and s.negligible) for h, s in pairs]
-        taken = msgspec.structs.replace(taken, hypotheses=own)
+        hypotheses = [msgspec.structs.replace(h, negligible=h.negligible and s.negligible) for h, s in pairs]
+        taken = msgspec.structs.replace(taken, hypotheses=hypotheses)
     for name in Step.__struct_fields__:
         found, wanted = getattr(step, name), getattr(taken, name)
         if found != wanted:

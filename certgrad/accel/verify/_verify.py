@@ -19,7 +19,7 @@ from certgrad.graph.induction.regions import joined_as
 from certgrad.graph.ir import Graph
 from certgrad.graph.tracing.trace import TracedGraph, trace
 from certgrad.obligations.balls._draw import seeded
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import HOLDS, holding
 
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 DRAWS = 10
@@ -154,7 +154,7 @@ def _contradictions(certificate: GraphCertificate, joined: TracedGraph) -> Itera
     hypotheses = [h for step in certificate.steps for h in step.hypotheses]
     if certificate.hypotheses != hypotheses:
         yield "its hypotheses are not those of its steps"
-    if certificate.verdict != HOLDS[bool(hypotheses or certificate.dimensions)]:
+    if certificate.verdict != holding(hypotheses or certificate.dimensions):
         yield f"it says {certificate.verdict}, and has {len(hypotheses)} hypotheses"
     if certificate.conclusions != conclusions(joined.ir, True):
         yield "its conclusions are not those of the induction"

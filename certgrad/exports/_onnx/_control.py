@@ -20,11 +20,11 @@ def _scan(w: Writer, step: Step, xs: list[str]) -> list[str]:
         return _counted(w, step, xs)
     stacked = len(body.outputs) - carries
     graph = w.inner(body, "body", bound=body.inputs[consts:])
-    given = xs[consts:]
+    operands = xs[consts:]
     if step.params["reverse"]:  # as many as there are of each
-        found = w.op(
+        results = w.op(
             "Scan",
-            *given,
+            *operands,
             count=carries + stacked,
             body=graph,
             num_scan_inputs=rows,
@@ -32,8 +32,8 @@ def _scan(w: Writer, step: Step, xs: list[str]) -> list[str]:
             scan_output_directions=[1] * stacked,
         )
     else:
-        found = w.op("Scan", *given, count=carries + stacked, body=graph, num_scan_inputs=rows)
-    return [found] if carries + stacked == 1 else list(found)
+        results = w.op("Scan", *operands, count=carries + stacked, body=graph, num_scan_inputs=rows)
+    return [results] if carries + stacked == 1 else list(results)
 
 
 def _counted(w: Writer, step: Step, xs: list[str]) -> list[str]:
@@ -61,25 +61,25 @@ _LOOP = [("iteration", np.int64), ("goes_on", np.bool_)]
 def _while(w: Writer, step: Step, xs: list[str]) -> list[str]:
     """Write a `while` as ONNX's Loop: the test is written before it, and again at the end of its body."""
     test, body = step.programs
-    tested, held = step.params["test_consts"], step.params["body_consts"]
-    carried = xs[tested + held :]
+    test_consts, body_consts = step.params["test_consts"], step.params["body_consts"]
+    carried = xs[test_consts + body_consts :]
     for value, name in [
-        *zip(test.inputs[:tested], xs, strict=False),
-        *zip(body.inputs[:held], xs[tested:], strict=False),
+        *zip(test.inputs[:test_consts], xs, strict=False),
+        *zip(body.inputs[:body_consts], xs[test_consts:], strict=False),
     ]:
         w.names[id(value)] = name
     outside = dict(w.names)
-    w.names.update((id(v), n) for v, n in zip(test.inputs[tested:], carried, strict=True))
-    (first,) = w.write(test)
+    w.names.update((id(v), n) for v, n in zip(test.inputs[test_consts:], carried, strict=True))
+    (start_test,) = w.write(test)
     w.names = outside
 
     def again(inner: Writer, names: list[str]) -> list[str]:
-        inner.names.update((id(v), n) for v, n in zip(test.inputs[tested:], names, strict=True))
+        inner.names.update((id(v), n) for v, n in zip(test.inputs[test_consts:], names, strict=True))
         return [inner.op("Identity", n) for n in [*inner.write(test), *names]]
 
-    graph = w.inner(body, "body", before=_LOOP, bound=body.inputs[held:], outputs=again)
-    found = w.op("Loop", "", first, *carried, count=len(carried), body=graph)
-    return [found] if len(carried) == 1 else list(found)
+    graph = w.inner(body, "body", before=_LOOP, bound=body.inputs[body_consts:], outputs=again)
+    results = w.op("Loop", "", start_test, *carried, count=len(carried), body=graph)
+    return [results] if len(carried) == 1 else list(results)
 
 
 def _cond(w: Writer, step: Step, xs: list[str]) -> list[str]:

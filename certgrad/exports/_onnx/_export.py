@@ -37,12 +37,18 @@ def graph_of(
     where: Callable[[Step], str],
     axes: Mapping[str, tuple[int, int]],
 ) -> onnx.GraphProto:
-    """A program as a graph of ONNX. `axes` says of each symbolic dimension which input has it, along which axis."""
+    """Return a program as a graph of ONNX.
+
+    `axes` says of each symbolic dimension which input has it, along which axis; `where` gives the node and line of a
+    step for messages.
+    """
     writer = Writer(Shared(TABLE, where, {dim: (inputs[k], axis) for dim, (k, axis) in axes.items()}))
     for name, value in zip(inputs, flat.inputs, strict=True):
         writer.names[id(value)] = name
-    found = writer.write(flat)
-    returns = [helper.make_node("Identity", [f], [n], name=f"returns_{n}") for f, n in zip(found, outputs, strict=True)]
+    results = writer.write(flat)
+    returns = [
+        helper.make_node("Identity", [f], [n], name=f"returns_{n}") for f, n in zip(results, outputs, strict=True)
+    ]
     return helper.make_graph(
         [*writer.sized, *writer.nodes, *returns],
         title,

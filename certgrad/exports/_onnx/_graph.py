@@ -162,7 +162,8 @@ class Writer:
         """Return the graph of a program inside a node.
 
         `bound` are the program's inputs that the graph takes, after the scalars in `before`; other inputs have names
-        already.
+        already. `outputs` writes what the graph returns from the names of the program's outputs; these themselves if
+        None.
         """
         writer = Writer(self.shared, self)
         infos = [helper.make_tensor_value_info(writer.fresh(), type_of(dtype), []) for _, dtype in before]
@@ -203,7 +204,7 @@ _TYPES = {
 
 
 def type_of(dtype: Any) -> int:
-    """ONNX's number for a dtype. Raises UsageError for one that it does not have."""
+    """Return ONNX's number for a dtype. Raises UsageError for one that it does not have."""
     if (found := _TYPES.get(str(np.dtype(dtype)))) is None:
         raise UsageError(f"ONNX has no numbers of {np.dtype(dtype)}. Trace the function in another dtype.")
     return int(found)

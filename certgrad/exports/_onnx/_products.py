@@ -29,11 +29,11 @@ def _dot(w: Writer, step: Step, xs: list[str]) -> str:
     names = [[""] * ranks[0], [""] * ranks[1]]
     for a, b in [*zip(left_batch, right_batch, strict=True), *zip(left, right, strict=True)]:
         names[0][a] = names[1][b] = next(letters)
-    names = [[n or next(letters) for n in one] for one in names]
+    names = [[n or next(letters) for n in row] for row in names]
     summed = {names[0][a] for a in left}
     batches = [names[0][a] for a in left_batch]
-    result = [*batches, *(n for one in names for n in one if n not in summed and n not in batches)]
-    return w.op("Einsum", *xs, equation=",".join("".join(one) for one in names) + "->" + "".join(result))
+    result = [*batches, *(n for row in names for n in row if n not in summed and n not in batches)]
+    return w.op("Einsum", *xs, equation=",".join("".join(row) for row in names) + "->" + "".join(result))
 
 
 def _plain(ranks: list[int], summed: tuple[Sequence[int], ...], batch: tuple[Sequence[int], ...]) -> bool:
@@ -106,7 +106,7 @@ class _Window:
         self.inner = [1, *(shape[k] for k in self.axes)]
 
     def enter(self, w: Writer, x: str) -> str:
-        """(rest, 1, axes)."""
+        """Return the array as (rest, 1, axes)."""
         x = w.transpose(x, [*self.rest, *self.axes])
         return str(w.op("Reshape", x, w.shape([-1, *self.inner])))
 

@@ -106,19 +106,19 @@ class Code:
             if row is None:
                 raise unwritten(self.place, step.primitive, "has no counterpart in PyTorch")
             if isinstance(row, str):
-                found: Any = row.format(*(self.operand(step, k) for k in range(len(step.inputs))))
+                written: Any = row.format(*(self.operand(step, k) for k in range(len(step.inputs))))
             else:
-                found = row(self, step, [self.read(a) for a in step.inputs])
+                written = row(self, step, [self.read(a) for a in step.inputs])
             names = [f"v{v.number}" for v in step.outputs]
             self.names.update((id(v), n) for v, n in zip(step.outputs, names, strict=True))
-            if isinstance(found, str):
+            if isinstance(written, str):
                 self.line(
-                    f"{', '.join(names)} = {found}" if len(names) == 1 else f"[{', '.join(names)}] = {found}",
+                    f"{', '.join(names)} = {written}" if len(names) == 1 else f"[{', '.join(names)}] = {written}",
                     self.place,
                 )
             else:
-                for name, one in zip(names, found, strict=True):
-                    self.line(f"{name} = {one}", self.place)
+                for name, expression in zip(names, written, strict=True):
+                    self.line(f"{name} = {expression}", self.place)
         self.depth = depth
         return [self.read(a) for a in flat.outputs]
 
@@ -142,7 +142,7 @@ def call(name: str) -> Rule:
 
 
 def whole(values: Any) -> tuple[int, ...]:
-    """Numbers as Python has them."""
+    """Return numbers as Python has them."""
     return tuple(int(v) for v in values)
 
 
@@ -159,7 +159,7 @@ def number(value: Any) -> str:
 
 
 def dtype_of(dtype: Any) -> str:
-    """torch's name of a dtype."""
+    """Return torch's name of a dtype."""
     name = str(np.dtype(dtype))
     return f"torch.{name}"
 

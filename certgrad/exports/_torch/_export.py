@@ -33,7 +33,7 @@ def source_of(exported: Exported) -> str:
     flat, certified = exported.flat, exported.certified
     inputs = certified.traced.ir.inputs
     count = len(inputs)
-    forward, backward, left = split(flat, count, exported.count)
+    forward, backward, residuals = split(flat, count, exported.count)
     dims = list(exported.axes)
     sizes = own_names(dims)
     names = own_names(identifiers(exported.inputs[:count]), sizes)
@@ -43,7 +43,7 @@ def source_of(exported: Exported) -> str:
     code = Code(TABLE, exported.where, dict(zip(dims, sizes, strict=True)))
     code.helpers.update(("_typed", "_shaped"))
     given, outputs = forward.inputs, forward.outputs[: exported.count]
-    own = [v for v in left if not any(v is a for a in [*given, *outputs])]
+    further_residuals = [v for v in residuals if not any(v is a for a in [*given, *outputs])]
 
     code.line(f"def _sizes({', '.join(names)}):")
     code.depth = 1
@@ -59,19 +59,19 @@ def source_of(exported: Exported) -> str:
 
     _head(code, f"def _forward(sizes, {', '.join(names)}):", sizes, names)
     code.names.update((id(v), n) for v, n in zip(given, names, strict=True))
-    found = code.write(forward)
-    seen: list[Atom] = list(given)
+    results = code.write(forward)
+    returned_before: list[Atom] = list(given)
     returned = []
-    for name, atom in zip(found[: exported.count], outputs, strict=True):
-        returned.append(f"{name}.clone()" if any(atom is a for a in seen) else name)
-        seen.append(atom)
-    kept = [code.read(v) for v in own]
-    code.line(f"return {listed([*returned, *kept])}")
+    for name, atom in zip(results[: exported.count], outputs, strict=True):
+        returned.append(f"{name}.clone()" if any(atom is a for a in returned_before) else name)
+        returned_before.append(atom)
+    residual_names = [code.read(v) for v in further_residuals]
+    code.line(f"return {listed([*returned, *residual_names])}")
 
     seeds = [f"seed{k}" for k in range(exported.count)]
-    saved = [f"v{v.number}" if v not in given else names[given.index(v)] for v in left]
+    saved = [f"v{v.number}" if v not in given else names[given.index(v)] for v in residuals]
     _head(code, "def _backward(sizes, left, seeds, needs):", sizes, ["seeds[0]"])
-    if left:
+    if residuals:
         code.line(f"{listed(saved)} = left")
     code.line(f"{listed(seeds)} = seeds")
     code.names.update((id(v), n) for v, n in zip(backward.inputs, [*saved, *seeds], strict=True))
@@ -79,18 +79,18 @@ def source_of(exported: Exported) -> str:
     needed = serves(backward)
 
     def guard(step: Step) -> str:
-        asked = [moving[k] for k in sorted(needed[id(step)])]
-        return "" if len(asked) == len(moving) else " or ".join(f"needs[{k}]" for k in asked)
+        arguments = [moving[k] for k in sorted(needed[id(step)])]
+        return "" if len(arguments) == len(moving) else " or ".join(f"needs[{k}]" for k in arguments)
 
     cotangents = dict(zip(moving, code.write(backward, guard), strict=True))
-    plain = len(moving) == 1
+    one_moves = len(moving) == 1
     returned = [
-        "None" if k not in cotangents else cotangents[k] if plain else f"{cotangents[k]} if needs[{k}] else None"
+        "None" if k not in cotangents else cotangents[k] if one_moves else f"{cotangents[k]} if needs[{k}] else None"
         for k in range(count)
     ]
     code.line(f"return {listed(returned)}")
 
-    places = [_place(v, given, outputs, own) for v in left]
+    places = [_place(v, given, outputs, further_residuals) for v in residuals]
     fixed = [k for k, a in enumerate(outputs) if a.dtype.kind != "f"]
     filled = {
         "title": title,
@@ -98,7 +98,7 @@ def source_of(exported: Exported) -> str:
         "verdict": certified.certificate.verdict,
         "count": exported.count,
         "taken": count,
-        "fixed": [*fixed, *range(exported.count, exported.count + len(own))],
+        "fixed": [*fixed, *range(exported.count, exported.count + len(further_residuals))],
         "places": places,
         "names": tuple(names),
         "arguments": ", ".join(names),
@@ -151,7 +151,7 @@ def _preface(exported: Exported, title: str, names: Sequence[str]) -> str:
     shapes = [
         f"    {n}: {v.dtype}[{', '.join(map(str, v.shape))}]" for n, v in zip(names, exported.flat.inputs, strict=False)
     ]
-    said = "\n".join(
+    text = "\n".join(
         [
             f"{title} for PyTorch: the forward, and the backward that its certificate names step by step.",
             "",
@@ -164,7 +164,7 @@ def _preface(exported: Exported, title: str, names: Sequence[str]) -> str:
             *(["", "Hypotheses:", *under] if under else []),
         ]
     )
-    plain = said.replace("\\", "\\\\").replace('"""', "'''")
+    plain = text.replace("\\", "\\\\").replace('"""', "'''")
     return f'"""{plain}\n"""'
 
 

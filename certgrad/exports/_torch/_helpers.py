@@ -92,7 +92,7 @@ def _scatter_chosen(source, x, sizes, strides, padding, largest):
 
 
 def _places(shape, index, window, indexed, batch, batch_of_index, sizes, removed):
-    """Where each entry of the slices is, axis by axis; and whether its slice was inside of the array.
+    """Return where each entry of the slices is, axis by axis, and whether its slice was inside of the array.
 
     `window` says along which axes of the result the slices lie, whose other axes are those of the index.
     """

@@ -181,7 +181,7 @@ _avals = Kept()
 
 
 def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, Any], place: Any) -> Any:
-    """Shape and dtype of the result: what JAX says of the operation at these symbolic shapes."""
+    """Return the shape and dtype of the result: what JAX says of the operation at these symbolic shapes."""
     key = (operation, tuple(_kind(a) for a in args), repr(sorted(statics.items())))
     found = _avals.table.get(key)
     if found is None:

@@ -20,7 +20,10 @@ from certgrad.obligations.tracing.jax_internals._operations import operations
 
 
 def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
-    """Each hypothesis of the graph, in order, at these arrays: one for each input."""
+    """Return how often each hypothesis of the graph fails, in order, at these arrays: one for each input.
+
+    Where the function cannot be run at them, each is unknown.
+    """
     traced = induction.traced
     sizes = traced.specs.sizes([x.shape for x in given])
     wanted = list(dict.fromkeys(key for asked in induction.asked for key in asked.keys.values()))

@@ -36,7 +36,7 @@ from certgrad.graph.tracing.subject import measured, rules_of_users, unlike_its_
 from certgrad.graph.tracing.trace import TracedGraph, equations_in, nodes_of
 from certgrad.graph.tracing.values import Values
 from certgrad.language.sizes import at_sizes
-from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, holding, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.generality.reach import reachable_from
@@ -139,8 +139,8 @@ def _certificate(
     hypotheses = [h for s in steps for h in s.hypotheses]
     dimensions, unanswered = [*induction.dimensions, *there.asked], list(there.findings)
     if all(s.verdict in PROOFS for s in steps):
-        more, tell = _at_numbers(induction, outside)
-        dimensions, unanswered = dimensions + more, unanswered + tell
+        size_conditions, failures = _at_numbers(induction, outside)
+        dimensions, unanswered = dimensions + size_conditions, unanswered + failures
         unanswered += filter(None, [unlike_its_graph(traced)])
     compare = compare and not unanswered and all(s.verdict in PROOFS for s in steps)
     seen = measured(traced) if compare else Conformance(())
@@ -152,16 +152,16 @@ def _certificate(
     findings += unanswered
     laws = theorems(kinds_of(traced))
     findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
-    asked: VerdictName = "unproved" if unanswered else "proved"
-    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
-    if verdict == "refuted" and (found := again_where_right(induction)) is not None:
-        again, nodes = found
+    of_questions: VerdictName = "unproved" if unanswered else "proved"
+    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), of_questions])
+    if verdict == "refuted" and (restricted := again_where_right(induction)) is not None:
+        again, nodes = restricted
         if _certificate(again, compare, _looked_for(again), _elsewhere(again), outside=False).verdict in PROOFS:
             findings.append(conditions_text(again, nodes))
     if verdict == "refuted":
-        own = own_witness(induction, refuted_kinds(steps, shared.used))
-        verdict = "unproved" if own is None else verdict
-        findings.append(NONE if own is None else f"the graph is refuted: {own} ({at_witness(own.witness)})")
+        witness = own_witness(induction, refuted_kinds(steps, shared.used))
+        verdict = "unproved" if witness is None else verdict
+        findings.append(NONE if witness is None else f"the graph is refuted: {witness} ({at_witness(witness.witness)})")
     if verdict == "surrogate" and shared.lemmas.not_begun:
         verdict = "unproved"  # beside what was not begun, nothing might be stopped
         findings.append(shared.lemmas.not_begun)
@@ -170,19 +170,16 @@ def _certificate(
     assumptions = [*ASSUMPTIONS, *there.others]
     if verdict in PROOFS:
         assert looked is not None
-        if looked.found == "none":
+        if (unsatisfied := _unsatisfied(looked)) is not None:
             verdict = "unproved"
-            findings.append(
-                f"{looked.tried} points were tried, and none was found that satisfies all hypotheses: "
-                f"nothing shows that they can hold together{LARGE if looked.cut_short else ''}"
-            )
+            findings.append(unsatisfied)
         elif looked.found == "in floats":
             assumptions.append(
                 "That some point satisfies all hypotheses was seen in float64, not proved: at these sizes rigorous "
                 "arithmetic takes too long."
             )
     if verdict in HOLDS:
-        verdict = HOLDS[bool(hypotheses or dimensions)]
+        verdict = holding(hypotheses or dimensions)
     arrays = traced.specs.arrays if hypotheses and verdict in PROOFS else None
     lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
     certificate = GraphCertificate(
@@ -211,19 +208,29 @@ def _certificate(
     return sealed(certificate)
 
 
+def _unsatisfied(looked: PointSearch) -> str | None:
+    """Return the finding that no point was found which satisfies all hypotheses; None if one was."""
+    if looked.found != "none":
+        return None
+    return (
+        f"{looked.tried} points were tried, and none was found that satisfies all hypotheses: "
+        f"nothing shows that they can hold together{LARGE if looked.cut_short else ''}"
+    )
+
+
 def installed() -> dict[str, str]:
-    """The versions that a certificate of now rests on."""
+    """Return the versions of libraries and kernel that a certificate made now rests on."""
     return {**versions(), "kernel": KERNEL}
 
 
 def traced_in(traced: TracedGraph) -> str:
-    """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
+    """Return, as text, the dtypes of the program's floats and whether JAX had 64-bit numbers."""
     reals = dtypes_of(traced) or ["no floats"]
     return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
 
 
 def dtypes_of(traced: TracedGraph) -> list[str]:
-    """The dtypes of the program's floats, in order of their names."""
+    """Return the dtypes of the program's floats, in order of their names."""
     alone = (n.outputs for n in nodes_of(traced) if n.kind in ("input", "constant"))
     outputs = [*alone, *(equation.output_types for equation in equations_in(traced))]
     return sorted({o.dtype for row in outputs for o in row if o.real})
@@ -244,7 +251,7 @@ def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
 
 
 def kinds_of(traced: TracedGraph) -> set[str]:
-    """The kinds of nodes in a graph and in the graphs inside it."""
+    """Return the kinds of nodes in a graph and in the graphs inside it."""
     inner = (kind for bodies in traced.bodies.values() for body in bodies for kind in kinds_of(body))
     return {*(n.kind for n in traced.nodes), *inner}
 
@@ -264,7 +271,7 @@ def _add_constants(found: object, traced: TracedGraph) -> None:
 
 
 def _with_cotangents(induction: Induction) -> list[Step]:
-    """The steps with where each moving output's cotangent comes from."""
+    """Return the steps, each with the nodes from which the cotangents of its moving outputs come."""
     pairs = zip(induction.steps, induction.cotangents(), strict=True)
     return [msgspec.structs.replace(step, cotangents=found) if found else step for step, found in pairs]
 
@@ -277,6 +284,7 @@ class Elsewhere:
     """
 
     asked: list[str] = field(default_factory=list)
+    """Hypotheses: on the sizes, and those of the programs there."""
     findings: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     """What to say of sizes whose program is another one, and certified."""
@@ -294,8 +302,8 @@ def _elsewhere(induction: Induction) -> Elsewhere:
     traced = induction.traced
     alike = partial(_runs_the_same, induction) if rules_of_users(traced) else None
     queue = deque(chain(other_programs(traced, alike), asked_by_rules(induction.cases)))
-    of_function: set[Key] = set()
-    of_rules: set[Key] = set()
+    of_function: set[Key] = set()  # sizes that were examined as the function asked for them
+    of_rules: set[Key] = set()  # and as a rule did
     excluded: set[Key] = set()
     while queue:
         case = queue.popleft()
@@ -308,20 +316,20 @@ def _elsewhere(induction: Induction) -> Elsewhere:
             of_function.add(case.key)
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
-        some_of_many = isinstance(case.fixed, Sample) and not case.same
+        some_of_many = isinstance(case.fixed, Sample) and not case.same  # what holds there says nothing of the others
         run = None if some_of_many else _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):
             out.asked += [f"where {case}: {text}" for text in _more(run, case, induction)]
             queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
                 out.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
-        elif run is not None and (own := _refuting(run)) is not None:
-            out.findings.append(f"the graph is refuted where {case}: {own} ({at_witness(own.witness)})")
-            out.refuted = own
+        elif run is not None and (witness := _refuting(run)) is not None:
+            out.findings.append(f"the graph is refuted where {case}: {witness} ({at_witness(witness.witness)})")
+            out.refuted = witness
             break
         elif case.question == UNANSWERABLE:
             out.findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
-        else:
+        else:  # neither certified nor refuted: the hypotheses exclude these sizes
             out.asked += case.excluded
             if case.fixed:
                 excluded.add(case.key)
@@ -349,7 +357,7 @@ def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[st
 
 
 def _run_at(case: Case, induction: Induction) -> Induction | None:
-    """The induction over the program of other sizes; None where it does not trace."""
+    """Return the induction over the program of other sizes; None where it does not trace."""
     if case.graph is None:
         return None
     shared = induction.shared
@@ -372,7 +380,7 @@ def _more(run: Induction, case: Case, induction: Induction) -> list[str]:
 
 
 def _refuting(run: Induction) -> OwnWitness | None:
-    """A point at which the program of other sizes is wrong, where one of its rules is."""
+    """Return a point at which the program of other sizes is wrong; None where none of its rules is refuted."""
     if all(s.verdict != "refuted" for s in run.steps):
         return None
     return own_witness(run, refuted_kinds(run.steps, run.shared.used))

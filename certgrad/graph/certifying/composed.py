@@ -41,6 +41,7 @@ from certgrad.obligations.certificate import (
     TracedCase,
     VerdictName,
     each_once,
+    holding,
     hypothesis,
     worst,
 )
@@ -145,7 +146,7 @@ def _case_claim(op: Composed, case: Case, certified: Certification, kind: Obliga
     found = certified.certificate
     problems = list(_problems(kind, found))
     hypotheses = each_once(_hypotheses(found))
-    verdict = worst([HOLDS[bool(hypotheses)], *(verdict for _, verdict in problems)])
+    verdict = worst([holding(hypotheses), *(verdict for _, verdict in problems)])
     if verdict not in PROOFS:
         hypotheses = []
     witness = None

@@ -77,38 +77,38 @@ def _is_own(equation: Equation, title: str) -> bool:
 
 
 def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size], left: Set[Statement]) -> str:
-    """Return a point at which a lemma fails inside its own hypotheses, or the rule is wrong where a hypothesis in
-    `left` excludes it; "" if none is found.
+    """Return, in words, a point at which a lemma fails inside its own hypotheses, or at which the rule is wrong where a
+    hypothesis in `left` excludes it; "" if none is found or nothing is evaluated.
 
-    A lemma that assumes how its arguments move is not about single points, and is not evaluated.
+    Not evaluated are large arrays, and a lemma that assumes how its arguments move, as it is not about single points.
     """
     operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
     sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}
     kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
-    whole = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
+    all_numbers = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
     of_points = lemma.verdict in HOLDS and not operation.still and not operation.resting
-    if not of_points or not whole or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
+    if not of_points or not all_numbers or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
         return ""
     try:
-        asked = _claims(operation, kinds, judgement.informed, lemma)
+        claims = _claims(operation, kinds, judgement.informed, lemma)
         with wide_floats(equation.wide):
-            found = traced_programs(operation, equation.run, shapes)
+            traced = traced_programs(operation, equation.run, shapes)
     except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
         return ""
-    if any(most_entries(program) > LARGEST for program in found.all().values()):
+    if any(most_entries(program) > LARGEST for program in traced.all().values()):
         return ""
-    programs = Programs(found.forward, found.jvp, found.vjp, found.primal, shapes, found.out_shapes)
+    programs = Programs(traced.forward, traced.jvp, traced.vjp, traced.primal, shapes, traced.out_shapes)
     shape = Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
-    failed = verify.failing(asked, shape, programs, DRAWS, rng)
+    failed = verify.failing(claims, shape, programs, DRAWS, rng)
     if failed is not None:
-        return f"defect: its lemma was proved, and does not hold {failed[1]} ({failed[0]})"
-    seen = verify.Outside()
-    verify.look_outside(seen, verify.AtShape(asked, shape, programs), _outside(asked, lemma, left), rng)
-    return (
-        "" if seen.wrong is None else f"{seen.wrong.kind}: {seen.wrong} ({at_witness(as_data(seen.wrong.witness, {}))})"
-    )
+        claim, point = failed
+        return f"defect: its lemma was proved, and does not hold {point} ({claim})"
+    outside = verify.Outside()
+    verify.look_outside(outside, verify.AtShape(claims, shape, programs), _outside(claims, lemma, left), rng)
+    wrong = outside.wrong
+    return "" if wrong is None else f"{wrong.kind}: {wrong} ({at_witness(as_data(wrong.witness, {}))})"
 
 
 def _outside(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
@@ -122,7 +122,10 @@ def _outside(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> l
 
 
 def _claims(operation: Operation, kinds: list[str], signs: tuple[int, ...], lemma: Lemma) -> verify.PointClaims:
-    """The laws of a lemma, all under its hypotheses. What moves is active; the other real arguments are held."""
+    """Return the laws of a lemma as claims at points, all under its hypotheses.
+
+    What moves is active; the other real arguments are held. `signs` are the known bounds of the arguments, in order.
+    """
     held = tuple("held" if kind == "float" and k not in operation.active else kind for k, kind in enumerate(kinds))
     hypotheses = [question(statement) for statement in lemma.statements]
     told = zip(operation.names, signs, strict=False)

@@ -61,7 +61,7 @@ def refuted_kinds(steps: Sequence[Step], lemmas: Mapping[str, Lemma]) -> list[st
 
 
 def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None:
-    """The first witness against one of these obligations of the graph that satisfies all its hypotheses, or None.
+    """Return the first witness against an obligation in `kinds` that satisfies all the graph's hypotheses, or None.
 
     Where a rule sees symbolic zeros the function is looked at as well with some of its arguments held, and with some
     of its outputs alone: `jax.grad` with `argnums`, and of one output, is what a user runs.
@@ -144,7 +144,7 @@ def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
 
 
 def _array(value: Any) -> np.ndarray:
-    """Nested numbers as an array: rationals as objects."""
+    """Return nested numbers as an array: rationals as objects."""
     array = np.asarray(value, dtype=object)
     kinds = {type(x) for x in array.reshape(-1)}
     return array.astype(bool) if kinds == {bool} else array.astype(int) if kinds == {int} else array

@@ -90,7 +90,7 @@ Condition = tuple[str, Relation, str]
 
 
 def _conditions(operation: Operation, proof: Proof) -> Iterator[tuple[Condition, ...]]:
-    """Conditions as rules are wrong at: a corner, one side of it, a negative index. What excludes least comes first."""
+    """Return conditions as rules are wrong at: a corner, one side of it, a negative index; the weakest first."""
     kinds = dict(zip(operation.names, operation.equation.real, strict=True))
     floats = [n for n, real in kinds.items() if real]
     for name in (n for n, real in kinds.items() if not real):
@@ -118,7 +118,7 @@ def _is_number(size: Any) -> bool:
 
 
 def _compared(proof: Proof) -> set[float]:
-    """0, and the numbers that the programs of a lemma compare with."""
+    """Return 0 and the numbers that the programs of a lemma compare with."""
     assert proof.programs is not None
     equations = (e for p in proof.programs.all().values() for e in equations_of(p.jaxpr) if e.primitive.name in ORDERS)
     values = {float(x.val) for e in equations for x in e.invars if is_literal(x) and not getattr(x.val, "shape", ())}

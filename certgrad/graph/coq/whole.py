@@ -59,7 +59,7 @@ def _tensors_by_node(
     """
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
-    made: dict[int, tuple[int, int]] = {}
+    made: dict[int, tuple[int, int]] = {}  # the first definition of a node, and the first that is not its own
     inputs: list[p.Tensor] = []
     for node in traced.nodes:
         start = len(reader.definitions)
@@ -79,14 +79,16 @@ def _tensors_by_node(
     digests, rest = _digests(program.definitions)
     named = {digest: name for name, digest in reversed(digests.items())}
     known = {name: named[digest] for name, digest in mine.items() if digest in named}
-    said = {n.id: tuple(known.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs))) for n in traced.nodes}
+    of_outputs = {
+        n.id: tuple(known.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs))) for n in traced.nodes
+    }
     through = {}
     for node in traced.nodes:
         first, last = made[node.id]
         names = [t.name for d in reader.definitions[first:last] for t in _tensors(d)]
         here = dict.fromkeys(known[n] for n in names if n in known)
         through[node.id] = tuple(here | dict.fromkeys(r for n in here for r in sorted(rest.get(n, ()))))
-    return said, through
+    return of_outputs, through
 
 
 def _tensors(definition: p.Definition) -> Sequence[p.Tensor]:
@@ -105,33 +107,33 @@ def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[
     A digest reads the tensors in a definition by their digests. Plain are tensors that are a number, which is put in,
     or another tensor, whose digest they have.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     numbers: dict[str, e.Node] = {}
     plain: dict[str, set[str]] = {}
-    rest: dict[str, set[str]] = {}
+    rests_on: dict[str, set[str]] = {}
 
     def renamed(x: Any) -> Any:
         x = _folded(mapped(x, renamed))
         if not isinstance(x, e.Entry):
             return x
-        return numbers.get(x.name) or msgspec.structs.replace(x, name=found.get(x.name, x.name))
+        return numbers.get(x.name) or msgspec.structs.replace(x, name=digests.get(x.name, x.name))
 
     for definition in definitions:
         if isinstance(definition, p.Defined):
             entry, name = renamed(definition.entry), definition.tensor.name
-            rest[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
+            rests_on[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
             text = f"{definition.tensor.shape} {definition.variables} {entry}"
-            found[name] = hashlib.sha256(text.encode()).hexdigest()
+            digests[name] = hashlib.sha256(text.encode()).hexdigest()
             if isinstance(entry, (e.Number, e.Integer)) or entry in (e.TRUE, e.FALSE):
                 numbers[name] = entry
-                plain[name] = {name, *rest[name]}
+                plain[name] = {name, *rests_on[name]}
             elif isinstance(entry, e.Entry) and _as_it_is(entry, definition):
-                found[name] = entry.name
-                plain[name] = {name, *rest[name]}
+                digests[name] = entry.name
+                plain[name] = {name, *rests_on[name]}
         elif isinstance(definition, p.Table):
             text = f"{definition.tensor.shape} {definition.values}"
-            found[definition.tensor.name] = hashlib.sha256(text.encode()).hexdigest()
-    return found, rest
+            digests[definition.tensor.name] = hashlib.sha256(text.encode()).hexdigest()
+    return digests, rests_on
 
 
 def _as_it_is(entry: e.Entry, definition: p.Defined) -> bool:

@@ -23,7 +23,10 @@ def at_node(
     expressions: Expressions,
     values: Values,
 ) -> NodeHypothesis:
-    """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``."""
+    """Return a hypothesis of a node in the user's names: ``every element of `x @ W1 + b1` ≠ 0``.
+
+    `stated` is what the lemma's hypothesis says, with the clause that the calculus has for it.
+    """
     tree, clause = stated
     reals = {name: True for name, ref in arguments.items() if expressions.graph.type_of(ref).real}
     shown = _elements(tree, arguments, expressions) or _formula(tree, arguments, expressions)

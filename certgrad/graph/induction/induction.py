@@ -39,7 +39,7 @@ from certgrad.language.text import text
 from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.signs import ANY
-from certgrad.obligations.certificate import HOLDS, VerdictName
+from certgrad.obligations.certificate import HOLDS, VerdictName, holding
 from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
 
@@ -78,7 +78,8 @@ class Induction(Walk):
         """Start the induction over a graph, or over the body of a loop at a `place`.
 
         `moving` and `signs` say of each input whether it is differentiated and which sign it has; `names` are the
-        arguments'.
+        inputs' in the surrounding graph, `values` its values. `resting` are nodes required to have a zero tangent
+        wherever their value is 0.
         """
         super().__init__(traced, moving, names or {}, place)
         self.shared, self.values = shared, values or Values(traced)
@@ -86,7 +87,6 @@ class Induction(Walk):
         self.used: dict[str, Lemma] = {}
         self.signs: dict[Value, int] = {(k, 0): sign for k, sign in enumerate(signs)}
         self.resting = resting
-        """The nodes required to have a zero tangent wherever their value is 0."""
         self.to_rest: set[int] = set()
         """Nodes of which that would be required, so that others need weaker hypotheses."""
         self.still: dict[Value, bool] = {}
@@ -165,7 +165,7 @@ class Induction(Walk):
         return inner
 
     def operation(self, node: Node) -> Step:
-        """The step by the lemma of the node's operation."""
+        """Return the step by the lemma of the node's operation, and keep what later nodes ask of it."""
         equation = self.traced.equations[node.id]
         slots, values, active = self.read(node, equation)
         real = equation.real
@@ -174,11 +174,12 @@ class Induction(Walk):
         judgement = self.shared.judgements.get(key)
         if judgement is None:
             judgement = self.shared.judgements[key] = self._judge(node, equation, active, signs)
-        k = judgement.instance.proof.if_still
-        if k is not None and is_still(self, slots[k]):
-            judgement = self._where_zeros_are_still(judgement, key, k)
-        elif k is not None:
-            self.to_rest |= to_rest(self, slots[k]) or set()
+        # one argument may weaken the hypotheses, if its tangent is zero wherever it is 0
+        argument = judgement.instance.proof.if_still
+        if argument is not None and is_still(self, slots[argument]):
+            judgement = self._where_zeros_are_still(judgement, key, argument)
+        elif argument is not None:
+            self.to_rest |= to_rest(self, slots[argument]) or set()
         self.signs.update(zip([(node.id, k) for k in range(len(node.outputs))], judgement.signs, strict=False))
         if equation.without_reals:
             return self.plain(node, "constant", node.name)
@@ -259,12 +260,12 @@ class Induction(Walk):
             self.asked.append(asked)
         if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
             verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
-        here = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
-        here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
-        self.dimensions += [f"{one} {in_rule_of(node)}" for one in here if one]
+        on_sizes = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
+        on_sizes += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
+        self.dimensions += [f"{one} {in_rule_of(node)}" for one in on_sizes if one]
         self.cases += [Case(fixed, None, asked=True, rules=(in_rule_of(node),)) for fixed in proof.cases]
         if verdict in HOLDS:
-            verdict = HOLDS[bool(hypotheses)]
+            verdict = holding(hypotheses)
         elif not reason:
             failing = next((o for o in lemma.obligations if o.verdict == lemma.verdict), None)
             reason = f"{failing.kind}: {failing.reason}" if failing is not None else ""

@@ -48,7 +48,7 @@ class Parts:
 
 
 def _moves(traced: TracedGraph, moving: Sequence[bool]) -> list[bool]:
-    """Which outputs of a graph depend on the inputs that move."""
+    """Return which outputs of a graph depend on the inputs that move."""
     values = moving_values(traced, moving)
     return [isinstance(o, Ref) and (o.node, o.output) in values for o in traced.ir.outputs]
 

@@ -52,7 +52,7 @@ REACH = 600
 
 
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
-    """The graph with such operations put together, in the graphs inside nodes as well."""
+    """Return the graph with such operations put together, in the graphs inside nodes as well."""
     traced = with_regions_inside(traced, shared)
     seeds = list(_seeds(traced))
     regions = list(_rounded_casts(traced, shared))
@@ -73,7 +73,7 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
 
 
 def with_regions_inside(traced: TracedGraph, shared: Shared) -> TracedGraph:
-    """The graph with such operations put together in the graphs inside nodes alone."""
+    """Return the graph with such operations put together in the graphs inside nodes alone."""
     return _with_bodies(traced, {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()})
 
 
@@ -140,19 +140,19 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
         if moves:
             depends.add(node.id)
         if node.name == "stop_gradient":
-            speaks = node.id not in depends
+            has_lemma = node.id not in depends
         elif node.name in _OF_SYMMETRIC:
-            speaks = False
+            has_lemma = False
         elif node.kind == "constant":
-            speaks = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
+            has_lemma = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
         else:
-            speaks = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
-        if not speaks:
+            has_lemma = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
+        if not has_lemma:
             yield node.id
 
 
 def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
-    """Casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
+    """Yield casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
     taken: set[int] = set()
     for node in traced.nodes:
         source = node.operands[0].node if node.operands and isinstance(node.operands[0], Ref) else None
@@ -230,14 +230,14 @@ Before = Callable[[TracedGraph, "Uses", set[int]], set[int]]
 
 def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: Before | None = None) -> Region | None:
     """Return the smallest region from a node on whose lemma has no hypotheses, or else one whose lemma is proved under
-    some.
+    some; None if there is none.
 
     Of the latter a larger one is taken only if it has weaker hypotheses, such as "some entry of each row is kept" in
-    the place of "all are".
+    the place of "all are". `before` adds the earlier operations that a region needs (`_with_ancestors`).
     """
     reached = {seed}
     under_hypotheses: Region | None = None
-    asked: list[Clause] = []
+    least_hypotheses: list[Clause] = []
     shapes: dict[str, tuple[Poly, ...]] = {}
     open_until, no_better = uses.last[seed], 0
     for node in traced.nodes[seed + 1 : seed + REACH]:
@@ -245,7 +245,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
             continue
         if node.id in traced.bodies:
             break
-        closes = open_until <= node.id and len(node.outputs) == 1
+        closes = open_until <= node.id and len(node.outputs) == 1  # nothing later reads another of its nodes
         reached.add(node.id)
         if len(reached) > (NODES if under_hypotheses is None else FURTHER + len(under_hypotheses.members)):
             break
@@ -261,10 +261,10 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
                 return region
             no_better += 1
             if proof.lemma.verdict in HOLDS:
-                here = _of_graph(region, proof.clauses)
+                hypotheses = _of_graph(region, proof.clauses)
                 shapes |= {_name(r): tuple(map(dim_poly, _aval(traced, r)[0])) for r in region.operands}
-                if under_hypotheses is None or _weaker(here, asked, Reads(shapes)):
-                    under_hypotheses, asked, no_better = region, here, 0
+                if under_hypotheses is None or _weaker(hypotheses, least_hypotheses, Reads(shapes)):
+                    under_hypotheses, least_hypotheses, no_better = region, hypotheses, 0
         open_until = max(open_until, uses.last[node.id])
         if open_until >= len(traced.nodes):
             break
@@ -365,14 +365,14 @@ def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) ->
         for k in order
     )
     constants = tuple(bytes_of(traced.constants[k]) for k in order if k in traced.constants)
-    found = shared.regions.get((tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants))
-    if found is None:
+    equation = shared.regions.get((tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants))
+    if equation is None:
         wide = any(traced.equations[k].wide for k in order if k in traced.equations)
         with wide_floats(wide):
-            found = _equation(traced, order, last, refs, wide)
-        shared.regions[tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants] = found
+            equation = _equation(traced, order, last, refs, wide)
+        shared.regions[tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants] = equation
     end = traced.nodes[last]
-    return Region(members, last, refs, found, end.function or f"{traced.nodes[order[0]].name}…{end.name}")
+    return Region(members, last, refs, equation, end.function or f"{traced.nodes[order[0]].name}…{end.name}")
 
 
 def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool) -> Equation:
@@ -395,7 +395,7 @@ def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequen
 
 
 def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
-    """Shape and dtype of a value, with its dimensions as JAX has them."""
+    """Return shape and dtype of a value, with its dimensions as JAX has them."""
     node = traced.nodes[ref.node]
     if node.id in traced.equations:
         aval = traced.equations[node.id].eqn.outvars[ref.output].aval

@@ -25,7 +25,7 @@ from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.graph.wording.expression import Expressions
 from certgrad.language.text import text
 from certgrad.language.tree import Statement
-from certgrad.obligations.certificate import HOLDS, VerdictName, worst
+from certgrad.obligations.certificate import HOLDS, VerdictName, holding, worst
 
 COMPUTED = "the values depend on no input, and were computed"
 """Why a hypothesis on constants is discharged."""
@@ -177,7 +177,7 @@ class Walk:
     def stepped(
         self, node: Node, judgement: Judgement, arguments: dict[str, Ref], verdict: VerdictName, **rest: Any
     ) -> Step:
-        """The step of a node as an instance of its lemma."""
+        """Return the step of a node as an instance of its lemma; `rest` holds further fields of the step."""
         lemma = judgement.instance.proof.lemma
         return Step(
             node=node.id,
@@ -193,7 +193,10 @@ class Walk:
         )
 
     def _with_graphs(self, node: Node) -> Step:
-        """The step of a loop or branch whose inner graphs are certified; their hypotheses are stated inside of it."""
+        """Return the step of a loop or branch, by the steps of the graphs inside it.
+
+        Its hypotheses are theirs, each with where inside it holds; its verdict is the worst of their steps'.
+        """
         moving = [self.is_moving(o) for o in node.operands]
         parts = PARTS[node.kind](self.traced, node, moving, [self.expressions.of(o) for o in node.operands])
         if parts.refused:
@@ -203,20 +206,20 @@ class Walk:
             operand = node.operands[k]
             if isinstance(operand, Ref) and self.is_moving(operand):
                 self.consumers.setdefault((operand.node, operand.output), []).append(f"%{node.id} (operand {k})")
-        inner = self.within(node, parts)
-        self.inside[node.id] = inner
+        walks = self.within(node, parts)
+        self.inside[node.id] = walks
         hypotheses = [
             replace(h, node=node.id, text=f"{h.text}, {parts.where.format(k=k)}")
-            for k, one in enumerate(inner)
-            for h in one.hypotheses
+            for k, walk in enumerate(walks)
+            for h in walk.hypotheses
         ]
-        verdict: VerdictName = worst(["proved", *(s.verdict for one in inner for s in one.steps)])
-        verdict = HOLDS[bool(hypotheses)] if verdict in HOLDS else verdict
-        failing = next((s for one in inner for s in one.steps if s.verdict not in HOLDS), None)
+        verdict: VerdictName = worst(["proved", *(s.verdict for walk in walks for s in walk.steps)])
+        verdict = holding(hypotheses) if verdict in HOLDS else verdict
+        failing = next((s for walk in walks for s in walk.steps if s.verdict not in HOLDS), None)
         reason = ""
         if failing is not None:
             reason = f"inside, {failing.operation} at {failing.source or f'%{failing.node}'}: {failing.reason}"
-        elif any(map(no_number, (*node.operands, *(o for one in inner for o in one.traced.ir.outputs)))):
+        elif any(map(no_number, (*node.operands, *(o for walk in walks for o in walk.traced.ir.outputs)))):
             verdict, reason = "unproved", f"it starts with, or a graph inside returns, {NO_NUMBER}"
         return self.plain(
             node,
@@ -225,7 +228,7 @@ class Walk:
             verdict=verdict,
             hypotheses=hypotheses,
             reason=reason,
-            inside=[one.as_inside() for one in inner],
+            inside=[walk.as_inside() for walk in walks],
         )
 
     @property
@@ -234,7 +237,7 @@ class Walk:
         return [h for s in self.steps for h in s.hypotheses]
 
     def as_inside(self) -> Inside:
-        """The walk of a graph inside a node, as data."""
+        """Return the walk of a graph inside a node as part of the node's step."""
         moving = [n.name for n in self.traced.ir.inputs if (n.id, 0) in self.moving]
         return Inside(name=self.traced.ir.name, moving=moving, steps=self.steps)
 

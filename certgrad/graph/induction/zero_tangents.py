@@ -91,8 +91,8 @@ def _output(
 
 
 def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False) -> tuple[bool, ...]:
-    """Return, for each output of an operation, whether it has a zero tangent wherever it is 0, given the operands
-    `still` that have.
+    """Return, for each output of an operation, whether it has a zero tangent wherever it is 0, given that the operands
+    `still` do; () where that is not known.
 
     It must hold at the node's sizes and in each case of sizes that tracing decided. With `beside`, it may rest on
     hypotheses that the lemma does not have.
@@ -102,7 +102,7 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
     operation = replace(judgement.operation, signs=judgement.informed)
     table = own_table(operation)
     cases = Cases(everything=True, first=[{}])
-    found: list[tuple[bool, ...]] = []
+    by_case: list[tuple[bool, ...]] = []
     try:
         for case in cases:
             setting = of_node(operation, table, case)
@@ -110,10 +110,10 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
             if cases.met(programs, case) or cases.count > CASES:
                 return ()
             lemma = None if beside else judgement.instance.proof
-            found.append(_of_programs(operation, programs, lemma, still))
+            by_case.append(_of_programs(operation, programs, lemma, still))
     except UNTRACEABLE:
         return ()
-    return tuple(map(all, zip(*found, strict=True))) if all(found) else ()
+    return tuple(map(all, zip(*by_case, strict=True))) if all(by_case) else ()
 
 
 def _of_programs(

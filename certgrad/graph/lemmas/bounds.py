@@ -134,14 +134,18 @@ def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4096)
 def relation(where: int) -> str:
-    """Return encoded bounds in words: `> 0`, `in (0, 1]`, `≠ 0`; "" where nothing is known."""
+    """Return encoded bounds in words: `> 0`, `in (0, 1]`, `≠ 0`; "" where nothing is known.
+
+    The parts of the line are numbered: 1, 3, 5 are −1, 0, 1, and 0, 2, 4, 6 the open intervals before and after these.
+    """
     parts = _parts(where)
     if not parts or where == ANY:
         return ""
-    ends = {1: -1, 3: 0, 5: 1}  # the parts that are one number; the others are the open intervals around these
+    ends = {1: -1, 3: 0, 5: 1}
     low, high = parts[0], parts[-1]
     if low == high and low in ends:
         return f"= {_number(ends[low])}"
+    # an end of the range: whether it is part of it, and its number; None where the range is unbounded
     lower = None if low == 0 else (low in ends, ends.get(low, ends.get(low - 1, 0)))
     upper = None if high == 6 else (high in ends, ends.get(high, ends.get(high + 1, 0)))
     missing = [f"≠ {_number(ends[k])}" for k in ends if low < k < high and k not in parts]

@@ -101,7 +101,10 @@ class Proof:
 
 
 def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
-    """The lemma proved at all sizes: each case that tracing decided is traced and proved as well, or excluded."""
+    """Return the lemma proved at all sizes: each case that tracing decided is proved as well, or excluded.
+
+    `prove_at` gives the proof with sizes set: none in the general one, those of a case in the others.
+    """
     proof = prove_at({})
     if proof.programs is None:
         return proof
@@ -110,8 +113,8 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     proof.dimensions += _left_out(cases.met(proof.programs, {}))
     for case in cases:
         other = prove_at(case) if cases.count <= CASES else None
-        alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
-        if other is None or other.programs is None or not other.holds or not alike:
+        no_weaker = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
+        if other is None or other.programs is None or not other.holds or not no_weaker:
             proof.dimensions.append(f"not {case_text(case)}")
             continue
         if isinstance(case, Sample) and not same(proof.programs, other.programs, case):
@@ -191,7 +194,7 @@ def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, 
 
 
 def _left_out(questions: Sequence[str]) -> list[str]:
-    """Hypotheses that leave out the sizes which questions without a case to trace are about."""
+    """Return hypotheses that leave out the sizes which questions without a case to trace are about."""
     return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
 
 
@@ -203,7 +206,7 @@ def _with_hypotheses(lemma: Lemma, stated: Iterable[Statement]) -> Lemma:
 
 
 def in_order(stated: Iterable[Statement]) -> list[Statement]:
-    """Statements in the order of their texts."""
+    """Return statements in the order of their texts."""
     return sorted(stated, key=lambda s: (text(s), encode(s)))
 
 
@@ -228,7 +231,7 @@ def _prove_at(
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except UNTRACEABLE as error:
         return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
-    known = {} if judged is None else judged
+    known = {} if judged is None else judged  # proofs by their programs: of equal ones there is one
     proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
     for words, (operation_there, programs_there) in programs.patterns.items():
         if proof.holds:
@@ -316,12 +319,12 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
             # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
             problem.domain = [*problem.domain, *(c for c in clauses.values() if assumed(c, problem.array_shapes))]
         outcome = _attempt(problem, kind)
-        found = [] if outcome.proved else [failure_of(rules, kind, outcome)]
+        failures = [] if outcome.proved else [failure_of(rules, kind, outcome)]
         extents |= outcome.ranges
         asked[kind] = read(rules, outcome) if outcome.proved else {}
         clauses = {**asked[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
-        results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
+        results += failures or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
     proved = all(o.verdict in HOLDS for o in results)
     if_still = _if_still(problem, asked, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
     left_out: frozenset[Statement] = frozenset()
@@ -330,8 +333,8 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
         clauses = {**{s: c for s, c in clauses.items() if s not in left_out}, **if_still.instead}
         extents |= if_still.ranges
         if not if_still.instead and not asked["jvp_is_derivative"].keys() - left_out:
-            own = ObligationResult(kind="jvp_is_derivative", verdict="proved")
-            results = [own if o.kind == own.kind else o for o in results]
+            plain = ObligationResult(kind="jvp_is_derivative", verdict="proved")
+            results = [plain if o.kind == plain.kind else o for o in results]
     ordered = in_order(clauses)
     kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts, problem.array_shapes)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}

@@ -32,19 +32,19 @@ class ActiveShapes(Shapes):
 
 
 def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
-    """Forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms. `run` is its forward.
+    """Return forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms.
 
     The jvp of a function that has only a `custom_vjp` is that of the function itself: proved to be the derivative of
     the forward, it lets the adjoint law carry the claim about the vjp. Outputs that are no floats are converted, so
-    that the lemma says where they are locally constant.
+    that the lemma says where they are locally constant. `run` computes the equation's outputs.
     """
     forward = _real_outputs(run, shapes.used)
     tangent_of = forward
     if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
         tangent_of = _real_outputs(primal_function(equation), shapes.used)
     custom = ("custom_jvp_call", "custom_vjp_call")
-    own = any(e.primitive.name.startswith(custom) for e in equations_of(equation.program.jaxpr))
-    wrap = without_linear if own else lambda fn: fn
+    has_rule = any(e.primitive.name.startswith(custom) for e in equations_of(equation.program.jaxpr))
+    wrap = without_linear if has_rule else lambda fn: fn
     active = shapes.active
 
     def jvp(args: list, tangents: list, params: list) -> list:

@@ -123,8 +123,9 @@ def failing(
 ) -> tuple[About, Failing]:
     """Count how often a statement fails at arrays of JAX or numpy, over the steps of surrounding loops that run.
 
-    With `where`, also return the first place at which it fails, which takes longer. Raises UnfitError where the
-    statement cannot be evaluated.
+    `runs` says of each step of the loops whether it runs; `values` have an axis for each loop in front. With `where`,
+    also return the first place at which it fails, which takes longer. Raises UnfitError where the statement cannot be
+    evaluated.
     """
     about: list[Question] = []
     dims = asked.dims(sizes)

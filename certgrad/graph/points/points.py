@@ -46,7 +46,7 @@ def drawn(
 
 
 def _drawn(rng: random.Random, shape: Sequence[int], spread: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fractions above 0, and signs."""
+    """Return drawn numbers: fractions above 0, and signs."""
     out = np.empty(shape, dtype=object)
     for index in np.ndindex(*shape):
         out[index] = Fraction(2 * rng.randint(0, 8 * spread) + 1, 16)
@@ -66,7 +66,7 @@ def _whole(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> A
 
 
 def rationals(x: np.ndarray) -> np.ndarray:
-    """Numbers as rationals, each exactly."""
+    """Return numbers as rationals, each exactly."""
     out = np.empty(x.shape, dtype=object)
     for index in np.ndindex(*x.shape):
         entry: Any = x[index]
@@ -93,7 +93,7 @@ def _one_hot(x: np.ndarray) -> np.ndarray:
 
 
 def _rows_of_norm_1(x: np.ndarray) -> np.ndarray:
-    """Triangular, as the factor of a correlation matrix."""
+    """Return a triangular matrix with rows of norm 1, as the factor of a correlation matrix is."""
     x = _lower(x)
     squares = (x * x).sum(axis=-1, keepdims=True)
     norms = np.vectorize(lambda s: Fraction(sqrt(s)), otypes=[object])(squares) if x.dtype == object else squares**0.5

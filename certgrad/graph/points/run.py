@@ -36,7 +36,7 @@ class Run:
     """What is computed beside each step of a loop, by node."""
 
     def values(self, traced: TracedGraph, inputs: Sequence[Any], place: Place = (), needed: bool = False) -> list[Any]:
-        """Every node's outputs, from the graph's own equations; if `needed`, only of the nodes that others need."""
+        """Return every node's outputs, by the graph's equations; if `needed`, only of the nodes that others need."""
         values: list[Any] = []
         given = iter(inputs)
         live = self._live(traced, place) if needed else None
@@ -55,7 +55,7 @@ class Run:
         return values
 
     def outputs(self, traced: TracedGraph, values: Sequence[Any]) -> list[Any]:
-        """What the graph returns."""
+        """Return what the graph returns."""
         return [self.read(o, values) for o in traced.ir.outputs]
 
     def read(self, operand: Operand, values: Sequence[Any]) -> Any:
@@ -99,7 +99,7 @@ class Run:
         return Run(self.sizes, self.numbers, wanted)
 
     def scan(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place = ()) -> list[Any]:
-        """A loop's results. What its body keeps is stacked along a first axis."""
+        """Return the results of a loop. What its body keeps is stacked along a first axis, one entry a step."""
         loop = scan_loop(traced.equations[node.id].eqn)
         (body,) = traced.bodies[node.id]
         first, last = loop.consts, loop.consts + loop.carries

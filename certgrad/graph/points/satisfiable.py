@@ -143,9 +143,12 @@ class _Search:
         return None if failing else "rigorous" if rigorous else "in floats"
 
     def drawn(self) -> Certainty:
-        """Search for a point that satisfies all hypotheses: at drawn points, then near the best of them."""
+        """Search for a point that satisfies all hypotheses, at drawn points, then near the best of them.
+
+        Return whether it was found by rigorous arithmetic, in floats, or not at all ("none").
+        """
         rng = random.Random(20)
-        least, best = len(self.asked) + 1, dict[int, str]()
+        least, best_kinds = len(self.asked) + 1, dict[int, str]()
         nearest: _Point | None = None
         for attempt in range(DRAWN):
             if self.long_enough:
@@ -156,20 +159,20 @@ class _Search:
                 at = self._at(sizes)
                 specs = {k: self.traced.specs.arguments[k].spec for k in at.needed}
                 shapes = {k: (_shape(self.traced, k, sizes), spec.dtype) for k, spec in specs.items()}
-                chosen = _kinds(rng, shapes, attempt, best)
+                chosen_kinds = _kinds(rng, shapes, attempt, best_kinds)
                 spread = SPREADS[attempt % len(SPREADS)]
-                point = {k: drawn(rng, chosen[k], *shapes[k], spread, exact=at.rigorous) for k in at.needed}
+                point = {k: drawn(rng, chosen_kinds[k], *shapes[k], spread, exact=at.rigorous) for k in at.needed}
                 failing, rigorous = self._failing(sizes, [*point.values()])
                 if not failing:
                     return "rigorous" if rigorous else "in floats"
                 if failing <= least:
-                    least, best, nearest = failing, chosen, _Point(sizes, shapes, point, failing)
+                    least, best_kinds, nearest = failing, chosen_kinds, _Point(sizes, shapes, point, failing)
             except (*UNKNOWN, UnknownDimensionError):
                 continue
         return "none" if nearest is None else self._near(rng, nearest)
 
     def _near(self, rng: random.Random, best: _Point) -> Certainty:
-        """Search from the best point on, changing one array or one entry at a time."""
+        """Search as `drawn` does from the best point on, changing one array or one entry at a time."""
         exact = self._at(best.sizes).rigorous
         for attempt in range(TRIES - DRAWN if best.arrays else 0):
             if self.long_enough:
@@ -179,8 +182,8 @@ class _Search:
             fresh = drawn(rng, kind, *best.shapes[k], spread, exact=exact)
             if fresh.size and rng.random() < ONE_ENTRY:
                 place = np.unravel_index(rng.randrange(fresh.size), fresh.shape)
-                one, fresh = fresh[place], best.arrays[k].copy()
-                fresh[place] = one
+                entry, fresh = fresh[place], best.arrays[k].copy()
+                fresh[place] = entry
             point = {**best.arrays, k: fresh}
             try:
                 failing, rigorous = self._failing(best.sizes, [*point.values()])
@@ -204,7 +207,10 @@ class _Search:
         return self.programs[key]
 
     def _failing(self, sizes: Mapping[str, int], point: Sequence[Any], one_is_enough: bool = False) -> tuple[int, bool]:
-        """Return how many hypotheses fail at the point, and whether rigorous arithmetic was used."""
+        """Return how many hypotheses fail at the point, and whether rigorous arithmetic was used.
+
+        With `one_is_enough`, those after the first that fails are counted as failing without being evaluated.
+        """
         at = self._at(sizes)
         self.tried += 1
         if at.rigorous:

@@ -37,7 +37,7 @@ figure { margin: 0; } figcaption { font-size: 13px; opacity: .75; }
 
 
 def html(tape: Tape, sweep: Sweep | None = None, title: str = "A tape") -> str:
-    """The page. Every text in it is escaped. With a sweep, its gradients and steps follow the operations."""
+    """Return the page of a tape as HTML, with all text escaped; a sweep's gradients and steps follow the operations."""
     count = len(tape.records)
     parts = [
         "<!doctype html>",

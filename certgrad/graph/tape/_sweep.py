@@ -83,10 +83,10 @@ def swept(tape: Tape, seeds: Sequence[tuple[Value, Any]]) -> Sweep:
             cotangents.get(k, jnp.zeros_like(y)) if r else None
             for k, y, r in zip(keys, record.outputs, real, strict=True)
         ]
-        found = record.vjp([ct for ct in arrived if ct is not None])
+        results = record.vjp([ct for ct in arrived if ct is not None])
         parents = [p for p in record.parents if is_real(p.value)]
         contributions = [
-            Contribution(p, ct, add((p.record, p.output), ct)) for p, ct in zip(parents, found, strict=True)
+            Contribution(p, ct, add((p.record, p.output), ct)) for p, ct in zip(parents, results, strict=True)
         ]
         steps.append(SweepStep(record, tuple(arrived), tuple(contributions)))
     return Sweep(tape, tuple(seeds), tuple(steps), cotangents)

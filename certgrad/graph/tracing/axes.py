@@ -62,7 +62,7 @@ def unify(a: Axis, b: Axis) -> Axis:
 
 
 def unified(shapes: Sequence[Shape]) -> Shape:
-    """Shapes that must be equal, as one."""
+    """Return shapes that must be equal as one."""
     first = shapes[0]
     for other in shapes[1:]:
         if len(other) != len(first):

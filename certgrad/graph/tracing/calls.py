@@ -69,32 +69,34 @@ def draws(traced: TracedGraph) -> bool:
 
 
 def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -> Conformance:
-    """Call the function once in each dtype and compare with the value of its program.
+    """Call the function once in each dtype, and return how the results compare with the value of its program.
 
-    The arguments are the arrays that were given as specs, or drawn ones.
+    The arguments are the arrays that were given as specs, or drawn ones. Where a call takes too long, the function is
+    traced again instead.
     """
     if why := uncalled(traced):
         return Conformance((f"not compared with calls: {why}",), _traced_again(traced))
     sizes = _place(traced)
+    at = f" at {_sized(sizes)}" if sizes else ""
     done: list[str] = []
     refused: list[str] = []
     with ALONE:  # of what a call leaves behind nobody else may add
         state = ReadState(traced.fn, calls=True)
         for dtype in dtypes:
             try:
-                how = _apart(subject, traced, sizes, dtype)
+                deviation = _apart(subject, traced, sizes, dtype)
             except Exception as error:  # a function may refuse to be called, in its own way
                 refused.append(f"no call in {dtype} ({type(error).__name__}: {first_line(error, 100)})")
                 continue
-            if how:
-                at = f" at {_sized(sizes)}" if sizes else ""
-                return Conformance((), Difference((), f"called{at} in {dtype} it returns something else: {how}", sizes))
+            if deviation:
+                reason = f"called{at} in {dtype} it returns something else: {deviation}"
+                return Conformance((), Difference((), reason, sizes))
             done.append(dtype)
         if changed := state.compare():
             text = f"a call changes {changed}, which outlives it: later calls may do other things"
             return Conformance((), Difference((), text, {}))
-    said = [f"one call in {' and '.join(done)}{f' at {_sized(sizes)}' if sizes else ''}"] if done else []
-    return Conformance((*said, *refused))
+    calls = [f"one call in {' and '.join(done)}{at}"] if done else []
+    return Conformance((*calls, *refused))
 
 
 def _traced_again(traced: TracedGraph) -> Difference | None:
@@ -106,12 +108,13 @@ def _traced_again(traced: TracedGraph) -> Difference | None:
 
 
 def _place(traced: TracedGraph) -> dict[str, int]:
+    """Return the first sizes of `PLACES` at which the function is the program that was traced; else the first."""
     rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
     return next((s for s in rows if not answered_otherwise(traced, {d: whole(n) for d, n in s.items()})), rows[0])
 
 
 def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
-    """Return how a call differs from the program, or ""."""
+    """Return how a call differs from the program; "" if it does not. `dtype` is that of floats left to JAX."""
     assert traced.fn is not None
     drawn = traced.specs.arrays or _drawn(subject, sizes)
     if drawn is None:

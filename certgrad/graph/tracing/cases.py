@@ -49,12 +49,12 @@ class Case:
 
     @property
     def excluded(self) -> list[str]:
-        """The hypotheses that the sizes are others, where nothing is certified there."""
+        """Return the hypotheses that the sizes are others, where nothing is certified there."""
         what = "its rules are others" if self.same else "the function traces to another program"
         return [f"not {self} {rule}" for rule in self.rules] or [f"not {self}: there {what}"]
 
     def within(self, fixed: Fixed) -> Case:
-        """A case of the graph at other sizes, as one of the graph."""
+        """Return this case of the graph traced at the sizes `fixed` as a case of the graph itself."""
         return replace(self, fixed=simplified(together(fixed, self.fixed)))
 
     def traced(self, traced: TracedGraph) -> Case:
@@ -67,7 +67,7 @@ class Case:
 
 
 def case_text(fixed: Fixed) -> str:
-    """A case in words."""
+    """Return a case in words; "" for one that sets no size."""
 
     if isinstance(fixed, Sample):  # what is not so at some of these sizes is said of none
         return fixed.question
@@ -111,13 +111,13 @@ def other_programs(
             yield Case(fixed, None, asked=fixed in cases.asked)
             continue
         yield from (Case(fixed, None, question) for question in cases.met(other, fixed))
-        alike = same(traced, other, fixed)
-        differs = not alike or not (runs_the_same is None or runs_the_same(other, fixed))
-        if alike and differs:
+        same_program = same(traced, other, fixed)
+        differs = not same_program or not (runs_the_same is None or runs_the_same(other, fixed))
+        if same_program and differs:
             key = str(sorted(fixed.items()))
             cases.waiting += one_by_one[key] if key in one_by_one else _with_another(fixed, names)
         if differs or fixed in cases.asked:
-            yield Case(fixed, other, same=alike, asked=fixed in cases.asked)
+            yield Case(fixed, other, same=same_program, asked=fixed in cases.asked)
 
 
 def asked_by_rules(cases: Iterable[Case]) -> list[Case]:

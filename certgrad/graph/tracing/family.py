@@ -60,7 +60,7 @@ class Family:
 
     @property
     def key(self) -> Any:
-        """Shapes and parameters: equal for nodes of one family alone."""
+        """Return the shapes and parameters: equal for nodes of one family alone."""
         return structure(self.shapes), _key(self.bound)
 
     def at(self, fixed: Mapping[str, Size]) -> Family:
@@ -178,7 +178,7 @@ def structure(value: Any, size: Callable[[Any], str] = str) -> Any:
 
 
 def _wiring(program: Program) -> str:
-    """Which values a program's equations read, in order; literals and constants by value."""
+    """Return which values a program's equations read, in order; literals and constants by value."""
     names: dict[Any, str] = {}
     for k, v in enumerate((*program.jaxpr.invars, *program.jaxpr.constvars)):
         names[v] = f"i{k}"

@@ -29,7 +29,8 @@ _EXACT: dict[str, Callable[..., Any]] = {
 
 
 def exact_literal(eqn: Any) -> Any:
-    """The result of a scalar equation on literals, as a literal; None where it is not one, or not exact in its dtype.
+    """Return the result of a scalar equation on literals as a literal; None for another equation, or where the result
+    is not exact in its dtype.
 
     The program's own arithmetic gives the same number: integers and floats that the result represents exactly.
     """
@@ -46,7 +47,7 @@ def exact_literal(eqn: Any) -> Any:
     if not all(np.isfinite(v) for v in values):
         return None
     result = compute(*(Fraction(v.item()) for v in values))
-    if kind != "b" and kind == "i" and Fraction(result).denominator != 1:
+    if kind == "i" and Fraction(result).denominator != 1:
         return None
     try:
         number = np.asarray(bool(result) if kind == "b" else int(result) if kind == "i" else float(result), aval.dtype)

@@ -73,7 +73,7 @@ class Equation:
 
     @cached_property
     def positions(self) -> list[int]:
-        """Where each of `variables` first stands among the operands."""
+        """Return where each of `variables` first stands among the operands."""
         first = {v: k for k, v in reversed(list(enumerate(self.eqn.invars))) if not is_literal(v)}
         return [first[v] for v in self.variables]
 
@@ -85,7 +85,7 @@ class Equation:
 
     @cached_property
     def real_outputs(self) -> list[int]:
-        """Which of its outputs are real."""
+        """Return which of its outputs are real."""
         return [k for k, out in enumerate(self.output_types) if out.real]
 
     @cached_property
@@ -99,7 +99,7 @@ class Equation:
 
     @cached_property
     def literals(self) -> list[Literal | None]:
-        """Which operands are scalars of the program text."""
+        """Return which operands are scalars of the program text."""
         return [literal_of(v) if is_literal(v) and not np.ndim(v.val) else None for v in self.eqn.invars]
 
     @cached_property
@@ -142,7 +142,7 @@ class Equation:
 
 
 def type_of(aval: Any) -> ArrayType:
-    """Shape and dtype of an abstract array."""
+    """Return shape and dtype of an abstract array."""
     if all(isinstance(d, int) for d in aval.shape):
         return _type(tuple(aval.shape), aval.dtype)
     return ArrayType(shape=[str(d) for d in aval.shape], dtype=str(aval.dtype))
@@ -168,7 +168,7 @@ def literal_of(atom: Any) -> Literal:
 
 
 def bytes_of(value: Any) -> tuple[str, tuple[int, ...], bytes]:
-    """Dtype, shape and contents of a constant."""
+    """Return dtype, shape and contents of a constant."""
     array = data_of(value)
     return str(getattr(value, "dtype", array.dtype)), array.shape, np.ascontiguousarray(array).tobytes()
 
@@ -306,7 +306,7 @@ def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers
 
 
 def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
-    """One equation's outputs at arrays of concrete shapes."""
+    """Return the outputs of an equation at arrays of concrete shapes, with sizes `dims` and dtypes by `numbers`."""
     inner = inner_program(eqn)
     if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
         own = [
@@ -335,7 +335,7 @@ _ADDED_UP = SUMS | {"reduce_prod", "cumprod", "cumlogsumexp"}
 
 
 def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:
-    """How a scatter combines two numbers, as a program on the numbers that it runs with."""
+    """Return how a scatter combines two numbers, as a program on the numbers that it runs with."""
     program = Program(jaxpr_of(eqn.params["update_jaxpr"]), eqn.params.get("update_consts", ()))
     return jaxpr_of(_program_at(program, dims, numbers))
 
@@ -413,7 +413,7 @@ def mentions(program: Program | None, primitive: str) -> bool:
 
 
 def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
-    """The op of certgrad that a `custom_jvp_call` is a call of, with its keyword arguments. None for any other.
+    """Return the op of certgrad that a `custom_jvp_call` calls, with its keyword arguments; None for any other.
 
     The op serves to name the node and to read its domain. What is proved of the node is traced from the equation.
     """

@@ -51,7 +51,7 @@ IDEAL = Numbers(np.float64, np.int64)
 
 
 def meant(array: np.ndarray) -> np.ndarray:
-    """Floats of fewer bits as the shortest decimals that round to them: 0.1, not 0.10000000149011612."""
+    """Return floats of fewer bits as the shortest decimals that round to them: 0.1, not 0.10000000149011612."""
     if kind_of(array.dtype) != "f" or array.dtype == np.float64:
         return array.astype(np.float64)
     if (found := np.unique(array)).size == 1:  # most constants repeat one number

@@ -238,18 +238,18 @@ def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
     """Tie the sizes of a gather: batch axes to those of the indices, whole slices to the operand's axes."""
     numbers, (operand, indices) = params["dimension_numbers"], shapes
     indices[-1].fix()
-    gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    dropped_axes = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     for i, j in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
         unify(operand[i], indices[j])
     whole = [
-        not isinstance(n, int) or (n == a.root().size and k not in gone)
+        not isinstance(n, int) or (n == a.root().size and k not in dropped_axes)
         for k, (n, a) in enumerate(zip(params["slice_sizes"], operand, strict=True))
     ]
     window = iter(
         [
             a if w else _number(n)
             for k, (a, w, n) in enumerate(zip(operand, whole, params["slice_sizes"], strict=True))
-            if k not in gone
+            if k not in dropped_axes
         ]
     )
     batch = iter(indices[:-1])

@@ -110,7 +110,7 @@ class Specs:
         return replace(self, arguments=tuple(replace(a, spec=a.spec.renamed(fixed)) for a in self.arguments))
 
     def sizes(self, shapes: Sequence[Sequence[int]]) -> dict[str, int]:
-        """The dimensions that give these shapes. Raises UsageError, naming argument and axis, where none do."""
+        """Return the sizes that give the arguments these shapes. Raises UsageError, naming one, where none do."""
         specs = tuple(a.spec for a in self.arguments)
         if (found := next(fits(Signature(specs, ()), [tuple(map(int, s)) for s in shapes]), None)) is not None:
             return found
@@ -140,7 +140,7 @@ class Specs:
 
 
 def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
-    """The specs, each leaf parsed. Raises UsageError, quoting the spec."""
+    """Return the specs of a function with each leaf parsed. Raises UsageError, quoting the spec that is wrong."""
     parameters = parameter_names(fn)
     arguments: list[Argument] = []
     trees: list[Any] = []
@@ -153,8 +153,8 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
         arrays = any(_is_array(leaf) for _, leaf in flat)
         for path, leaf in flat:
             # Beside arrays, a text in an attribute of a module is one of its own, such as the name of an axis.
-            own = arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
-            if (isinstance(leaf, str) and not own) or _is_array(leaf) or not path:
+            attribute = arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
+            if (isinstance(leaf, str) and not attribute) or _is_array(leaf) or not path:
                 arguments.append(_leaf(leaf, base + jax.tree_util.keystr(path)))
             else:
                 static[count] = leaf
@@ -230,7 +230,10 @@ def written_spec(body: str) -> ArraySpec:
 
 
 def _leaf(text: Any, name: str) -> Argument:
-    """The argument that a spec such as 'x: n d' writes. Raises UsageError where it does not parse or has a star."""
+    """Return the argument that a spec such as 'x: n d' writes; `name` is its name if the spec has none.
+
+    Raises UsageError where it does not parse or has a star.
+    """
     if _is_array(text):
         return _array(text, name)
     if not isinstance(text, str):

@@ -83,19 +83,19 @@ class GraphSubject(Subject):
         return [self.traced.fn]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The function of the flat list of its arrays, its real outputs in order, and JAX's reverse mode of it.
+        """Return the function of the flat list of its arrays, its real outputs in order, and its derivatives by JAX.
 
         Arguments, and cotangents, are taken in the dtypes that they were said to have.
         """
 
         read = zip(self.traced.specs.arguments, self.traced.specs.dtypes, strict=True)
-        own = [d if a.own is not None and kind_of(d) == "f" else None for a, d in read]
+        given_dtypes = [d if a.own is not None and kind_of(d) == "f" else None for a, d in read]
 
         def forward(args: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
             assert self.traced.fn is not None
-            given = [x if d is None else x.astype(d) for x, d in zip(args, own, strict=True)]
-            found = jax.tree.leaves(self.traced.fn(*self.traced.specs.nest(given)))
-            floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            given = [x if d is None else x.astype(d) for x, d in zip(args, given_dtypes, strict=True)]
+            outputs = jax.tree.leaves(self.traced.fn(*self.traced.specs.nest(given)))
+            floats = [y for y in outputs if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
             return floats if self.used is None else [floats[k] for k in self.used]
 
         def of_moving(args: Sequence[Any]) -> Callable[..., list[Any]]:

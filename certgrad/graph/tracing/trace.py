@@ -18,6 +18,7 @@ from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Ope
 from certgrad.graph.tracing import jaxpr as _jaxpr
 from certgrad.graph.tracing.fold import exact_literal
 from certgrad.graph.tracing.jaxpr import Equation, literal_of, type_of
+from certgrad.graph.tracing.shared_equations import Shared
 from certgrad.graph.tracing.spec import Specs, read_specs
 from certgrad.graph.tracing.wellformed import check, check_equations, line_of
 from certgrad.jaxpr.kinds import INLINES
@@ -147,7 +148,10 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
-    """Return the graph of a function with sizes set by `fixed`. Raises TraceError where it has side effects."""
+    """Return the graph of a function with sizes set by `fixed`.
+
+    Raises TraceError where JAX cannot trace it or it has side effects.
+    """
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
@@ -225,58 +229,7 @@ _HIDDEN = frozenset(
     "out_shardings in_layouts out_layouts resource_env compiler_options_kvs name accuracy "
     "branches cond_jaxpr body_jaxpr update_jaxpr update_consts".split()
 )
-
-
 _INSIDE = frozenset({"scan", "while", "cond"})
-
-
-class Shared:
-    """The state that a graph and its inner graphs share: equations, and what is equal at each of their nodes."""
-
-    def __init__(self, wide: bool) -> None:
-        self.wide = wide
-        self.equations: dict[Any, Equation] = {}
-        self.params: dict[Equation, dict[str, str]] = {}
-        self.outputs: dict[Equation, list[ArrayType]] = {}
-        self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
-        self.called: dict[Equation, tuple[Program | None, str]] = {}
-        """The program that an equation calls, and the function of `jax.random` that it draws by."""
-        self.places: dict[Any, tuple[str, str]] = {}
-        """The user's line and function, by traceback: those of a loop in Python are equal."""
-        self.literals: dict[Any, Literal] = {}
-        self.atoms: dict[int, Any] = {}
-        """One of JAX's literals behind each of ours, by identity."""
-        self.kept: list[Any] = []
-
-    def place(self, eqn: Any) -> tuple[str, str]:
-        """The user's file and line of an equation, and the name of the function there."""
-        traceback = eqn.source_info.traceback
-        found = self.places.get(traceback)
-        if found is None:
-            found = self.places[traceback] = _jaxpr.source_of(eqn)
-        return found
-
-    def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
-        """Return the one equation of all that do the same to values of the same types."""
-        slots: dict[Any, int] = {}
-        reads = tuple(
-            [
-                (slots.setdefault(v, len(slots)), v.aval)
-                if not is_literal(v)
-                else (str(id(o)) if type(o) is Literal else np.asarray(v.val).tobytes(), v.aval)
-                for v, o in zip(eqn.invars, operands, strict=True)
-            ]
-        )
-        try:
-            key: Any = (eqn.primitive, tuple(eqn.params.items()), reads, tuple([v.aval for v in eqn.outvars]))
-            found = self.equations.get(key)
-        except TypeError:  # a parameter that cannot be hashed: the same object is the same one
-            self.kept.append(original)
-            key = (id(original), reads)
-            found = self.equations.get(key)
-        if found is None:
-            found = self.equations[key] = Equation(eqn, jaxpr, self.wide)
-        return found
 
 
 class _Builder:
@@ -316,7 +269,10 @@ class _Builder:
     def walk(
         self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
     ) -> list[Operand]:
-        """Add the nodes of a program and return its outputs; `site` is the line that calls it."""
+        """Add the nodes of a program and return its outputs.
+
+        `site` is the line that calls it; `atoms` are JAX's operands of that call, if it is one.
+        """
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
         # An inner program may be called on a literal, and sizes are computed from literals.
         known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}

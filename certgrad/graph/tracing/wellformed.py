@@ -59,7 +59,7 @@ def check_equations(traced: TracedGraph) -> str | None:
 
 
 def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
-    """How a node differs from its equation: in its operands, their types or its outputs. None where it does not."""
+    """Return how a node differs from its equation: in its operands, their types or its outputs. None if it does not."""
     if _as_equation(graph, node, equation):
         return None
     where = _name(node)

@@ -37,7 +37,7 @@ class Drawing:
 
 
 def layout(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Drawing:
-    """Boxes of these sizes, placed. An edge leads from a box to a later one."""
+    """Return boxes of these sizes with their places. An edge leads from a box to a later one."""
     boxes = [Box(w, h) for w, h in sizes]
     depth = _depths(len(boxes), edges)
     layers: list[list[Box]] = [[] for _ in range(max(depth, default=-1) + 1)]
@@ -90,7 +90,7 @@ def _ways(
 
 
 def _order(layers: Sequence[list[Box]]) -> None:
-    """Each layer in the order of the means of its neighbours' places, downwards and upwards by turns."""
+    """Return each layer in the order of the means of its neighbours' places, downwards and upwards by turns."""
     for sweep in range(SWEEPS):
         place = {id(b): k for layer in layers for k, b in enumerate(layer)}
         for layer in layers if sweep % 2 == 0 else reversed(layers):
@@ -124,7 +124,7 @@ def _place(layers: Sequence[list[Box]]) -> None:
 
 
 def _spread(layer: Sequence[Box], wanted: Mapping[int, float]) -> None:
-    """Boxes side by side, with the least squares of distances from the wanted places: those in the way are pooled."""
+    """Return places side by side with the least squares of distances from those wanted; boxes in the way are pooled."""
     pools: list[tuple[float, int]] = []  # the mean of the places wanted of the first of each pool, and how many
     offsets: list[float] = []
     offset = 0.0

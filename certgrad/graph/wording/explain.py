@@ -46,7 +46,7 @@ class Explanation:
 
 
 def explanations(certificate: GraphCertificate) -> list[Explanation]:
-    """One entry for each hypothesis of a lemma at a node, in the order of the nodes."""
+    """Return one entry for each hypothesis of a lemma at a node, in the order of the nodes."""
     return list(_explained(certificate.graph, certificate.steps, ""))
 
 

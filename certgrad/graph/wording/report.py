@@ -115,7 +115,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def discharged(certificate: GraphCertificate) -> list[str]:
-    """Each hypothesis of a lemma that holds at its node, and why."""
+    """Return each hypothesis of a lemma that holds at its node, and why."""
     out = []
     for node, step in zip(certificate.graph.nodes, certificate.steps, strict=True):
         for one in step.discharged:
@@ -125,7 +125,7 @@ def discharged(certificate: GraphCertificate) -> list[str]:
 
 
 def grouped(certificate: GraphCertificate) -> list[str]:
-    """Each hypothesis once, with how many nodes of a line ask it; those that fail on an open set first."""
+    """Return each hypothesis once, with how many nodes of a line ask it; those that fail on an open set first."""
     counts: dict[tuple[bool, bool, str], int] = {}
     for h, found in zip_longest(certificate.hypotheses, certificate.at_arrays):
         text = f"{h.text}: {at_arrays(found)}" if found else h.text

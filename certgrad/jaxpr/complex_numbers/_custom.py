@@ -30,27 +30,27 @@ def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> lis
         return [Pair(next(rest), next(rest)) if width == 2 else next(rest) for width in widths]
 
     def on_parts(*given: Any) -> list[Any]:
-        found = run(grouped(given))
-        outputs[:] = [isinstance(y, Pair) for y in found]
-        return flat(found)
+        outputs_of_call = run(grouped(given))
+        outputs[:] = [isinstance(y, Pair) for y in outputs_of_call]
+        return flat(outputs_of_call)
 
     def by_rule(*given: Any) -> list[Any]:
         if eqn.params.get("symbolic_zeros"):
             raise TraceError(f"{on_parts.__name__} has a rule that sees symbolic zeros, and is of complex numbers")
-        found = bind([lax.complex(*x) if isinstance(x, Pair) else x for x in grouped(given)])
-        pairs = zip(found, outputs, strict=True)
+        outputs_of_call = bind([lax.complex(*x) if isinstance(x, Pair) else x for x in grouped(given)])
+        pairs = zip(outputs_of_call, outputs, strict=True)
         return [part for y, pair in pairs for part in ((lax.real(y), lax.imag(y)) if pair else (y,))]
 
     on_parts.__name__ = on_parts.__qualname__ = _name(eqn)
     if eqn.primitive.name == "custom_jvp_call":
         pushed = jax.custom_jvp(on_parts)
         pushed.defjvp(lambda at, tangents: jax.jvp(by_rule, at, tangents))
-        made = pushed(*flat(operands))
+        results = pushed(*flat(operands))
     else:
         pulled = jax.custom_vjp(on_parts)
         pulled.defvjp(lambda *at: jax.vjp(by_rule, *at), lambda pull, cotangents: pull(cotangents))
-        made = pulled(*flat(operands))
-    rest = iter(made)
+        results = pulled(*flat(operands))
+    rest = iter(results)
     return [Pair(next(rest), next(rest)) if pair else next(rest) for pair in outputs]
 
 

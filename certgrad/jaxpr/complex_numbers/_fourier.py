@@ -20,7 +20,7 @@ Parts = tuple[Any, Any]
 
 
 def transform(re: Any, im: Any, kind: FftType, lengths: Sequence[Any]) -> Parts:
-    """Real and imaginary part of a transform over the last axes, which have (or get) the lengths."""
+    """Return real and imaginary part of a transform over the last axes, which have (or get) the lengths."""
     rank = len(re.shape)
     axes = range(rank - len(lengths), rank)
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
@@ -34,7 +34,7 @@ def transform(re: Any, im: Any, kind: FftType, lengths: Sequence[Any]) -> Parts:
 
 
 def _angles(rows: Any, columns: Any, n: Any, dtype: Any) -> Any:
-    """2π·j·k/n for j of the rows and k of the columns."""
+    """Return 2π·j·k/n for j of the rows and k of the columns."""
     j, k = lax.iota(dtype, rows), lax.iota(dtype, columns)
     return 2 * pi(dtype) * j[:, None] * k[None, :] / n
 

@@ -53,11 +53,17 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
     matvec, _, solver, _ = groups
     jaxprs = eqn.params["jaxprs"]
     matrix = _factored(solver)
-    own = lu_solver(jaxprs.solve) if matrix is not None else None
-    if matrix is None or own is None or own.batch or not is_complex(eqn.invars[-1].aval) or len(operands) != start + 1:
+    jax_solver = lu_solver(jaxprs.solve) if matrix is not None else None
+    if (
+        matrix is None
+        or jax_solver is None
+        or jax_solver.batch
+        or not is_complex(eqn.invars[-1].aval)
+        or len(operands) != start + 1
+    ):
         raise NoPairsError("custom_linear_solve")
     size = matrix.re.shape[-1]
-    if own.transposed:
+    if jax_solver.transposed:
         matrix = Pair(matrix.re.T, matrix.im.T)
     lu, _, permutation = linalg.lu(lax.stop_gradient(block(matrix)))
 
@@ -68,13 +74,13 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
         return Pair(lax.slice_in_dim(v, 0, size, axis=v.ndim - 1), lax.slice_in_dim(v, size, 2 * size, axis=v.ndim - 1))
 
     right = joined(operands[start])
-    found = lax.custom_linear_solve(
+    solved = lax.custom_linear_solve(
         lambda v: joined(run(jaxprs.matvec, [*matvec, parts(v)])[0]),
         right,
         lambda _, v: _over_columns(False, v.ndim)(lu, permutation, v),
         lambda _, v: _over_columns(True, v.ndim)(lu, permutation, v),
     )
-    return [parts(found)]
+    return [parts(solved)]
 
 
 def _factored(held: Sequence[Any]) -> Pair | None:
@@ -96,7 +102,7 @@ def log_modulus(eqn: Any, operands: Sequence[Any]) -> list[Any] | None:
 
 
 def _over_columns(transposed: bool, rank: int) -> Callable[..., Any]:
-    """JAX's LU solver along the last axis of a right-hand side of this rank."""
+    """Return JAX's LU solver along the last axis of a right-hand side of this rank."""
     solver: Callable[..., Any] = partial(_solve_one, transposed)
     for _ in range(rank - 1):
         solver = jax.vmap(solver, (None, None, 0))

@@ -82,29 +82,29 @@ class _Run:
             carried = wider
 
     def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        """The outputs of a scan over parts of arrays, once the axes along which each carry is split are settled."""
+        """Return the outputs of a scan over parts of arrays, with the axes along which each carry is split settled."""
         consts_of, carries = scan_counts(params)
         consts, others = operands[:consts_of], operands[consts_of:]
         init, rows = others[:carries], others[carries:]
-        some = [Shards(lax.index_in_dim(x.array, 0, len(x.axes), keepdims=False), x.axes) for x in rows]
+        first_rows = [Shards(lax.index_in_dim(x.array, 0, len(x.axes), keepdims=False), x.axes) for x in rows]
 
         def step(carried: Sequence[Shards], of_rows: Sequence[Shards]) -> list[Shards]:
             return self.closed(params["jaxpr"], [*consts, *carried, *of_rows])
 
-        start = self.steady(lambda carried: step(carried, some)[:carries], init)
+        start = self.steady(lambda carried: step(carried, first_rows)[:carries], init)
         axes: list[tuple[str, ...]] = []
 
         def body(carried: Sequence[Any], of_rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            now = [Shards(a, x.axes) for a, x in zip(carried, start, strict=True)]
-            found = step(now, [Shards(a, x.axes) for a, x in zip(of_rows, rows, strict=True)])
-            after = [self.mesh.along(x, known.axes).array for x, known in zip(found[:carries], start, strict=True)]
-            axes[:] = [x.axes for x in found[carries:]]
-            return after, [x.array for x in found[carries:]]
+            carries_now = [Shards(a, x.axes) for a, x in zip(carried, start, strict=True)]
+            outputs = step(carries_now, [Shards(a, x.axes) for a, x in zip(of_rows, rows, strict=True)])
+            after = [self.mesh.along(x, known.axes).array for x, known in zip(outputs[:carries], start, strict=True)]
+            axes[:] = [x.axes for x in outputs[carries:]]
+            return after, [x.array for x in outputs[carries:]]
 
         by_step = [jnp.moveaxis(x.array, len(x.axes), 0) for x in rows]
         last, ys = lax.scan(body, [x.array for x in start], by_step, length=params["length"], reverse=params["reverse"])
-        made = [Shards(jnp.moveaxis(y, 0, len(of)), of) for y, of in zip(ys, axes, strict=True)]
-        return [*(Shards(a, x.axes) for a, x in zip(last, start, strict=True)), *made]
+        stacked = [Shards(jnp.moveaxis(y, 0, len(of)), of) for y, of in zip(ys, axes, strict=True)]
+        return [*(Shards(a, x.axes) for a, x in zip(last, start, strict=True)), *stacked]
 
     def switch(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
         """Return the outputs of the branch that is taken, split along the axes that any branch's outputs are.

@@ -87,7 +87,7 @@ class Mesh:
         return prod(self.sizes[name] for name in names)
 
     def cut(self, x: Shards, spec: Any) -> Shards:
-        """Each device's part of an array, as a specification says: along an axis, blocks in the order of devices."""
+        """Return each device's part of an array by a specification: along an axis, blocks in the order of devices."""
         parts = names_of(spec, len(x.shape))
         outside = len(x.axes)
         shape: list[Any] = list(x.array.shape[:outside])

@@ -191,7 +191,7 @@ _STRUCTURED = {
 
 
 def new_cell(aval: Any) -> Cell:
-    """Memory that nothing was written to. Raises KernelError for what holds no numbers."""
+    """Return memory that nothing was written to. Raises KernelError for what holds no numbers."""
     if not any(jnp.issubdtype(aval.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_)):
         raise KernelError(f"memory of type {aval.dtype}")
     return Cell(no_number(aval.shape, aval.dtype))

@@ -88,17 +88,17 @@ class _Kernel:
         sizes = [number(np.int32(n)) if isinstance(n, int) else Value(jnp.asarray(n, jnp.int32)) for n in self.grid]
 
         def step(*place: Any) -> list[Any]:
-            given = [one.taken(x, own, place) for one, x, own in zip(self.inputs, operands, reads, strict=True)]
-            made = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
+            blocks_read = [one.taken(x, own, place) for one, x, own in zip(self.inputs, operands, reads, strict=True)]
+            blocks_written = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
             scratch = [new_cell(aval) for aval in self.scratch]
             body = Body([Value(place[a]) for a in self.own_axes], [sizes[a] for a in self.own_axes], [MAX_EQUATIONS])
-            return self.after(body, (), given, made, scratch)
+            return self.after(body, (), blocks_read, blocks_written, scratch)
 
-        every: Any = step
+        all_steps: Any = step
         for axis in reversed(range(len(self.grid))):
-            every = jax.vmap(every, in_axes=[0 if a == axis else None for a in range(len(self.grid))])
-        found = every(*(jnp.arange(n, dtype=jnp.int32) for n in self.grid))
-        return [one.laid_out(x, own) for one, x, own in zip(self.outputs, found, axes, strict=True)]
+            all_steps = jax.vmap(all_steps, in_axes=[0 if a == axis else None for a in range(len(self.grid))])
+        results = all_steps(*(jnp.arange(n, dtype=jnp.int32) for n in self.grid))
+        return [one.laid_out(x, own) for one, x, own in zip(self.outputs, results, axes, strict=True)]
 
     def after(
         self, body: Body, ahead: Sequence[Cell], given: Sequence[Any], made: Sequence[Any], scratch: Sequence[Cell]
@@ -126,33 +126,33 @@ class _Kernel:
         """
         inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
         scratch: list[Cell] = []
-        left: list[dict[Index, Any]] = [{} for _ in self.outputs]
-        core: list[dict[Index, Index]] = [{} for _ in self.outputs]
+        blocks_so_far: list[dict[Index, Any]] = [{} for _ in self.outputs]
+        cores: list[dict[Index, Index]] = [{} for _ in self.outputs]
         before: tuple[Index, list[Index]] | None = None
         budget = [MAX_EQUATIONS]
         for place in np.ndindex(*self.grid):
             at = [one.known_at(place, ahead) for one in self.outputs]
             read = [one.at(place, ahead) for one in self.inputs]
-            self._look_at_aliases(at, [_known_numbers(index) for index in read], left)
+            self._look_at_aliases(at, [_known_numbers(index) for index in read], blocks_so_far)
             here = tuple(place[axis] for axis in self.beside)
-            if any(known.setdefault(index, here) != here for known, index in zip(core, at, strict=True)):
+            if any(known.setdefault(index, here) != here for known, index in zip(cores, at, strict=True)):
                 raise KernelError("steps of its grid that run beside each other share a block")
-            made = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
+            blocks_written = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
             if before is not None and before[0] == here:
-                made = [
-                    done[index] if index == last else nothing
-                    for done, index, last, nothing in zip(left, at, before[1], made, strict=True)
+                blocks_written = [
+                    written[index] if index == last else nothing
+                    for written, index, last, nothing in zip(blocks_so_far, at, before[1], blocks_written, strict=True)
                 ]
             else:
                 scratch = [new_cell(aval) for aval in self.scratch]
-            given = [one.read(x, index) for one, x, index in zip(self.inputs, inputs, read, strict=True)]
-            own, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
-            found = self.after(Body(own, sizes, budget), ahead, given, made, scratch)
-            for done, index, x in zip(left, at, found, strict=True):
-                done[index] = x
+            blocks_read = [one.read(x, index) for one, x, index in zip(self.inputs, inputs, read, strict=True)]
+            places, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
+            results = self.after(Body(places, sizes, budget), ahead, blocks_read, blocks_written, scratch)
+            for written, index, x in zip(blocks_so_far, at, results, strict=True):
+                written[index] = x
             before = here, at
         initial = [operands[self.aliases[k]] if k in self.aliases else None for k in range(len(self.outputs))]
-        return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, left, initial, strict=True)]
+        return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, blocks_so_far, initial, strict=True)]
 
 
 def _known_numbers(index: Sequence[Value]) -> Index | None:

@@ -114,22 +114,22 @@ def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any
 
 
 def written(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
-    """The memory with the new entries at the places where the mask is true."""
+    """Return the memory with the new entries at the places where the mask is true. Raises KernelError beyond it."""
     at, lanes = places(transform)
     whole = _whole(at, x.shape)
     if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
         return _scattered(x, at, lanes, new, mask)
-    found = _spans(at)
-    if any(s.stride != 1 for s in found):
+    spans = _spans(at)
+    if any(s.stride != 1 for s in spans):
         raise KernelError("a write to a slice with a stride")
     if mask is not None and not (mask.known is not None and mask.known.all()):
         new = jnp.where(mask.traced, new, read(x, transform, None, None))
     if whole:
         return new
     new = lax.expand_dims(new, _single(at))
-    starts = [s.start.traced for s in found]
-    room = [n - s.size for s, n in zip(found, x.shape, strict=True)]
-    known = [s.start.number for s in found]
+    starts = [s.start.traced for s in spans]
+    room = [n - s.size for s, n in zip(spans, x.shape, strict=True)]
+    known = [s.start.number for s in spans]
     if any(k is not None and not 0 <= k <= most for k, most in zip(known, room, strict=True)):
         raise KernelError(BEYOND)
     if new.shape == x.shape and not any(room) and all(k is not None for k in known):
@@ -208,7 +208,7 @@ class _Box:
 
 
 def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: Value | None) -> _Box | None:
-    """The box of the memory that the lanes in use fill, None where that is not known or reaches beyond the memory."""
+    """Return the box of the memory that the lanes in use fill; None where it is not known, or reaches beyond."""
     if any(p.known is None for p in at) or (mask is not None and mask.known is None):
         return None
     takes_part = np.broadcast_to(True if mask is None else mask.known, lanes)  # type: ignore[arg-type]

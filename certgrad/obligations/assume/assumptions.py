@@ -116,7 +116,7 @@ class _Axis(NamedTuple):
 
 
 def _quotient(p: Poly, divisor: int) -> Poly | None:
-    """⌊p / divisor⌋ where the divisor divides all coefficients but the constant; else None."""
+    """Return ⌊p / divisor⌋ where the divisor divides all coefficients but the constant; else None."""
     parts = {m: c / divisor for m, c in p.items() if m}
     constant = p.coefficient(())
     if any(c.q != 1 for c in parts.values()) or constant.q != 1:

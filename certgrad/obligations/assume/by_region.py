@@ -133,23 +133,23 @@ def _regions(
     """
     if any(holds(a, facts) or _no_integer(a) for a in (*alternatives, *off)):
         return
-    inside = [p for a in (*alternatives, *off) for p in predicates(a.poly)]
-    if not inside:
+    inner_predicates = [p for a in (*alternatives, *off) for p in predicates(a.poly)]
+    if not inner_predicates:
         if not all(_fails(a, facts) for a in off):
             raise _NotDecidedError
-        able = tuple(dict.fromkeys(a for a in alternatives if not _fails(a, facts)))
-        yield _Region(signs, able or alternatives[:1])
+        possible = tuple(dict.fromkeys(a for a in alternatives if not _fails(a, facts)))
+        yield _Region(signs, possible or alternatives[:1])
         return
     if depth == 0:
         raise _NotDecidedError
-    p = inside[0].poly
+    p = inner_predicates[0].poly
     for sign in tried:
-        here = facts.extended([Fact(p, sign, universal=False)])
-        if facts.signs(p) & sign and not here.contradictory:
+        facts_here = facts.extended([Fact(p, sign, universal=False)])
+        if facts.signs(p) & sign and not facts_here.contradictory:
             there, off_there = (
-                tuple(Atomic(a.relation, decided(a.poly, here)) for a in some) for some in (alternatives, off)
+                tuple(Atomic(a.relation, decided(a.poly, facts_here)) for a in some) for some in (alternatives, off)
             )
-            yield from _regions(there, off_there, here, (*signs, (p, sign)), depth - 1, tried)
+            yield from _regions(there, off_there, facts_here, (*signs, (p, sign)), depth - 1, tried)
 
 
 def _no_integer(a: Atomic) -> bool:

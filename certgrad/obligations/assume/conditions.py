@@ -125,12 +125,12 @@ def name_of_solver(clause: Clause) -> str:
 
 
 def polys(clause: Clause) -> list[Poly]:
-    """All terms of a clause."""
+    """Return all terms of a clause."""
     return [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
 
 
 def merged(*groups: Iterable[Clause]) -> Clauses:
-    """All clauses, each once."""
+    """Return all clauses, each once."""
     table: dict[str, Clause] = {}
     for group in groups:
         for clause in group:
@@ -156,7 +156,7 @@ def guard_facts(guards: Iterable[tuple[Poly, bool]]) -> list[Fact] | None:
 
 
 def _boolean_facts(poly: Poly, value: bool) -> list[Fact]:
-    """Signs that follow from a 0/1-valued polynomial in predicates having this value."""
+    """Return signs that follow from a 0/1-valued polynomial in predicates having this value."""
     single = poly.single()
     if single and single[1] == 1 and value:
         return [f for a, _ in single[0] for f in _predicate_fact(a, True)]  # a product of predicates is 1: all are

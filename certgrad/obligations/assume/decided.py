@@ -22,7 +22,7 @@ def bound_free(a: Atom) -> bool:
 
 
 def predicates(poly: Poly) -> list[Pred | Side]:
-    """Predicates that stand outside every sum, innermost first."""
+    """Return predicates that stand outside every sum, innermost first."""
     found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
     return sorted(found, key=lambda a: (sum(isinstance(b, (Pred, Side)) for b in deep_atoms(a.poly)), a.key))
 

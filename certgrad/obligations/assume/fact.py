@@ -87,21 +87,23 @@ def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access
     terms = tuple(terms)
     level = max(p.level for p in terms)
     patterns = dict.fromkeys(a for p in terms for a in deep_atoms(p) if isinstance(a, Access) and unbound(a))
-    whole = [a for a in patterns if unbound(a) == free]
-    if whole:
-        yield from (m for a in whole for t in targets if (m := match(a, t, level)) is not None)
+    with_all_variables = [a for a in patterns if unbound(a) == free]
+    if with_all_variables:
+        yield from (m for a in with_all_variables for t in targets if (m := match(a, t, level)) is not None)
         return
-    together: list[dict[Var, Ix]] = [{}]
+    joint_values: list[dict[Var, Ix]] = [{}]
     covered: frozenset[Var] = frozenset()
     for pattern in patterns:
         if not unbound(pattern) <= covered:
-            found = [m for t in targets if (m := match(pattern, t, level)) is not None]
-            together = [m | n for m in together for n in found if all(m.get(v, ix) == ix for v, ix in n.items())]
+            matches = [m for t in targets if (m := match(pattern, t, level)) is not None]
+            joint_values = [
+                m | n for m in joint_values for n in matches if all(m.get(v, ix) == ix for v, ix in n.items())
+            ]
             covered |= unbound(pattern)
-        if len(together) > MAX_TOGETHER:
+        if len(joint_values) > MAX_TOGETHER:
             return
     if covered == free:
-        yield from together
+        yield from joint_values
 
 
 def unbound(a: Atom) -> frozenset[Var]:
@@ -118,21 +120,21 @@ def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
     if pattern.tensor != target.tensor:
         return None
     mapping: dict[Var, Ix] = {}
-    made: list[tuple[Ix, Ix]] = []
+    computed: list[tuple[Ix, Ix]] = []
     for p, t in zip(pattern.index, target.index, strict=True):
         v = p.variable()
         if v is None or v[0] == "b":
-            made.append((p, t))
+            computed.append((p, t))
         elif mapping.setdefault(v, t) != t or any(w[0] == "b" and w[1] <= level for w in t.free):
             return None
-    for p, t in made:
-        ((only, c),) = p.terms if len(p.terms) == 1 else ((None, 0),)
-        if isinstance(only, tuple) and only[0] != "b" and only not in mapping:
-            found = _solution(t.shifted(-p.const), c)
-            if found is None or any(w[0] == "b" and w[1] <= level for w in found.free):
+    for p, t in computed:
+        ((term, c),) = p.terms if len(p.terms) == 1 else ((None, 0),)
+        if isinstance(term, tuple) and term[0] != "b" and term not in mapping:
+            solution = _solution(t.shifted(-p.const), c)
+            if solution is None or any(w[0] == "b" and w[1] <= level for w in solution.free):
                 return None
-            mapping[only] = found
-    return mapping if all(p.subst(mapping) == t for p, t in made) else None
+            mapping[term] = solution
+    return mapping if all(p.subst(mapping) == t for p, t in computed) else None
 
 
 def _solution(ix: Ix, divisor: int) -> Ix | None:

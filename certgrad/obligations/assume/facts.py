@@ -58,7 +58,7 @@ class Facts(LinearSigns):
         self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
-        """These assumptions and more: the same object each time, so that nothing is decided twice."""
+        """Return these assumptions and more: the same object each time, so that nothing is decided twice."""
         together = (*self.facts, *facts), self.integers
         found = _assumed.table.get(together)
         if found is None:
@@ -165,7 +165,7 @@ class Facts(LinearSigns):
         return tuple(f for f in everywhere if not any(isinstance(b, Rec) for b in deep_atoms(f.poly)))
 
     def _of_carry(self, a: Rec) -> int:
-        """Signs that what a loop carries has at first, and after each step from what has them."""
+        """Return signs that what a loop carries has at first, and after each step from what has them."""
         key = a.loop, self._throughout, self.integers
         if key not in _carried.table:
             nothing = [(ANY, ANY)] * len(a.carries)
@@ -190,7 +190,7 @@ class Facts(LinearSigns):
         return any(m.name == "smallest minor" and m.ranges == a.ranges and m.body == body for m in minors)
 
     def by_bounds(self, a: Atom) -> int:
-        """c·a + k > 0 with k ≤ 0 says a > 0."""
+        """Return the signs of an atom by facts that bound it: c·a + k > 0 with k ≤ 0 says a > 0."""
         out = ANY
         for fact in self.relevant(poly_of(a)):
             if fact.signs & NEG and fact.signs & POS:
@@ -235,7 +235,7 @@ class Facts(LinearSigns):
         return out
 
     def _by_parts(self, poly: Poly) -> int:
-        """The signs of a term by those of its common factor and the rest, then of its factors over the rationals."""
+        """Return the signs of a term by those of its common factor and the rest, or of its rational factors."""
         numerator, denominators = cleared(poly)
         if numerator.is_zero:
             return ZERO
@@ -288,7 +288,7 @@ MAX_WIDER = 4
 
 
 def _by_steps(loop: Loop, facts: Facts) -> list[tuple[int, int]] | None:
-    """By induction on time; None where nothing is found that steps keep."""
+    """Return signs by induction on time; None where nothing is found that steps keep."""
     signs = [facts.signs(c.init) for c in loop.carries]
     for _ in range(MAX_WIDER):
         if all(s == ANY for s in signs):

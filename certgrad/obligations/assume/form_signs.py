@@ -41,7 +41,7 @@ def _least(weight: Poly) -> fmpq:
 
 
 def _spread(weights: Mapping[Sum, fmpq]) -> Poly:
-    """n·Σ f² − (Σ f)² of f = Σ w_a·f_a, for sums Σ f_a over the same ranges."""
+    """Return n·Σ f² − (Σ f)² of f = Σ w_a·f_a, for sums Σ f_a over the same ranges."""
     first = next(iter(weights))
     names = {v: fresh() for v in first.vars}
     dummies = [(names[v], r) for v, r in zip(first.vars, first.ranges, strict=True)]
@@ -109,19 +109,19 @@ class FormSigns(ABC):
         sums is found by one of them, whose products with the others give the w_a.
         """
         for mono, c in poly.items():
-            squared = [a for a, e in mono if e == 2 and isinstance(a, Sum)]
-            for first in squared:
+            squared_sums = [a for a, e in mono if e == 2 and isinstance(a, Sum)]
+            for first in squared_sums:
                 outer = {a: e for a, e in mono if a is not first}
                 if c > 0 or any(r.free for r in first.ranges) or self.mono_signs(tuple(outer.items())) & NEG:
                     continue
-                beside = {}
+                weights = {}
                 for other in {a for m in poly for a, _ in m if isinstance(a, Sum) and a.ranges == first.ranges}:
-                    both = monomial({**outer, **({first: 2} if other is first else {first: 1, other: 1})})
-                    ((product_of_both, _),) = both.items()
+                    product = monomial({**outer, **({first: 2} if other is first else {first: 1, other: 1})})
+                    ((product_of_both, _),) = product.items()
                     weight = poly.coefficient(product_of_both) / (c if other is first else 2 * c)
                     if weight != 0:
-                        beside[other] = weight
-                least = poly + monomial(outer).scale(c) * _spread(beside)
+                        weights[other] = weight
+                least = poly + monomial(outer).scale(c) * _spread(weights)
                 if not self.signs(least) & NEG:
                     applied(Law.CAUCHY_SCHWARZ)
                     return self.signs(least) | POS if self.signs(least) & POS else NONNEG

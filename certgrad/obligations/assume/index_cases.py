@@ -158,15 +158,17 @@ def some_place(poly: Poly, indices: Indices) -> bool:
         entries = [e for b, _ in a.body for e in _atoms_in(b.ix) if isinstance(e, Entry)]  # type: ignore[attr-defined]
         bound = [e for e in entries if e.free & set(a.vars)]
         entries += [e for ix, _ in indices.conditions for e in _atoms_in(ix) if isinstance(e, Entry)]
-        for one in (e for e in entries if not e.free & set(a.vars)):
-            for pattern in (e for e in bound if e.tensor == one.tensor and len(e.index) == len(one.index)):
-                place = {v: ix for p, ix in zip(pattern.index, one.index, strict=True) if (v := p.variable()) in a.vars}
-                known = indices.sizes.get(one.tensor)
-                whole = known is not None and all(
+        for entry in (e for e in entries if not e.free & set(a.vars)):
+            for pattern in (e for e in bound if e.tensor == entry.tensor and len(e.index) == len(entry.index)):
+                place = {
+                    v: ix for p, ix in zip(pattern.index, entry.index, strict=True) if (v := p.variable()) in a.vars
+                }
+                tensor_sizes = indices.sizes.get(entry.tensor)
+                whole_axes = tensor_sizes is not None and all(
                     ix.variable() is not None and dict(zip(a.vars, a.ranges, strict=True)).get(p.variable()) == n  # type: ignore[arg-type]
-                    for p, ix, n in zip(pattern.index, one.index, known, strict=True)
+                    for p, ix, n in zip(pattern.index, entry.index, tensor_sizes, strict=True)
                 )
-                if len(place) == len(a.vars) and _hold_at(a, place, indices, whole):
+                if len(place) == len(a.vars) and _hold_at(a, place, indices, whole_axes):
                     return True
     return False
 
@@ -229,7 +231,7 @@ class _Deciding(Rewriter):
         return None
 
     def _by_digits(self, ix: Ix) -> Poly | None:
-        """[e = 0] as a product of equations, where e is a place in row-major order less another."""
+        """Return [e = 0] as a product of equations, where e is a place in row-major order less another."""
         found = digits(ix, self.context.feasible) if any(isinstance(t, Quotient) for t in ix.atoms) else [ix]
         if len(found) == 1:
             return None
@@ -321,38 +323,41 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
 
 
 def choices(poly: Poly) -> list[IxPred | IxEq]:
-    """Conditions on free indices only, equations first."""
+    """Return conditions on free indices only, equations first."""
     found = [a for a in deep_atoms(poly) if isinstance(a, (IxPred, IxEq)) and not any(v[0] == "b" for v in a.free)]
     return sorted(found, key=lambda a: (isinstance(a, IxPred), len(a.ix.terms), a.key))
 
 
 def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
-    """Return the term where an index condition holds and where it fails, each with its indices and the substitution
-    made.
+    """Return the term where an index condition holds, and where it fails, each with what is known of the indices there
+    and the substitution made.
 
     A case that is infeasible is left out.
     """
     out: list[tuple[Poly, Indices, Mapping[Var, Ix]]] = []
     for condition, value in ((holding(a), ONE), (failing(a), ZERO)):
-        here = indices.where(condition)
-        if not here.feasible():
+        indices_here = indices.where(condition)
+        if not indices_here.feasible():
             continue
         part = Rewriter(replace=lambda b, value=value: value if b is a else None)(poly)  # type: ignore[misc]
         mapping: dict[Var, Ix] = {}
-        zero = _equation(condition, here)
+        zero = _equation(condition, indices_here)
         if zero is not None:
-            at = solved(zero)
-            if at is not None:
-                mapping = dict([at])
-                part, here = Rewriter(mapping)(part), indices.substituted(mapping, {})
-                if any(ix.atoms for ix, _ in here.conditions) and not here.feasible():
+            solution = solved(zero)
+            if solution is not None:
+                mapping = dict([solution])
+                part, indices_here = Rewriter(mapping)(part), indices.substituted(mapping, {})
+                if any(ix.atoms for ix, _ in indices_here.conditions) and not indices_here.feasible():
                     continue  # atoms that are now the same had been told apart
             elif (equal := _named(zero)) is not None:
                 part = at_equal_place(part, *equal)
-                there = tuple((_moved(ix, *equal), r) for ix, r in here.conditions)
-                if there != here.conditions and not replace(here, conditions=(*here.conditions, *there)).feasible():
+                conditions_there = tuple((_moved(ix, *equal), r) for ix, r in indices_here.conditions)
+                if (
+                    conditions_there != indices_here.conditions
+                    and not replace(indices_here, conditions=(*indices_here.conditions, *conditions_there)).feasible()
+                ):
                     continue
-        out.append((part, here, mapping))
+        out.append((part, indices_here, mapping))
     return out
 
 

@@ -70,7 +70,10 @@ class Words:
         return f"[{', '.join(self.names.values())}]"
 
     def dimension(self, name: str, positive: bool) -> str:
-        """A size: a name, or JAX's text of a quotient or remainder of sizes."""
+        """Return isl's text for the size `name`, which is a name or JAX's text of a quotient or remainder.
+
+        With `positive`, also note that it is at least 1.
+        """
         if name.isidentifier():
             return self.parameter(("dim", name), ["{} >= 1"] if positive else [])
         try:

@@ -55,9 +55,9 @@ def infeasible(constraints: Iterable[Constraint]) -> bool:
                     signs.setdefault(unknown, [0, 0])[k > 0] += 1
         if not signs:
             return False
-        chosen = min(signs, key=lambda u: (signs[u][0] * signs[u][1] - sum(signs[u]), u))
-        budget.spend(len(current) + signs[chosen][0] * signs[chosen][1])
-        current = _eliminate(chosen, current)
+        eliminated = min(signs, key=lambda u: (signs[u][0] * signs[u][1] - sum(signs[u]), u))
+        budget.spend(len(current) + signs[eliminated][0] * signs[eliminated][1])
+        current = _eliminate(eliminated, current)
         if len(current) > MAX_ROWS:
             return False
 
@@ -70,7 +70,7 @@ def _contradiction(row: Row) -> bool:
 
 
 def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
-    """Rows without the unknown that hold for some value of it exactly where the given rows do."""
+    """Return rows without the unknown that hold for some value of it exactly where the given rows do."""
     out: dict[Row, None] = {}
     lower: list[tuple[dict[int, int], int, bool]] = []
     upper: list[tuple[dict[int, int], int, bool]] = []
@@ -200,31 +200,31 @@ class LinearSigns(FormSigns):
                 continue
             term = Poly({mono: fmpq(1)})
             signs = self.mono_signs(mono)
-            here: list[Constraint] = []
+            of_monomial: list[Constraint] = []
             for less in self._shrunk(mono, term) if shrinking else ():
-                here.append(less)
+                of_monomial.append(less)
                 queue += [m for m in less.poly if m]
             if not signs & NEG:
-                here.append(Constraint(term, signs == POS))
+                of_monomial.append(Constraint(term, signs == POS))
             elif not signs & POS:
-                here.append(Constraint(-term, signs == NEG))
+                of_monomial.append(Constraint(-term, signs == NEG))
             if len(mono) == 1 and mono[0][1] == 1:
                 a = mono[0][0]
                 if isinstance(a, Fn) and (size := _size(a)):
                     strict = size == "below 1"
-                    here += [Constraint(ONE - term, strict), Constraint(ONE + term, strict)]
+                    of_monomial += [Constraint(ONE - term, strict), Constraint(ONE + term, strict)]
                 if isinstance(a, PREDICATES):
-                    here.append(Constraint(ONE - term, False))
+                    of_monomial.append(Constraint(ONE - term, False))
                 if isinstance(a, Fn) and a.name == "floor":  # ⌊p⌋ ≤ p < ⌊p⌋ + 1
-                    here += [Constraint(a.args[0] - term, False), Constraint(term + ONE - a.args[0], True)]
+                    of_monomial += [Constraint(a.args[0] - term, False), Constraint(term + ONE - a.args[0], True)]
                     queue += [m for m in a.args[0] if m]
                 if isinstance(a, Dim) and a.positive:
-                    here.append(Constraint(term - ONE, False))
-            out[mono] = here
+                    of_monomial.append(Constraint(term - ONE, False))
+            out[mono] = of_monomial
         return [c for cs in out.values() for c in cs]
 
     def _shrunk(self, mono: Mono, term: Poly) -> list[Constraint]:
-        """u·a ≤ u where 0 ≤ a ≤ 1 and u ≥ 0, for each factor a of the monomial; u·a < u where a < 1 and u > 0."""
+        """Return u·a ≤ u for each factor a of the monomial with 0 ≤ a ≤ 1 and u ≥ 0; u·a < u if a < 1 and u > 0."""
         out = []
         for a, e in mono:
             bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY

@@ -30,7 +30,7 @@ from .signs import NEG, POS
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
-    """Clauses that together say the same, factor by factor."""
+    """Return clauses that together say the same, factor by factor."""
     out: dict[str, Clause] = {}
     for clause in clauses:
         for simple in (part for one in _each_factor(clause) for part in _split(_unguarded(one), facts)):
@@ -103,7 +103,7 @@ def _exponents(a: Atomic) -> Atomic:
 
 
 def difference_of_exponents(poly: Poly) -> Poly | None:
-    """p − q, where the term is c·(exp(p) − exp(q)) with c > 0."""
+    """Return p − q, where the term is c·(exp(p) − exp(q)) with c > 0; else None."""
     terms = list(poly.items())
     if len(terms) != 2 or terms[0][1] + terms[1][1] != 0:
         return None
@@ -287,7 +287,7 @@ def _on_indices(guard: Poly) -> bool:
 
 
 def _nonzero_factors(poly: Poly) -> list[Poly]:
-    """Terms that are all nonzero exactly where the term is."""
+    """Return terms that are all nonzero exactly where the term is."""
     if poly.is_zero:
         return [poly]
     numerator, denominators = cleared(poly)
@@ -333,14 +333,14 @@ def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
     split = factored(numerator) if len(numerator) < 40 else None
     if split is None:
         return Atomic(a.relation, coprime(numerator)) if divisors else a
-    left, kept = ONE.scale(split[0]), 0
+    remaining, kept = ONE.scale(split[0]), 0
     for factor, k in split[1]:
         signs = facts.signs(factor)
         if signs == NEG and k % 2:
-            left = -left
+            remaining = -remaining
         elif signs not in (POS, NEG):
-            left, kept = left * factor**k, kept + 1
-    return Atomic(a.relation, coprime(left)) if divisors or kept < len(split[1]) else a
+            remaining, kept = remaining * factor**k, kept + 1
+    return Atomic(a.relation, coprime(remaining)) if divisors or kept < len(split[1]) else a
 
 
 def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
@@ -351,10 +351,10 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
     single = rest.single()
     if single is None:
         c, taken, rest = content(poly)
-        left = rest if c > 0 else -rest
+        sign_or_rest = rest if c > 0 else -rest
         factors = dict(taken)
     else:
-        left = ONE if single[1] > 0 else -ONE
+        sign_or_rest = ONE if single[1] > 0 else -ONE
         factors = dict(single[0])
     parts: list[Atomic] = []
     odd: list[tuple] = []
@@ -367,7 +367,7 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
             parts.append(Atomic("> 0", poly_of(a)))
         else:
             odd.append((a, 1))
-    remaining = left * monomial(dict(odd)) if odd else left
+    remaining = sign_or_rest * monomial(dict(odd)) if odd else sign_or_rest
     if remaining.constant() is None or remaining.constant() <= 0:  # type: ignore[operator]
         parts.append(Atomic("> 0", coprime(remaining)))
     return parts

@@ -90,7 +90,8 @@ def prove_all(
 
     Those in `stuck` are unproved at other shapes: here only a witness is searched for. The programs are interpreted
     with few steps first; where these do not suffice, what can be decided without terms is, and the rest is tried with
-    all steps. Where a program cannot be interpreted, only obligations between equal programs hold.
+    all steps. Where a program cannot be interpreted, only obligations between equal programs hold. `record` notes what
+    the proofs rest on.
     """
     op = traces.op
     results: dict[str, CaseClaim] = {}
@@ -99,39 +100,39 @@ def prove_all(
         if kind in stuck and kind not in settled:
             outcomes[kind] = Outcome(reason="unproved at other shapes")
             results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes, search_at=AT_OTHERS)
-    asked = [kind for kind in op.kinds if kind not in outcomes]
-    if not asked:
+    open_kinds = [kind for kind in op.kinds if kind not in outcomes]
+    if not open_kinds:
         return results, outcomes
-    if asked == [VALUE] == [*op.kinds] and generality.alike.same_value(programs):
+    if open_kinds == [VALUE] == [*op.kinds] and generality.alike.same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
-    given = posed(op, shapes, programs, record.reading)
+    obligations = posed(op, shapes, programs, record.reading)
     steps, seconds = _limits(op)
     try:
         try:
             with limited(min(FIRST_STEPS, steps), seconds):
-                problem = build(given)
+                problem = build(obligations)
         except BudgetError as error:
-            decided = _without_terms(traces, instance, shapes, programs, record, asked, settled, str(error))
+            decided = _without_terms(traces, instance, shapes, programs, record, open_kinds, settled, str(error))
             outcomes |= {kind: outcome for kind, (outcome, _) in decided.items()}
             results |= {kind: result for kind, (_, result) in decided.items()}
-            asked = [kind for kind in asked if kind not in decided]
-            if not asked:
+            open_kinds = [kind for kind in open_kinds if kind not in decided]
+            if not open_kinds:
                 return results, outcomes
             with limited(steps, seconds):
-                problem = build(given)
+                problem = build(obligations)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
-        failed = Outcome(reason=str(error))
-        for kind in asked:
-            outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
+        failure = Outcome(reason=str(error))
+        for kind in open_kinds:
+            outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failure
             results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
             _give_up(results[kind], record, traces, instance, kind)
         return results, outcomes
-    for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
-        kept.update(dict.fromkeys(found))
+    for items, noted in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
+        noted.update(dict.fromkeys(items))
     record.laws.update(applied_laws())
-    for kind in asked:
+    for kind in open_kinds:
         outcome, result = _attempt(problem, traces, instance, kind, record, programs)
         record.relations.update(dict.fromkeys(outcome.relations))
         if outcome.proved:
@@ -151,10 +152,11 @@ def _without_terms(
     settled: Collection[str],
     reason: str,
 ) -> dict[str, tuple[Outcome, CaseClaim]]:
-    """Decide obligations by evaluation where the programs are too long to be read as terms.
+    """Decide obligations by evaluation where the programs are too long to be read as terms (`reason`).
 
-    Only a plain difference counts, as an approximation may still be read as what it approximates. The value of a rule
-    that runs the function's own operations needs no terms either.
+    Return the outcome and the claim of those of `asked` that are decided. Only a plain difference counts, as an
+    approximation may still be read as what it approximates. The value of a rule that runs the function's own operations
+    needs no terms either.
     """
     if record.reading.gives_up:
         return {}
@@ -171,7 +173,7 @@ def _without_terms(
 
 
 def _seen(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Problem], bool]) -> bool:
-    """Something is seen to hold of what the programs mean."""
+    """Return whether something is seen to hold of what the programs mean."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             return holds(build(posed(op, shapes, programs)))
@@ -207,31 +209,32 @@ def _limits(op: Subject) -> tuple[int, float]:
 def _attempt(
     problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs
 ) -> tuple[Outcome, CaseClaim]:
-    """Try to prove an obligation: a short attempt, then a search for a witness, then a long attempt.
+    """Try to prove an obligation, and return its outcome with the claim that this supports.
 
-    What is still not proved is tried with shared values in the place of what computes them, under one more hypothesis.
+    A short attempt comes first, then a search for a witness, then a long attempt. What is still not proved is tried
+    with shared values in the place of what computes them, under one more hypothesis.
     """
     if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
         result = judged(traces, instance, kind, alike, record, problem.shapes)
         if result.verdict not in OPEN:
             return alike, result
     steps, seconds = _limits(traces.op)
-    first = steps if kind in record.long else min(FIRST_STEPS, steps)
+    first_steps = steps if kind in record.long else min(FIRST_STEPS, steps)
     try:
-        with limited(first, seconds):
+        with limited(first_steps, seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        at_once = record.reading.gives_up or steps <= first  # no long attempt comes before the search below
+        at_once = record.reading.gives_up or steps <= first_steps  # no long attempt comes before the search below
         witness = None if at_once else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
             return Outcome(reason=str(error)), at_shapes("unproved", reason=str(error))
-        short = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
-        if short is not None:
-            return short, judged(traces, instance, kind, short, record, problem.shapes)
+        idle = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
+        if idle is not None:
+            return idle, judged(traces, instance, kind, idle, record, problem.shapes)
         try:
-            if steps <= first:
+            if steps <= first_steps:
                 raise
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
@@ -243,8 +246,8 @@ def _attempt(
         outcome = Outcome(reason=str(error))
     shapes = problem.shapes
     if not outcome.proved:
-        listed = record.listed[kind].here if kind in record.listed else []
-        outcome = _under(problem, kind, listed, traces.op) or outcome
+        hypotheses_here = record.listed[kind].here if kind in record.listed else []
+        outcome = _under(problem, kind, hypotheses_here, traces.op) or outcome
     of_direct = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
     if of_direct is None or (of_direct.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
@@ -326,9 +329,9 @@ def judged(
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
-        asked = integers, outcome.tests, outcome.ranges, dict(zip(op.arg_names, shapes.inputs, strict=True))
+        setting = integers, outcome.tests, outcome.ranges, dict(zip(op.arg_names, shapes.inputs, strict=True))
         try:
-            if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *asked):
+            if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *setting):
                 # A rule may need what holds nowhere, and its function not: then it is wrong at every point.
                 found = auditing.witnesses.search(op, instance, kind, wide=traces.wide, sizes=search_at)
                 return _refuted(found) if found is not None else at_shapes("unproved", reason=NO_POINT)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None) -> Certificate:
-    """The certificate of an op. A rule that is wrong is a verdict, not an exception.
+    """Return the certificate of an op. A rule that is wrong is a verdict, not an exception.
 
     With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
     `traces`: of this op, where some were made already; after the audit they say at which sizes something else was seen.

@@ -100,10 +100,11 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
         if traces.op.is_op:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
-    name = None if in_float32 is programs else _different(programs, in_float32)
+    name = None if in_float32 is programs else _different(programs, in_float32)  # of a program that is another one
     if name is None and not traces.op.is_op:
-        asked = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
-        places = [*((instance, case) for case in asked), *((other, {}) for other in others)]
+        # the same at general sizes; code that asks for dtypes, and for sizes or ranks, may differ at others
+        cases = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
+        places = [*((instance, case) for case in cases), *((other, {}) for other in others)]
         name = next(filter(None, (_different_at(traces, narrow, *place) for place in places)), None)
     if name is not None:
         reason = f"the {name} is another program in float32"
@@ -131,7 +132,10 @@ def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -
 
 
 def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> str | None:
-    """The name of a program that differs in more than dtypes at another instance or sizes where both trace, or None."""
+    """Return the name of a program that differs in more than dtypes at an instance with sizes set by `fixed`.
+
+    None if none does, or if they do not trace there.
+    """
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs)
     except CertgradError:
@@ -139,6 +143,7 @@ def _different_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fix
 
 
 def _impure(traces: Traces, instance: Instance) -> str:
+    """Return why nothing is proved of code that traces differently a second time; "" if it traces to the same."""
     again = traces.again(instance)
     same = isinstance(again, Trace) and again.text == traces.at(instance).text
     return "" if same else "it traces differently a second time: it is impure"
@@ -183,7 +188,10 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
         fixed: Fixed,
         listed: Sequence[Clause],
     ) -> list[Hypothesis]:
-        """Return the hypotheses of an obligation at special shapes that do not follow from the general ones there."""
+        """Return the hypotheses of an obligation at special shapes that do not follow from the general ones there.
+
+        `listed` are the general ones, specialised to these shapes.
+        """
         own = outcome.hypotheses if trace.instance is looks.general else ()
         reading = reads_of(op, shapes, outcome)
         general_there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
@@ -213,14 +221,14 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             outcomes = {
                 kind: Outcome(list(clauses), ranges=ranges.get(kind, {})) for kind, clauses in hypotheses.items()
             }
-            found = {
+            claims = {
                 kind: judged(traces, instance, kind, outcome, record, shapes) for kind, outcome in outcomes.items()
             }
         else:
             stuck = {kind for kind, so_far in results.items() if any(r.verdict in OPEN for r in so_far)}
-            found, outcomes = prove_all(traces, instance, shapes, programs, record, settled(), stuck)
+            claims, outcomes = prove_all(traces, instance, shapes, programs, record, settled(), stuck)
             covered.add(shapes, programs, outcomes)
-        for kind, result in found.items():
+        for kind, result in claims.items():
             if result.verdict == "unproved" and fixed and (witness := _witness_at(traces, instance, kind, fixed)):
                 result = msgspec.structs.replace(result, verdict="refuted", reason=DIFFERS, witness=witness)
             if result.verdict != "refuted" and nothing_there(kind, instance, shapes, programs, fixed):

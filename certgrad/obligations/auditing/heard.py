@@ -47,19 +47,22 @@ def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
 
 
 def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
-    """What `verify` needs to hear of the code again: the digest of all traces, the scopes, and the differences seen."""
+    """Return what `verify` needs to hear of the code again: the digest of all traces, the scopes, the differences seen.
+
+    Where nothing could be proved of the code, it says why instead.
+    """
     texts: list[str] = []
     scopes: list[str] = []
-    apart: dict[str, None] = {}
+    differing_places: dict[str, None] = {}
     for family in traces.families:
         dtypes = proved_in(traces, family.prove[0], family.compare)
-        looks = [Looks(one, family, dtypes.numbers) for one in dtypes.traces]
-        found = [look for one in looks for look in one]
-        problems = [dtypes.unproved, *(look.problem for look in found)]
+        looks = [Looks(widths, family, dtypes.numbers) for widths in dtypes.traces]
+        all_looks = [look for widths in looks for look in widths]
+        problems = [dtypes.unproved, *(look.problem for look in all_looks)]
         if any(problems):
             return Heard(problems=tuple(dict.fromkeys(filter(None, problems))))
-        texts += [look.text for look in found]
-        apart |= dict.fromkeys(look.where for look in found if look.where)
+        texts += [look.text for look in all_looks]
+        differing_places |= dict.fromkeys(look.where for look in all_looks if look.where)
         scopes.append(scope_of(traces.op, family, dtypes.only, looks))
     run = traces.as_run()
     if hidden := unlike_what_runs(traces, run):
@@ -68,4 +71,4 @@ def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
     differences = [r.difference for r in measured if r.difference is not None]
     concerned = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]
     scopes = [scope_with(scope, r) for scope, r in zip(scopes, measured, strict=True)] if measured else scopes
-    return Heard(digest_of(texts), tuple(scopes), tuple(apart), tuple(dict.fromkeys(concerned)))
+    return Heard(digest_of(texts), tuple(scopes), tuple(differing_places), tuple(dict.fromkeys(concerned)))

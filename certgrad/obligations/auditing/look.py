@@ -52,7 +52,7 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[S
 
     With `narrow`, also in float32 where sizes make coarse floats.
     """
-    found: dict[tuple, tuple[Shape, Programs]] = {}
+    by_shapes: dict[tuple, tuple[Shape, Programs]] = {}
     for trace, sizes in traces.at_numbers(index, narrow):
         shape = Shape(
             {n: k for n, k in sizes.items() if n in traces.op.cases[index].names},
@@ -61,8 +61,8 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[S
         )
         if max(map(prod, shape.inputs), default=0) <= MAX_ENTRIES:
             programs = _evaluated(trace)
-            found.setdefault(shape.inputs, (shape, programs))
-    ordered = sorted(found.values(), key=lambda place: sum(map(prod, place[0].inputs)))
+            by_shapes.setdefault(shape.inputs, (shape, programs))
+    ordered = sorted(by_shapes.values(), key=lambda place: sum(map(prod, place[0].inputs)))
     if not ordered or max(map(prod, ordered[-1][0].inputs), default=0) <= 1:
         yield from _once(traces, index, verify.first_shape)
     yield from ordered if len(ordered) <= PLACES else (ordered[0], ordered[-1])
@@ -112,16 +112,18 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
     """
     if certificate.verdict not in HOLDS or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
-    if any(one.met for one in traces.op.ideals):  # the forward that runs is near to the one that is proved of
+    if any(
+        case_claim.met for case_claim in traces.op.ideals
+    ):  # the forward that runs is near to the one that is proved of
         return certificate
     kinked: set[Statement] = set()
     smooth: set[Statement] = set()
     for index in range(len(traces.op.cases)):
-        seen = verify.excluded_look(traces.op, certificate, index, places(traces, index))
-        if seen.wrong is not None:
-            return _refuted(traces, certificate, index, seen.wrong)
-        kinked |= seen.kinked
-        smooth |= seen.smooth
+        outside = verify.excluded_look(traces.op, certificate, index, places(traces, index))
+        if outside.wrong is not None:
+            return _refuted(traces, certificate, index, outside.wrong)
+        kinked |= outside.kinked
+        smooth |= outside.smooth
     change = msgspec.structs.replace
 
     def stated(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
@@ -130,8 +132,8 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
             for h in hypotheses
         ]
 
-    def case(one: CaseClaim) -> CaseClaim:
-        return change(one, hypotheses=stated(one.hypotheses))
+    def case(case_claim: CaseClaim) -> CaseClaim:
+        return change(case_claim, hypotheses=stated(case_claim.hypotheses))
 
     claims = [change(c, hypotheses=stated(c.hypotheses), cases=list(map(case, c.cases))) for c in certificate.claims]
     return sealed(change(certificate, claims=claims))

@@ -70,17 +70,17 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
     A case in which what runs differs from what was proved is refuted if a witness shows it, else unproved.
     """
     instances = [family.prove[0] for family in run.families]
-    found = conformances(run)
-    seen = [r.difference.sizes for r in found if r.difference is not None and r.difference.programs]
-    traces.differs_at = [sizes for sizes in seen if sizes]
-    for difference in (r.difference for r in found if r.difference is not None and r.difference.anywhere):
+    results = conformances(run)
+    differing_sizes = [r.difference.sizes for r in results if r.difference is not None and r.difference.programs]
+    traces.differs_at = [sizes for sizes in differing_sizes if sizes]
+    for difference in (r.difference for r in results if r.difference is not None and r.difference.anywhere):
         traces.differs_anywhere = True
         traces.refused = traces.refused if difference.programs else difference.reason
     claims = []
     for claim in certificate.claims:
         cases = [
             _case(traces, claim, case, instance, result)
-            for case, instance, result in zip(claim.cases, instances, found, strict=True)
+            for case, instance, result in zip(claim.cases, instances, results, strict=True)
         ]
         verdict = worst([c.verdict for c in cases])
         claims.append(
@@ -88,7 +88,7 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
         )
     changed = with_claims(certificate, claims)
     ranks = [f"programs at {f.ranked}" for f in traces.families if f.ranked and not traces.op.is_op]
-    return with_measured(changed, list(dict.fromkeys([*ranks, *(text for r in found for text in r.compared)])))
+    return with_measured(changed, list(dict.fromkeys([*ranks, *(text for r in results for text in r.compared)])))
 
 
 def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate:

@@ -72,20 +72,21 @@ class Numeric:
 
 
 def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
-    """Check an obligation in floats, at points of the domain at some shapes of a family; fewer where `of` families are
-    many.
+    """Check an obligation in floats, at points of the domain at some shapes of a family; return what came of it.
+
+    Of many families (`of`) fewer shapes and points are looked at. A difference that a witness confirms ends the search.
     """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
-    made, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
+    programs_of, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
     agreed, differs, until = 0, "", budget.until(SECONDS)
-    for dims in islice(draw_dims(made.inputs, rng, lambda dims: True, instance.names), DRAWN):
+    for dims in islice(draw_dims(programs_of.inputs, rng, lambda dims: True, instance.names), DRAWN):
         if shapes == 0:
             break
         valued = False
         try:
-            programs = made(dims)
-            found = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
-            drawn = [point for point in found if point is not None]
+            programs = programs_of(dims)
+            points_or_none = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
+            drawn = [point for point in points_or_none if point is not None]
             degenerate = _degenerate(op, programs, drawn) if kind != "rule_runs_forward" else ()
             for k, point in enumerate([*drawn, *degenerate]):
                 if time.thread_time() > until:
@@ -123,7 +124,7 @@ def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, 
 
 
 def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iterator[Point]:
-    """Drawn points of the domain with 0 at the first place along one axis of an array: one for each axis."""
+    """Yield drawn points of the domain with 0 at the first place along one axis of an array: one for each axis."""
     axes = [(k, axis) for point in drawn[:1] for k, x in enumerate(point.inputs) for axis in range(np.ndim(x))]
     for (k, axis), point in zip(axes, cycle(drawn), strict=False):
         x = np.array(point.inputs[k], dtype=object)

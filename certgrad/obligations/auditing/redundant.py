@@ -66,7 +66,7 @@ def _at(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) 
 
 
 def ranges_at(ranges: Mapping[Var, Poly], fixed: Fixed) -> dict[Var, Poly]:
-    """Ranges of variables at fixed sizes."""
+    """Return ranges of variables at fixed sizes."""
     clauses = {v: at_sizes(Clause((Atomic("= 0", n),)), fixed) for v, n in ranges.items()}
     return {v: c.alternatives[0].poly for v, c in clauses.items()}
 
@@ -113,11 +113,11 @@ def _at_first_index(clause: Clause) -> list[Clause]:
     return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
 
 
-def _without_axes(gone: Mapping[str, Collection[int]]) -> Rewriter:
+def _without_axes(dropped: Mapping[str, Collection[int]]) -> Rewriter:
     """Return the rewriter that drops the index along these axes of arguments where it is 0, in nested indices too."""
 
     def kept(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
-        places = gone.get(tensor, ())
+        places = dropped.get(tensor, ())
         inner = tuple(map(within, index))
         if not places or len(inner) <= max(places) or not all(inner[k].is_zero for k in places):
             return inner

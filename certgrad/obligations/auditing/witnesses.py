@@ -56,12 +56,13 @@ def search(
     listed: Listed | None = None,
     sizes: int = SIZES,
 ) -> Witness | None:
-    """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
+    """Return a witness against one obligation at a family of shapes, or None; the same call gives the same witness.
 
-    It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
-    which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
-    integers, which may be out of range. A relative gap below `at_least` counts as none. It keeps to the hypotheses
-    that are `listed`. So many `sizes` are drawn. There is none where the subject asks for `proofs_alone`.
+    It is one against the programs that run in float64, or in float32 if not `wide`. With `early`, it is not known yet
+    under which hypotheses a proof might stand: then only where both sides have values, at points on no boundary, and
+    not with integers, which may be out of range. A relative gap below `at_least` counts as none. The point satisfies
+    the hypotheses in `listed`; `sizes` is the number of drawn sizes. There is none where the subject asks for
+    `proofs_alone`.
     """
     if op.proofs_alone or (early and "int" in instance.dtypes):
         return None
@@ -73,7 +74,7 @@ def search(
         return inside_domain(op, values) and (listed is None or _inside(listed, op, instance, values))
 
     try:
-        found = find_witness(
+        witness = find_witness(
             kind,
             programs_at(op, instance, wide, of_reference),
             inputs_of(op, instance),
@@ -90,7 +91,7 @@ def search(
         )
     except BallError:
         return None
-    return as_data(found, instance.keywords(found.dims.sizes)) if found is not None else None
+    return as_data(witness, instance.keywords(witness.dims.sizes)) if witness is not None else None
 
 
 def _read_in_part(op: Subject) -> bool:
@@ -168,7 +169,7 @@ def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
 
 def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distance:
     """Return how far two functions are apart at drawn points, evaluated in float64."""
-    found = Distance(in_floats=True)
+    distance = Distance(in_floats=True)
     rng = seeded(op.name, "floats")
     inputs = inputs_of(op, instance)
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
@@ -182,12 +183,12 @@ def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distanc
                 try:
                     left, right = (rule.forward([array(x) for x in point]) for rule in rules)
                 except Exception as error:  # a function may refuse a point in its own way
-                    found.problem = found.problem or str(error)
+                    distance.problem = distance.problem or str(error)
                     continue
             arguments = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
             for a, b in zip(left, right, strict=True):
-                compared(found, _exact(a), _exact(b), arguments)
-    return found
+                compared(distance, _exact(a), _exact(b), arguments)
+    return distance
 
 
 def _exact(values: Any) -> np.ndarray:

@@ -42,16 +42,16 @@ def agrees_somewhere(
     equation a solver solves.
     """
     rng = seeded(name, kind, "consistent")
-    found = 0
+    agreements = 0
     smallest = 2 ** min(max((len(one.dims) for one in inputs), default=0), MOST_AXES)  # of all axes 2
     for dims in islice(draw_dims(inputs, rng, _two_or_more, further, smallest), SHAPES):
         programs = programs_at(dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):
             try:
-                found += gap_at(kind, programs, point, PRECISION) is None
+                agreements += gap_at(kind, programs, point, PRECISION) is None
             except BallError:
                 continue
-            if found == ENOUGH:
+            if agreements == ENOUGH:
                 return True
     return False
 

@@ -36,7 +36,7 @@ def inner_tangent(coefficients: Sequence[Real], tangents: Sequence[Tangent]) -> 
 
 
 def _matrices(x: Array, batch: Sequence[int], contract: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
-    """x as (batch, free, contracted), and the shape of its free axes."""
+    """Return x as (batch, free, contracted), and the shape of its free axes."""
     free = [axis for axis in range(x.ndim) if axis not in batch and axis not in contract]
     shape = tuple(x.shape[axis] for axis in free)
     sizes = [
@@ -46,7 +46,7 @@ def _matrices(x: Array, batch: Sequence[int], contract: Sequence[int]) -> tuple[
 
 
 def _table(pair: Callable[[Any, Any], Any], left: Array, right: Array) -> Array:
-    """pair(row of left, row of right) for every two rows, batch by batch."""
+    """Return pair(row of left, row of right) for every two rows, batch by batch."""
     out = np.empty((left.shape[0], left.shape[1], right.shape[1]), dtype=object)
     for b in range(left.shape[0]):
         rows, columns = left[b].tolist(), right[b].tolist()
@@ -72,11 +72,11 @@ def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
     out = _table(inner, left, right).reshape(shape)
     parts = []
     if x.tangent is not None:
-        moves = _matrices(x.tangent, x_batch, x_contract)[0]
-        parts.append(_table(lambda row, column: inner_tangent(column, row), moves, right))
+        tangents = _matrices(x.tangent, x_batch, x_contract)[0]
+        parts.append(_table(lambda row, column: inner_tangent(column, row), tangents, right))
     if y.tangent is not None:
-        moves = _matrices(y.tangent, y_batch, y_contract)[0]
-        parts.append(_table(inner_tangent, left, moves))
+        tangents = _matrices(y.tangent, y_batch, y_contract)[0]
+        parts.append(_table(inner_tangent, left, tangents))
     if not parts:
         return Value(out)
     total = parts[0]
@@ -89,7 +89,7 @@ def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
 
 
 def _taps(params: Params, x: Array, w: Array, at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Pairs (index into x, index into w) whose products make up the output at (batch, channel, *place)."""
+    """Yield pairs (index into x, index into w) whose products make up the output at (batch, channel, *place)."""
     batch, channel, *place = at
     channels = w.shape[0]
     group = channel // (channels // params["feature_group_count"])

@@ -64,33 +64,33 @@ def distance(
 
     The same call gives the same points, unless its time ends first.
     """
-    found = Distance()
+    distance_so_far = Distance()
     rng = seeded(name, "distance")
-    end = time.thread_time() + SECONDS
+    deadline = time.thread_time() + SECONDS
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, further), SHAPES):
         try:
-            one, other = (Programs(rule(dims), inputs, dims) for rule in (first, second))
-            programs = one.forward, other.forward
+            first_programs, second_programs = (Programs(rule(dims), inputs, dims) for rule in (first, second))
+            programs = first_programs.forward, second_programs.forward
         except BallError as error:
-            found.problem = found.problem or str(error)
+            distance_so_far.problem = distance_so_far.problem or str(error)
             continue
         for k in range(POINTS):
-            point = draw_inputs(inputs, one.shapes, k, rng, domain)
-            if point is None or time.thread_time() > end:
+            point = draw_inputs(inputs, first_programs.shapes, k, rng, domain)
+            if point is None or time.thread_time() > deadline:
                 break
             try:
                 values = [evaluate(p, point, precision=PRECISION).values for p in programs]
             except BallError as error:
-                found.problem = found.problem or str(error)
+                distance_so_far.problem = distance_so_far.problem or str(error)
                 continue
-            here = {i.name: nested(x) for i, x in zip(inputs, point, strict=True)}
-            for position in one.floats:
-                compared(found, values[0][position], values[1][position], here)
-    return found
+            arguments = {i.name: nested(x) for i, x in zip(inputs, point, strict=True)}
+            for position in first_programs.floats:
+                compared(distance_so_far, values[0][position], values[1][position], arguments)
+    return distance_so_far
 
 
 def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[str, Any]) -> None:
-    """Take the entries of two outputs into account."""
+    """Update the distance by the entries of two outputs."""
     with s.precision(PRECISION):
         for at in np.ndindex(left.shape):
             a, b = left[at], right[at]

@@ -41,9 +41,10 @@ def draw_dims(
     further: Sequence[str] = (),
     least: int = 0,
 ) -> Iterator[Dims]:
-    """Concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
+    """Yield concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
 
-    `further` names dims that no input has. Arrays of `least` entries are never too large.
+    Those that do not fit are left out, and those with an array of too many entries. `further` names dims that no input
+    has. Arrays of `least` entries are never too large.
     """
     named, stars = names_in(inputs)
     named += [name for name in further if name not in named]
@@ -104,7 +105,10 @@ def filled_by(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
 
 
 def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Random, top: int) -> Array:
-    """One input in a style: `equal` repeats one value, `mixed` chooses a style for each entry; `top` bounds indices."""
+    """Return one input drawn in a style: `equal` repeats one value, `mixed` chooses a style for each entry.
+
+    `top` bounds integers, which are indices mostly.
+    """
     if one.kind == "bool":
         return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
     if one.kind == "key":
@@ -142,7 +146,7 @@ def nested(array: Array) -> Any:
 
 
 def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
-    """Entries on either side of 0 and the numbers times a sign, between each two neighbours, and these themselves."""
+    """Return a style: 0 and the numbers times a sign, numbers on either side of these, and between two of them."""
     ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
 
     def draw(rng: random.Random) -> Fraction:
@@ -160,7 +164,7 @@ def tops_of(shapes: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def rounds(inputs: Sequence[Input], tops: Sequence[int]) -> int:
-    """Points are drawn a second time where the domain has none of the first: indices may be bounded by another size."""
+    """Return how often points are drawn: twice where indices may be bounded by another size than the first time."""
     return 2 if len(tops) > 1 and any(one.kind == "int" for one in inputs) else 1
 
 

@@ -86,7 +86,10 @@ class Program:
 
 @lru_cache(maxsize=1024)
 def program(jaxpr: Any, literals: Literals = shortest) -> Program:
-    """Compile a ClosedJaxpr (or a Jaxpr without constants), with what its literals stand for."""
+    """Return a ClosedJaxpr, or a Jaxpr without constants, as steps on numbered slots.
+
+    `literals` says what floats in the program stand for.
+    """
     inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
     slots: dict[Any, int] = {}
     initial: list[Value | None] = []
@@ -108,18 +111,18 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
         define(var, constant(value, var.aval.dtype, literals))
     inputs = tuple(define(var) for var in inner.invars)
     steps = []
-    held = dict(zip(inner.constvars, consts, strict=True))
+    constants = dict(zip(inner.constvars, consts, strict=True))
     # What is computed and dropped cannot make a point undecided.
     for equation in needed_for(inner.eqns, inner.outvars):
-        if (rounded := rounded_constant(equation, held, is_float)) is not None:
-            held[equation.outvars[0]] = rounded
+        if (rounded := rounded_constant(equation, constants, is_float)) is not None:
+            constants[equation.outvars[0]] = rounded
             define(equation.outvars[0], constant(rounded, rounded.dtype, literals))
             continue
         operands = tuple(read(atom) for atom in equation.invars)
         results = tuple(new() if is_dropped(var) else define(var) for var in equation.outvars)
         name, params = equation.primitive.name, equation.params
-        if (runs := lowered(equation)) is not None:
-            name, params = "jit", {"jaxpr": runs}
+        if (other_program := lowered(equation)) is not None:
+            name, params = "jit", {"jaxpr": other_program}
         steps.append(Step(drawing(equation) or RULES.get(name), name, params, operands, results))
     outputs = tuple(read(atom) for atom in inner.outvars)
     return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)

@@ -113,20 +113,20 @@ def _applied(x: Value, factors: Callable[[Array], tuple[Factors, Differential]])
     primal: dict[tuple[int, ...], Factors] = {}
     tangent: dict[tuple[int, ...], Factors | None] = {}
     for at in np.ndindex(batch):
-        found, moved = factors(_balls(list(x.primal[at].flat), shape[-2:]))
-        primal[at] = found
+        matrices, differential = factors(_balls(list(x.primal[at].flat), shape[-2:]))
+        primal[at] = matrices
         if all(d is None for d in moves[at].flat):
             tangent[at] = None
         elif any(d is KINK for d in moves[at].flat):
-            tangent[at] = [np.full(f.shape, KINK, dtype=object) for f in found]
+            tangent[at] = [np.full(f.shape, KINK, dtype=object) for f in matrices]
         else:
-            tangent[at] = moved(_balls([ZERO if d is None else d for d in moves[at].flat], shape[-2:]))
+            tangent[at] = differential(_balls([ZERO if d is None else d for d in moves[at].flat], shape[-2:]))
     out = []
     for k in range(len(next(iter(primal.values())))):
         whole = np.empty((*batch, *next(iter(primal.values()))[k].shape), dtype=object)
         slopes = np.full(whole.shape, None, dtype=object)
-        for at, found in primal.items():
-            whole[at] = found[k]
+        for at, matrices in primal.items():
+            whole[at] = matrices[k]
             slopes[at] = None if (d := tangent[at]) is None else d[k]
         out.append(Value(whole, None if all(d is None for d in slopes.flat) else slopes))
     return out

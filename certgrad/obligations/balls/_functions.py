@@ -40,7 +40,7 @@ class Function:
     edges: tuple[Callable[[Real], Real], ...] = ()
 
     def __call__(self, x: Real) -> Real:
-        """f(x)."""
+        """Return f(x): exact where that is known, else a ball; outside of the domain NaN, UNKNOWN if that is open."""
         kind = type(x)
         if s.watching():
             s.watch(*(edge(x) for edge in self.edges))

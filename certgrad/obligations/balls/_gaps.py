@@ -133,8 +133,10 @@ MOST_DIRECTIONS = 12
 
 
 def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bool) -> tuple[list[Array], bool]:
-    """The derivative where branches meet: the slopes before and after the point agree along the tangent, along each
-    axis and along two directions more, and those along the axes add up to the others.
+    """Return the derivative along the tangent where branches meet, and whether the program has stopped gradients.
+
+    The slopes before and after the point agree along the tangent, along each axis and along two directions more, and
+    those along the axes add up to the others.
 
     Raises:
         NotDifferentiable: they do not.
@@ -145,12 +147,12 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
         raise NotDifferentiable("branches meet")
 
     def split(entries: Sequence[Any]) -> list[Array]:
-        left, out = list(entries), []
+        remaining, out = list(entries), []
         for shape in shapes:
-            one = np.empty(shape, dtype=object)
+            array = np.empty(shape, dtype=object)
             for at in np.ndindex(shape):
-                one[at] = left.pop(0)
-            out.append(one)
+                array[at] = remaining.pop(0)
+            out.append(array)
         return out
 
     def slopes(direction: Sequence[Any]) -> tuple[list[Any], bool]:
@@ -163,26 +165,26 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
         return [x for x, _ in pairs], stopped
 
     along = [x for dx in point.tangents for x in dx.flat]
-    found, stopped = slopes(along)
+    slopes_along, stopped = slopes(along)
     axes = [slopes([Fraction(int(j == k)) for j in range(count)])[0] for k in range(count)]
     others = [
         [Fraction((5 * k * k + seed * k + 3) % 7 - 3) + Fraction(1, 2 + k) for k in range(count)] for seed in (1, 4)
     ]
     with s.precision(precision):
-        for direction, at_once in [(along, found), *((d, slopes(d)[0]) for d in others)]:
-            for place, x in enumerate(at_once):
+        for direction, slopes_there in [(along, slopes_along), *((d, slopes(d)[0]) for d in others)]:
+            for place, x in enumerate(slopes_there):
                 total: Real = ZERO
                 for c, axis in zip(direction, axes, strict=True):
                     total = s.add(total, s.mul(s.rational(c), axis[place]))
                 if not _same_value(total, x):
                     raise NotDifferentiable("slopes that are not linear in the direction")
-    out, left = [], list(found)
+    out, remaining = [], list(slopes_along)
     for i in programs.floats:
         shape = programs.forward.out_avals[i].shape
-        one = np.empty(shape, dtype=object)
+        array = np.empty(shape, dtype=object)
         for at in np.ndindex(shape):
-            one[at] = left.pop(0)
-        out.append(one)
+            array[at] = remaining.pop(0)
+        out.append(array)
     return out, stopped
 
 

@@ -20,7 +20,7 @@ from certgrad.obligations.balls._values import Array, Context, Value, constant, 
 
 
 def _steered(out: Value, *indices: Value) -> Value:
-    """Mark everything a kink where an index jumps at this very point."""
+    """Return the value with everything a kink where an index jumps at this very point."""
     if all(i.tangent is None for i in indices):
         return out
     return Value(out.primal, np.full(out.primal.shape, KINK, dtype=object))
@@ -73,7 +73,7 @@ class _Windows:
     """Whether a window that is not inside is left out; else it is moved inside."""
 
     def positions(self, index: Array, out: Sequence[int]) -> Array:
-        """For each entry of what is read or written, of shape `out`, its position in the flat array; −1 for none."""
+        """Return the position in the flat array of each entry that is read or written (of shape `out`); −1 for none."""
         batch = index.shape[:-1]
         strides = [prod(self.shape[dim + 1 :]) for dim in range(len(self.shape))]
         first, there = np.zeros(batch, np.int64), np.ones(batch, bool)
@@ -91,7 +91,7 @@ class _Windows:
         return np.broadcast_to(found, out)
 
     def _start(self, index: Array, dim: int) -> Array:
-        """Where each window starts in a dimension."""
+        """Return where each window starts in a dimension."""
         if dim in self.indexed:
             return index[..., self.indexed.index(dim)]
         for own, axis in self.batching:
@@ -115,7 +115,7 @@ def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: 
 
 
 def _along(axis: int, rank: int, n: int) -> Array:
-    """0, 1, … n − 1 along one axis of an array."""
+    """Return 0, 1, … n − 1 along one axis of an array."""
     return np.arange(n).reshape([n if k == axis else 1 for k in range(rank)])
 
 
@@ -198,22 +198,22 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
         targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
         if _mode(params) == "promise_in_bounds" and (targets < 0).any():
             raise Undecided("an update lands outside of the bounds that were promised")
-        out, given, dout = x.primal.flatten(), updates.primal.reshape(-1), None
+        out, new_entries, dout = x.primal.flatten(), updates.primal.reshape(-1), None
         if x.tangent is not None or updates.tangent is not None:
             dout, dupdates = filled(x).flatten(), filled(updates).reshape(-1)
         seen: set[int] = set()
         for at, target in enumerate(targets.reshape(-1).tolist()):
             if target < 0:
                 continue
-            old, new = out[target], given[at]
+            old, new = out[target], new_entries[at]
             if value is None:
-                again = target in seen
-                if again and (params["unique_indices"] or not (x.real or s.last_known_to_count())):
+                written_before = target in seen
+                if written_before and (params["unique_indices"] or not (x.real or s.last_known_to_count())):
                     raise Undecided("scatter writes one entry twice: the order is not defined")
                 seen.add(target)
-                out[target] = s.either(old, new) if again else new
+                out[target] = s.either(old, new) if written_before else new
                 if dout is not None:
-                    dout[target] = t.either(dout[target], dupdates[at]) if again else dupdates[at]
+                    dout[target] = t.either(dout[target], dupdates[at]) if written_before else dupdates[at]
                 continue
             if not x.real and name not in _DISCRETE:
                 raise Unsupported(f"primitive {name} of integers")

@@ -24,7 +24,7 @@ _sqrt_tangent = t.chain(_SQRT)
 
 
 def _minus_product(a: Dual, b: Dual, c: Dual) -> Dual:
-    """a - b c."""
+    """Return a − b·c."""
     product = s.mul(b[0], c[0])
     return s.sub(a[0], product), t.minus(a[1], t.product(product, b[0], c[0], b[1], c[1]))
 
@@ -44,7 +44,7 @@ def _duals(x: Array, dx: Array) -> list[list[Dual]]:
 
 
 def _solve_lower(a: list[list[Dual]], b: list[list[Dual]], unit: bool) -> list[list[Dual]]:
-    """x with a x = b, a lower triangular."""
+    """Return x with a x = b, a lower triangular."""
     out: list[list[Dual]] = []
     for i, row in enumerate(b):
         solved = []
@@ -89,7 +89,10 @@ def _cholesky(ctx: Context, params: Params, a: Value) -> Value:
 
 @primitive("triangular_solve")
 def _triangular_solve(ctx: Context, params: Params, a: Value, b: Value) -> Value:
-    """Every form becomes `lower x = b`: transposing the system swaps sides, reversing both axes swaps triangles."""
+    """Return the solution of a triangular system, with its tangent.
+
+    Every form becomes `lower x = b`: transposing the system swaps sides, reversing both axes swaps triangles.
+    """
     left, lower = params["left_side"], params["lower"]
     swaps = [not left, params["transpose_a"]]
     arrays = [a.primal, filled(a)]
@@ -114,7 +117,7 @@ def _triangular_solve(ctx: Context, params: Params, a: Value, b: Value) -> Value
 
 
 def _eliminated(a: list[list[Dual]]) -> tuple[list[list[Dual]], list[int], list[int], bool]:
-    """Both LU factors in one matrix, the pivots, the permutation, and whether a pivot was tied with another row.
+    """Return both LU factors in one matrix, the pivots, the permutation, and whether a pivot was tied with another row.
 
     Rows are exchanged as LAPACK does: the entry of largest modulus comes to the diagonal, the first where several are.
     Where that is 0, the column below it is 0 and stays so, undivided.
@@ -124,9 +127,9 @@ def _eliminated(a: list[list[Dual]]) -> tuple[list[list[Dual]], list[int], list[
     for k in range(min(rows, columns)):
         best = k
         for i in range(k + 1, rows):
-            against = s.compare(_modulus(out[i][k][0]), _modulus(out[best][k][0]))
-            tied = tied or against == 0
-            best = i if against == 1 else best
+            order_of_moduli = s.compare(_modulus(out[i][k][0]), _modulus(out[best][k][0]))
+            tied = tied or order_of_moduli == 0
+            best = i if order_of_moduli == 1 else best
         pivots.append(best)
         out[k], out[best], order[k], order[best] = out[best], out[k], order[best], order[k]
         if k + 1 < rows and s.compare(out[k][k][0], ZERO) == 0:
@@ -206,15 +209,15 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
     if len(solution) != len(right):
         raise Unsupported("a linear solve that returns more than its solution")
     image = ctx.run(jaxprs.matvec, [*matvec, *solution])
-    moved = []
+    right_of_tangent = []
     for b, y in zip(right, image, strict=True):
         rest = [t.minus(db, dy) for db, dy in zip(filled(b).flat, filled(y).flat, strict=True)]
         if any(d is KINK for d in rest):
             return [Value(x.primal, np.full(x.primal.shape, KINK, dtype=object)) for x in solution]
         primal = np.empty(b.primal.shape, dtype=object)
         primal.flat[:] = [ZERO if d is None else d for d in rest]
-        moved.append(Value(primal))
-    slopes = ctx.run(jaxprs.solve, [*fixed, *moved])
+        right_of_tangent.append(Value(primal))
+    slopes = ctx.run(jaxprs.solve, [*fixed, *right_of_tangent])
     return [Value(x.primal, dx.primal) for x, dx in zip(solution, slopes, strict=True)]
 
 
@@ -227,7 +230,7 @@ def _difference(a: Value, b: Value) -> Value:
 
 @primitive("tridiagonal_solve")
 def _tridiagonal_solve(ctx: Context, params: Params, low: Value, main: Value, high: Value, b: Value) -> Value:
-    """Elimination without pivots; the first of `low` and the last of `high` are not read."""
+    """Solve by elimination without pivots; the first of `low` and the last of `high` are not read."""
     if params.get("perturb_singular"):
         raise Unsupported("tridiagonal_solve that perturbs a singular matrix")
     shape = b.primal.shape

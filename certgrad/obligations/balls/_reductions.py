@@ -39,7 +39,7 @@ LOGSUMEXP: Step = (log_add_exp, _log_add_exp_tangent)
 
 
 def folded(step: Step, empty: Real, values: Sequence[Real], tangents: Sequence[Tangent]) -> tuple[Real, Tangent]:
-    """The fold of a list of duals from the left."""
+    """Return the fold of numbers with their tangents from the left; of none, `empty`."""
     if not values:
         return empty, None
     value, tangent = step
@@ -53,7 +53,7 @@ def folded(step: Step, empty: Real, values: Sequence[Real], tangents: Sequence[T
 
 
 def _rows(array: Array, axes: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
-    """The array with `axes` last and flattened into one, and the shape of the rest."""
+    """Return the array with `axes` last and flattened into one, and the shape of the rest."""
     kept = [axis for axis in range(array.ndim) if axis not in axes]
     shape = tuple(array.shape[axis] for axis in kept)
     size = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
@@ -83,6 +83,7 @@ def _reduction(name: str, step: Step | None, empty: Real, discrete: Callable[...
 
 
 def _marked(out: Array, x: Value, axes: Sequence[int]) -> Value:
+    """Return integers that reduce x along the axes, each with the mark of one computed from these entries."""
     if x.tangent is None:
         return Value(out)
     rows, shape = _rows(x.tangent, axes)
@@ -137,16 +138,18 @@ def _cumulative(name: str, step: Step, discrete: Any) -> None:
     value, tangent = step
 
     def rule(ctx: Context, params: Params, x: Value) -> Value:
-        axis, turned = params["axis"], params["reverse"]
-        source = np.flip(x.primal, axis) if turned else x.primal
+        axis, reverse = params["axis"], params["reverse"]
+        source = np.flip(x.primal, axis) if reverse else x.primal
         if not x.real:
             if discrete is None:
                 raise Unsupported(f"primitive {name} of integers")
             out = discrete.accumulate(source, axis=axis).astype(x.primal.dtype)
-            out = np.flip(out, axis) if turned else out
-            return Value(out, None if x.tangent is None else _marks_so_far(x.tangent, axis, turned))
+            out = np.flip(out, axis) if reverse else out
+            # integers have no tangent; in its place stands a mark: KINK where the number jumps at this point, UNKNOWN
+            # where that is open, None where it is constant
+            return Value(out, None if x.tangent is None else _marks_so_far(x.tangent, axis, reverse))
         rows = np.moveaxis(source, axis, -1).copy()
-        moves = np.moveaxis(np.flip(filled(x), axis) if turned else filled(x), axis, -1).copy()
+        moves = np.moveaxis(np.flip(filled(x), axis) if reverse else filled(x), axis, -1).copy()
         for at in np.ndindex(rows.shape[:-1]):
             row, drow = rows[at], moves[at]
             for k in range(1, row.shape[0]):
@@ -155,21 +158,24 @@ def _cumulative(name: str, step: Step, discrete: Any) -> None:
                 if drow[k - 1] is not None or drow[k] is not None:
                     drow[k] = tangent(row[k], before, x_k, drow[k - 1], drow[k])
         out, dout = np.moveaxis(rows, -1, axis), np.moveaxis(moves, -1, axis)
-        if turned:
+        if reverse:
             out, dout = np.flip(out, axis), np.flip(dout, axis)
         return Value(out, None if x.tangent is None else tangent_or_none(dout))
 
     primitive(name)(rule)
 
 
-def _marks_so_far(marks: Array, axis: int, turned: bool) -> Array | None:
-    """The marks of integers made of all up to each along the axis."""
-    rows = np.moveaxis(np.flip(marks, axis) if turned else marks, axis, -1).copy()
+def _marks_so_far(marks: Array, axis: int, reverse: bool) -> Array | None:
+    """Return the mark of each cumulative result: that of an integer computed from all entries up to it.
+
+    With `reverse` it is computed from all entries after it as well as its own.
+    """
+    rows = np.moveaxis(np.flip(marks, axis) if reverse else marks, axis, -1).copy()
     for at in np.ndindex(rows.shape[:-1]):
         for k in range(1, rows.shape[-1]):
             rows[at][k] = t.spread(rows[at][k - 1], rows[at][k])
     out = np.moveaxis(rows, -1, axis)
-    return tangent_or_none(np.flip(out, axis) if turned else out)
+    return tangent_or_none(np.flip(out, axis) if reverse else out)
 
 
 _cumulative("cumsum", SUM, np.add)
@@ -183,6 +189,7 @@ _cumulative("cumlogsumexp", LOGSUMEXP, None)
 
 
 def _order(a: Any, b: Any) -> int:
+    """Return −1, 0 or 1 as a is below, equal to or above b. Raises Undecided where one is NaN."""
     order = s.compare(a, b) if not isinstance(a, np.generic | int | bool) else int(a > b) - int(a < b)
     if order is None:
         raise Undecided("nan in an order")
@@ -190,6 +197,7 @@ def _order(a: Any, b: Any) -> int:
 
 
 def _extreme_index(side: int, row: list[Any], drow: list[Tangent]) -> tuple[int, Tangent]:
+    """Return the first index of the largest entry (`side` 1) or the smallest (−1), and its mark."""
     best = 0
     for k in range(1, len(row)):
         if _order(row[k], row[best]) * side > 0:
@@ -218,9 +226,12 @@ _arg("argmin", -1)
 
 
 def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) -> tuple[list[int], list[bool]]:
-    """Return a stable order of the columns of `keys`, and whether each place holds a tie that the inputs may break."""
+    """Return a stable order of the columns of `keys`, and whether each place holds a tie that the inputs may break.
 
-    def against(i: int, j: int) -> int:
+    The order ascends with `side` 1, and descends with −1. Earlier keys count before later ones.
+    """
+
+    def compared(i: int, j: int) -> int:
         return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)
 
     def tie(i: int, j: int) -> bool:
@@ -232,7 +243,7 @@ def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) ->
                 return True
         return False
 
-    order = sorted(range(len(keys[0])), key=cmp_to_key(against))
+    order = sorted(range(len(keys[0])), key=cmp_to_key(compared))
     tied = [any(d is KINK for dkey in dkeys for d in dkey)] * len(order)
     for k in range(len(order) - 1):
         if tie(order[k], order[k + 1]):

@@ -93,7 +93,7 @@ def rational(x: int | Fraction | fmpq) -> fmpq:
 
 
 def within(middle: Fraction, radius: Fraction) -> arb:
-    """All numbers that are no farther than the radius from the middle, as a ball."""
+    """Return the ball of all numbers that are no farther than the radius from the middle."""
     return arb(rational(middle), arb(rational(radius)).upper())
 
 
@@ -117,7 +117,7 @@ def if_finite(x: arb) -> Real:
 
 
 def add(a: Real, b: Real) -> Real:
-    """a + b."""
+    """Return a + b."""
     ta, tb = type(a), type(b)
     if ta is fmpq and tb is fmpq:
         return _kept(a + b)
@@ -133,12 +133,12 @@ def add(a: Real, b: Real) -> Real:
 
 
 def neg(a: Real) -> Real:
-    """-a."""
+    """Return -a."""
     return UNKNOWN if a is UNKNOWN else -a
 
 
 def sub(a: Real, b: Real) -> Real:
-    """a - b; exactly 0 where both are the same number."""
+    """Return a - b; exactly 0 where both are the same number."""
     ta, tb = type(a), type(b)
     if ta is fmpq and tb is fmpq:
         return _kept(a - b)
@@ -148,7 +148,7 @@ def sub(a: Real, b: Real) -> Real:
 
 
 def mul(a: Real, b: Real) -> Real:
-    """a * b; exactly 0 where a factor is exactly 0 and the other is finite."""
+    """Return a * b; exactly 0 where a factor is exactly 0 and the other is finite."""
     ta, tb = type(a), type(b)
     if ta is fmpq and tb is fmpq:
         return _kept(a * b)
@@ -169,7 +169,7 @@ def _unit(a: Real) -> float:
 
 
 def div(a: Real, b: Real) -> Real:
-    """a / b; undefined where b is exactly 0, unknown where b may be 0."""
+    """Return a / b; NaN where b is exactly 0, UNKNOWN where b may be 0."""
     ta, tb = type(a), type(b)
     watch(b)
     if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
@@ -195,7 +195,7 @@ def div(a: Real, b: Real) -> Real:
 
 
 def power(a: Real, n: int) -> Real:
-    """a to an integer power; a**0 = 1, and undefined for a = 0 and n < 0."""
+    """Return a to an integer power; a**0 = 1, and undefined for a = 0 and n < 0."""
     if n == 0:
         return UNKNOWN if a is UNKNOWN else ONE
     if n < 0:
@@ -210,7 +210,7 @@ def power(a: Real, n: int) -> Real:
 
 
 def compare(a: Real, b: Real) -> int | None:
-    """-1, 0 or 1 as a is below, equal to or above b; None if either is nan.
+    """Return -1, 0 or 1 as a is below, equal to or above b; None if either is nan.
 
     Raises:
         Undecided: the balls overlap and the two are not known to be the same number.
@@ -320,7 +320,7 @@ def ceil(a: Real) -> Real:
 
 
 def truncate(a: Real) -> Real:
-    """Rounded toward zero."""
+    """Return a number rounded toward zero."""
     try:
         return a if not finite(a) else floor(a) if sign(a) >= 0 else ceil(a)
     except Undecided:

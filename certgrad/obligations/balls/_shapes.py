@@ -121,7 +121,7 @@ def _pad(ctx: Context, params: Params, x: Value, fill: Value) -> Value:
 
 
 def padded(x: Array, fill: Any, config: Any) -> Array:
-    """lax.pad: interior padding first, then edges, which may be negative."""
+    """Return as lax.pad does: interior padding first, then edges, which may be negative."""
     out = x
     for axis, (low, high, interior) in enumerate(config):
         size = out.shape[axis]

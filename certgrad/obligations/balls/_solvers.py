@@ -63,10 +63,10 @@ def root_near(
     primal = _shaped(root, sizes)
     if not moves:
         return Value(primal)
-    moved = filled(left(Value(primal), True))
-    if any(d is KINK for d in moved.flat):
+    residual_tangent = filled(left(Value(primal), True))
+    if any(d is KINK for d in residual_tangent.flat):
         return Value(primal, np.full(sizes, KINK, dtype=object))
-    right = [-s.ball(ZERO if d is None else _real(d)) for d in moved.flat]
+    right = [-s.ball(ZERO if d is None else _real(d)) for d in residual_tangent.flat]
     return Value(primal, _shaped(_solved(equation.jacobian(root), right), sizes))
 
 

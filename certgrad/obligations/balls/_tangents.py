@@ -6,6 +6,9 @@ A tangent is
 - a scalar of `_scalars`: the derivative;
 - `KINK`: the scalar depends on the inputs and has no derivative here (a tie, a jump, the edge of a domain).
 
+What has no derivative, such as an integer, a boolean or an index, has a mark in the place of a tangent: `None` where it
+is constant near this point, KINK where it jumps here, UNKNOWN where that is open.
+
 A derivative of 0 is not a constant: sqrt(t^2) has an inner derivative of 0 at t = 0. That is why `None` exists.
 KINK propagates and is dropped only by a select that does not pick it, or by stop_gradient. A comparison, a maximum or
 a rounding of a KINK is a KINK whatever the values are: the operand may be a jump, that crosses any distance.
@@ -36,7 +39,7 @@ class Kink:
 
 KINK: Final = Kink()
 Tangent = Any
-"""None | Real | Kink."""
+"""None | Real | Kink; of an integer or a boolean its mark: None | KINK | UNKNOWN."""
 
 
 def plus(da: Tangent, db: Tangent) -> Tangent:
@@ -128,7 +131,7 @@ def alike(da: Tangent, db: Tangent) -> bool:
 
 
 def extremum(side: int) -> Callable[..., Tangent]:
-    """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie.
+    """Return the rule for the tangent of max (side 1) or min (side -1): that of the one picked, a kink where they tie.
 
     Where they move alike, one direction does not tell whether they are the same all around, and there is no kink.
     """
@@ -159,19 +162,19 @@ def either(da: Tangent, db: Tangent) -> Tangent:
 
 
 def jump(*tangents: Tangent) -> Tangent:
-    """The mark of a result that is constant except where it jumps: KINK at a jump that the inputs can cross."""
+    """Return the mark of a result that jumps here: KINK where an operand moves, so that inputs can cross the jump."""
     return None if all(d is None for d in tangents) else KINK
 
 
 def spread(*tangents: Tangent) -> Tangent:
-    """The mark of an integer or boolean computed from marked ones."""
+    """Return the mark of an integer or boolean computed from marked ones."""
     if any(d is KINK for d in tangents):
         return KINK
     return UNKNOWN if any(d is UNKNOWN for d in tangents) else None
 
 
 def comparison(tie: bool | None, da: Tangent, db: Tangent) -> Tangent:
-    """The mark of a comparison: as `crossing`, but UNKNOWN at a tie of what moves alike."""
+    """Return the mark of a comparison: as `crossing`, but UNKNOWN at a tie of what moves alike."""
     if tie and later(da, db):
         return None
     if tie and (da is not None or db is not None) and alike(da, db):
@@ -180,7 +183,7 @@ def comparison(tie: bool | None, da: Tangent, db: Tangent) -> Tangent:
 
 
 def crossing(tie: bool | None, *tangents: Tangent) -> Tangent:
-    """The mark of a locally constant result: KINK at a tie that the inputs can cross, UNKNOWN if that is open."""
+    """Return the mark of a locally constant result: KINK at a tie that inputs can cross, UNKNOWN if that is open."""
     if all(d is None for d in tangents):
         return None
     if any(d is KINK for d in tangents):

@@ -188,11 +188,11 @@ def find_witness(
     drawn = ((d, b) for n, b in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
     for dims, beside in drawn:
         try:
-            for found in search.gaps(search.programs(dims), points, rng, beside):
-                if not found.gap.undefined:
-                    return _report(kind, _simplified(_smaller(found, search), search) if shrink else found)
-                if fallback is None or found.entries < fallback.entries:
-                    fallback = found if not undefined or search.undefined_around(found, rng) else fallback
+            for candidate in search.gaps(search.programs(dims), points, rng, beside):
+                if not candidate.gap.undefined:
+                    return _report(kind, _simplified(_smaller(candidate, search), search) if shrink else candidate)
+                if fallback is None or candidate.entries < fallback.entries:
+                    fallback = candidate if not undefined or search.undefined_around(candidate, rng) else fallback
         except MalformedRule as error:
             failure = failure or error
     if fallback is not None and undefined:
@@ -236,7 +236,7 @@ def _smaller(found: _Candidate, search: _Search) -> _Candidate:
 
 
 def _below(dims: Dims) -> Iterator[Dims]:
-    """Smaller dims, the smallest first: all 1, all at most 2, then one dim lowered to 1."""
+    """Yield smaller dims, the smallest first: all 1, all at most 2, then one dim lowered to 1."""
     seen = {(tuple(dims.sizes.items()), tuple(dims.stars.items()))}
     candidates = []
     for n in (1, 2):
@@ -252,7 +252,7 @@ def _below(dims: Dims) -> Iterator[Dims]:
 
 
 def _simplified(found: _Candidate, search: _Search) -> _Candidate:
-    """Greedy: tangents and seeds to 0 and 1, inputs to small integers, as long as the gap stays."""
+    """Return a simpler point with a gap, greedily: tangents and seeds 0 and 1, inputs small integers where it stays."""
     best = found
     budget = SHRINK_EVALUATIONS
     for group in ("seeds", "tangents", "inputs"):

@@ -125,7 +125,7 @@ class _Reader:
             self._node(node, scope)
 
     def _node(self, node: ast.AST, scope: _Scope) -> None:
-        """Read what a node does when it runs. Raises _EffectError for a change beyond the project."""
+        """Read what a node of syntax does when it runs. Raises _EffectError for a change beyond the project."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -357,20 +357,20 @@ class _Reader:
         if isinstance(value, MethodType) and isinstance(value.__func__, FunctionType):
             value = value.__func__
         if isinstance(value, functools.partial):
-            held_on = [v for v in (value.func, *value.args, *value.keywords.values()) if callable(v)]
-            if isinstance(value.func, ModuleType) or any(self._run(v, name) is _Use.ALL_CALLED for v in held_on):
+            callables = [v for v in (value.func, *value.args, *value.keywords.values()) if callable(v)]
+            if isinstance(value.func, ModuleType) or any(self._run(v, name) is _Use.ALL_CALLED for v in callables):
                 raise _EffectError(f"it calls {name}")
             return _Use.ALL_CALLED
         if isinstance(value, type) and self._owns(value):
             maker: type = type(value)
-            used = [self._hook(kind, hook) for kind in value.__mro__ for hook in ("__new__", "__init__", "__setattr__")]
-            used += [self._hook(kind, hook) for kind in value.__mro__ if self._owns(kind) for hook in _unasked(kind)]
-            return max([*used, *(self._hook(kind, "__call__") for kind in maker.__mro__)])
+            uses = [self._hook(kind, hook) for kind in value.__mro__ for hook in ("__new__", "__init__", "__setattr__")]
+            uses += [self._hook(kind, hook) for kind in value.__mro__ if self._owns(kind) for hook in _unasked(kind)]
+            return max([*uses, *(self._hook(kind, "__call__") for kind in maker.__mro__)])
         if isinstance(value, FunctionType) and self._owns(value):
             return self._function(value)
-        held = [] if self._owns(type(value)) else [getattr(value, name, None) for name in HELD]
-        if held := [f for f in held if isinstance(f, FunctionType) and self._owns(f)]:
-            return max([self._function(one) for one in held])
+        functions = [] if self._owns(type(value)) else [getattr(value, name, None) for name in HELD]
+        if functions := [f for f in functions if isinstance(f, FunctionType) and self._owns(f)]:
+            return max([self._function(function) for function in functions])
         if isinstance(getattr(value, "__self__", None), _TABLES):
             return _Use.KEPT
         if value is _UNKNOWN or not is_pure(value) or any(callable(v) and self._owns(v) for v in captured(value)):

@@ -40,7 +40,7 @@ def source_of(files: Sequence[Path]) -> str:
 
 
 def state_of(files: Iterable[Path]) -> list[tuple[str, int, int]]:
-    """Sizes and times of files; empty where they cannot be read."""
+    """Return sizes and times of files; empty where they cannot be read."""
     try:
         return [(str(f), status.st_size, status.st_mtime_ns) for f in files for status in (f.stat(),)]
     except OSError:

@@ -55,24 +55,26 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    where = home_of(module, own)
-    if where == "own":
+    home = home_of(module, own)
+    if home == "own":
         return None
-    if where == "outside" and isinstance(value, _OFFERED):
+    if home == "outside" and isinstance(value, _OFFERED):
         raise UnknownError(f"it reaches {module}.{name}")
-    if name in _IMPURE and (where == "python" or module.partition(".")[0] in ("numpy", "jax")):
+    if name in _IMPURE and (home == "python" or module.partition(".")[0] in ("numpy", "jax")):
         raise UnknownError(f"it reaches {name}")
-    short = name.rpartition(".")[2]  # jax.Array is of `jax` by this name, and says that it is `jaxlib._jax.Array` there
+    last_part = name.rpartition(".")[
+        2
+    ]  # jax.Array is of `jax` by this name, and says that it is `jaxlib._jax.Array` there
     offered = (
         isinstance(value, types.BuiltinFunctionType)
         or _is_static(value)
         or any(
-            _value_at(one, as_) is value
-            for one in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
-            for as_ in (name, short)
+            _value_at(module_name, attribute) is value
+            for module_name in ((module, "scipy.special") if isinstance(value, np.ufunc) else (module,))
+            for attribute in (name, last_part)
         )
     )
-    return f"{module}.{name}{package_state(module) if where == 'installed' else ''}" if offered else None
+    return f"{module}.{name}{package_state(module) if home == 'installed' else ''}" if offered else None
 
 
 _HEAP_TYPE = 1 << 9
@@ -86,7 +88,7 @@ def _is_static(value: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
-    """Whose module it is, in the words above; the packages in `own` are the user's."""
+    """Return whose module it is, in the words above; the packages in `own` are the user's."""
     top = module.partition(".")[0]
     if top in own:
         return "own"
@@ -112,7 +114,7 @@ def _value_at(module: str, name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def package_state(module: str) -> str:
-    """Names, sizes and times of the files of an installed package."""
+    """Return names, sizes and times of the files of an installed package."""
     return state_below(package_root(module))
 
 

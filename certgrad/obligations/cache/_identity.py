@@ -219,29 +219,29 @@ class Identity:
             self._say(value.name, str(value.getEffectiveLevel()), str(value.disabled))
             return
         base = next((b for b in _BASES if isinstance(value, b)), None)
-        simple = getattr(kind, "__reduce__", None) is object.__reduce__ and _state_is_all(kind)
+        state_is_all = getattr(kind, "__reduce__", None) is object.__reduce__ and _state_is_all(kind)
         try:
-            if not simple and base is None and not _of_python(kind):
+            if not state_is_all and base is None and not _of_python(kind):
                 raise TypeError
             saved = value.__reduce_ex__(4) if base is None else ()  # refuses a state that Python does not see
         except Exception:
             raise UnknownError(f"an object of type {kind.__qualname__} cannot be read") from None
         self._value(kind)
         if base is not None:
-            plain: Any = base(value)
-            self._value(sorted(map(repr, plain)) if base in (set, frozenset) else plain)
-        elif not simple:
+            as_base: Any = base(value)
+            self._value(sorted(map(repr, as_base)) if base in (set, frozenset) else as_base)
+        elif not state_is_all:
             self._all(list(part) if isinstance(part, Iterator) else part for part in saved)
             return
         ideal = getattr(value, "approximates", None) if module_of(kind).startswith("certgrad.") else None
         self._value(_named(ideal) if isinstance(ideal, str) else None)
         self._say("state")
-        for name, held in sorted(getattr(value, "__dict__", {}).items(), key=lambda item: str(item[0])):
+        for name, attribute in sorted(getattr(value, "__dict__", {}).items(), key=lambda item: str(item[0])):
             self._say(str(name))
             if name == "__annotations__":
-                self._annotations(held, {})
+                self._annotations(attribute, {})
             else:
-                self._value(held)
+                self._value(attribute)
         for name in slots_of(kind):
             if hasattr(value, name):
                 self._say(name)
@@ -346,22 +346,22 @@ class Identity:
             if name not in function.__globals__ and name not in builtin:
                 self._say("no global", name)
                 continue
-            held = function.__globals__.get(name, builtin.get(name))
+            named = function.__globals__.get(name, builtin.get(name))
             self._say("global", name)
-            if not isinstance(held, types.ModuleType):
-                self._value(held)
+            if not isinstance(named, types.ModuleType):
+                self._value(named)
             else:  # of it counts what the code asks for
-                self._named_module(held)
+                self._named_module(named)
                 if name in names.bare:
-                    self._value(held)
+                    self._value(named)
                 for chain in sorted(names.chains.get(name, ())):
-                    self._chain(held, chain)
-                modules.append(held)
-        for module, taken in names.imported(function):
+                    self._chain(named, chain)
+                modules.append(named)
+        for module, attributes in names.imported(function):
             self._say("import", module.__name__)
-            if not taken:
+            if not attributes:
                 self._value(module)
-            for name in taken:
+            for name in attributes:
                 self._chain(module, (name,))
             modules.append(module)
         self._module_attributes(modules, names.attributes)

@@ -70,7 +70,7 @@ def _platforms() -> str:
 
 
 def package_surroundings() -> str:
-    """All that a verdict on a rule in code may depend on beside that code: flags, versions, and certgrad's own text."""
+    """Return all that a verdict on a rule may depend on beside its code: flags, versions, and certgrad's own text."""
     flags = _SAFE_PATH.sub("", str(sys.flags))
     return f"{_flags()}\n{_surroundings()}\n{package_source()}\n{flags}\n{scipy.__version__}"
 

@@ -99,7 +99,7 @@ _EFFECTS: dict[tuple[str, frozenset[str]], tuple[ModuleType | None, _Text | None
 
 
 def _effect(name: str, own: frozenset[str]) -> str:
-    """What the import of a module does beyond the project."""
+    """Return what the import of a module does beyond the project; "" if nothing."""
     module, text = sys.modules.get(name), _text(name)
     known = _EFFECTS.get((name, own))
     if known is None or known[0] is not module or known[1] is not text:

@@ -39,7 +39,7 @@ NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 
 def listening(op: Subject) -> AbstractContextManager[Heard]:
-    """Hears what the code of a subject asks for while it is traced in 64 bits."""
+    """Hear what the code of a subject asks for while it is traced in 64 bits."""
     return hearing(users_files(reachable(op)))
 
 
@@ -99,43 +99,94 @@ def conformance(
 def _conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort, earlier: Heard | None
 ) -> Conformance | Difference:
-    """Return what was compared with the traces, or the first difference: traces at numbers, calls, other answers to its
-    code.
+    """Return what was compared with the traces, or the first difference: in traces at numbers, in calls, or with other
+    answers to what the code asks.
 
     `earlier` is what was heard of the code in a trace at numbers that was made before.
     """
-    compared: list[str] = []
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
     state = ReadState(subject.roots, calls=True)
     forgot = state.forget()
-    wide = next((d for d in dtypes if d in WIDTHS), dtypes[0])
-    listed = chosen(subject.names, subject.questioned, in_code(subject.functions))
-    anywhere = bool(subject.names) and len(listed) == 1
-    listed = listed[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
-    asked: list[tuple[Sizes, Heard]] = [(listed[0], earlier)] if earlier else []
-    known = subject.heard() if anywhere and wide == "float64" and not forgot else None
-    if known is not None:  # nothing says at which numbers: those of the proof do, whose trace was heard
-        listed = [dict(known[0])]
-        if (found := at_numbers(subject, known[0], wide, known[1])) is not None:
-            return found
-        asked.append((known[0], known[2]))
-    for sizes in listed if known is None else ():
+    compared: list[str] = []
+    asked: list[tuple[Sizes, Heard]] = []
+    difference = _difference_in_traces(subject, dtypes, effort, earlier, forgot, asked, compared)
+    difference = difference or _difference_in_calls(subject, dtypes, effort, state, asked, compared)
+    either = effort.either and not subject.draws
+    difference = difference or difference_in_surroundings(subject, dtypes, either, asked, state)
+    if difference is not None:
+        return difference
+    compared += [f"not compared: {', '.join(subject.unseen)}"] * bool(subject.unseen)
+    # a claim for float32 and float64 without half precision: it was narrowed as the code asks for dtypes
+    code_asks_for_dtypes = len(dtypes) > 1 and not {*HALF} & {*dtypes}
+    limits = (
+        subject.batches,
+        code_asks_for_dtypes and subject.integers,
+        code_asks_for_dtypes and subject.narrow and effort.either,
+    )
+    return Conformance(tuple(compared), only=", ".join(t for t, applies in zip(LIMITS, limits, strict=True) if applies))
+
+
+def _difference_in_traces(
+    subject: Compared,
+    dtypes: Sequence[str],
+    effort: Effort,
+    earlier: Heard | None,
+    forgot: bool,
+    asked: list[tuple[Sizes, Heard]],
+    compared: list[str],
+) -> Difference | None:
+    """Return the first difference in traces at numbers, in the widest dtype; None if there is none.
+
+    `asked` and `compared` are added to: what the code asked in these traces, and in words what was compared. `forgot`
+    says that something which the code reads was emptied, so that the proof's own trace does not stand for one of now.
+    """
+    widest = next((d for d in dtypes if d in WIDTHS), dtypes[0])
+    places = chosen(subject.names, subject.questioned, in_code(subject.functions))
+    any_numbers_do = bool(subject.names) and len(places) == 1
+    places = places[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
+    if earlier:
+        asked.append((places[0], earlier))
+    known = subject.heard() if any_numbers_do and widest == "float64" and not forgot else None
+    if known is not None:
+        # the code compares no size, so that any numbers do: take those at which the proof's trace was made, and need no
+        # further trace
+        sizes, programs, heard = known
+        places = [dict(sizes)]
+        if (difference := at_numbers(subject, sizes, widest, programs)) is not None:
+            return difference
+        asked.append((sizes, heard))
+    for sizes in places if known is None else ():
         with hearing(subject.files) as heard:
-            found = at_numbers(subject, sizes, wide)
-        if found is not None:
-            return found
+            difference = at_numbers(subject, sizes, widest)
+        if difference is not None:
+            return difference
         asked.append((sizes, heard))
     if subject.names:
-        compared.append(f"traces at {' and '.join(sized(subject.names, s) for s in listed)}")
+        compared.append(f"traces at {' and '.join(sized(subject.names, s) for s in places)}")
+    return None
+
+
+def _difference_in_calls(
+    subject: Compared,
+    dtypes: Sequence[str],
+    effort: Effort,
+    state: ReadState,
+    asked: list[tuple[Sizes, Heard]],
+    compared: list[str],
+) -> Difference | None:
+    """Return the first difference in a call in each dtype, or that calls change `state`; None if there is none.
+
+    `asked` and `compared` are added to, as in `_difference_in_traces`.
+    """
     plan = precisions(dtypes)[: effort.calls]
     place, second = ({n: row[k % len(row)] for k, n in enumerate(subject.names)} for row in PLACES)
     refused: list[str] = []
     for precision in plan:
         with hearing(subject.files) as heard:
-            found, problem = called(subject, place, second, precision, precision is plan[0])
-        if found is not None:
-            return found
+            difference, problem = called(subject, place, second, precision, precision is plan[0])
+        if difference is not None:
+            return difference
         if problem:
             refused.append(f"{precision} ({problem})")
         asked.append((place, heard))
@@ -143,24 +194,19 @@ def _conformance(
         if (last or precision is plan[0]) and (changed := state.compare()):  # after two calls a cycle is where it was
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
-    if (
-        found := difference_in_surroundings(subject, dtypes, effort.either and not subject.draws, asked, state)
-    ) is not None:
-        return found
-    gone = {text.partition(" (")[0] for text in refused}
-    if done := [str(p) for p in plan if str(p) not in gone]:
+    not_called = {text.partition(" (")[0] for text in refused}
+    if done := [str(p) for p in plan if str(p) not in not_called]:
         compared.append(f"one call in {', '.join(done)}{f' at {sized(subject.names, place)}' if subject.names else ''}")
     if refused:
         compared.append(f"no call in {', '.join(refused)}")
-    compared += [f"not compared: {', '.join(subject.unseen)}"] * bool(subject.unseen)
-    asks = len(dtypes) > 1 and not {*HALF} & {*dtypes}
-    limited = subject.batches, asks and subject.integers, asks and subject.narrow and effort.either
-    return Conformance(tuple(compared), only=", ".join(t for t, limits in zip(LIMITS, limited, strict=True) if limits))
+    return None
 
 
 def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference | None:
-    """How one call differs whose arguments are all scalars: JAX hands on Python's numbers as they are, and there
-    `~(x <= 0)` is −2 for a boolean, and `(x > 0) + (y > 0)` is 2."""
+    """Return how one call differs whose arguments are all scalars; None if it does not.
+
+    JAX hands on Python's numbers as they are, and there `~(x <= 0)` is −2 for a boolean, and `(x > 0) + (y > 0)` is 2.
+    """
     if not subject.functions:
         return None
     with ALONE:

@@ -65,30 +65,31 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
     `numbers` of the code as there are dimensions for them, at other dimensions the second time.
     """
     numbers = [n for n in numbers if n >= LEAST]
-    found: list[dict[str, int]] = []
+    assignments: list[dict[str, int]] = []
     for k, row in enumerate(ORDINARY):
         sizes = {name: row[j % len(row)] for j, name in enumerate(names)}
-        case: Fixed = questioned[k] if k < len(questioned) else {}
-        sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in case.items()}
-        free = [name for name in names if name not in case]
-        left = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
+        questioned_sizes: Fixed = questioned[k] if k < len(questioned) else {}
+        sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in questioned_sizes.items()}
+        free = [name for name in names if name not in questioned_sizes]
+        to_assign = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
         large = any(n > LARGE for n in sizes.values())
-        for j, number in enumerate(left[: len(free)]):
+        for j, number in enumerate(to_assign[: len(free)]):
             if number <= LARGE or not large:
                 sizes[free[(j + k) % len(free)]] = number
                 large = large or number > LARGE
-        found.append(sizes)
-    return found if questioned or numbers else found[:1]
+        assignments.append(sizes)
+    return assignments if questioned or numbers else assignments[:1]
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | None = None) -> Difference | None:
-    """Return how the trace at these sizes differs from what was proved, or None; `known` is that trace if it was made
-    before.
+    """Return how the trace at these sizes differs from what was proved, or None if it does not.
+
+    `known` is that trace if it was made before.
     """
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
     try:
-        found = known or subject.at(sizes, dtype)
+        programs = known or subject.at(sizes, dtype)
     except CertgradError as error:
         return Difference((), f"{where} it does not trace: {error}", sizes, wide)
     except MemoryError:
@@ -96,15 +97,19 @@ def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | No
     general = subject.programs(dtype)
     fixed = {n: whole(v) for n, v in sizes.items()}
     expected = serialised_all(general, rendering(fixed), fold_sizes=True)
-    written = serialised_all(found, rendering({}), fold_sizes=True)
+    written = serialised_all(programs, rendering({}), fold_sizes=True)
     others = [name for name in general if expected[name] != written.get(name)]
     if not others:
         return None
-    how = values_apart(subject, {n: general[n] for n in others}, found, sizes, dtype)
-    if not how:
+    differences = values_apart(subject, {n: general[n] for n in others}, programs, sizes, dtype)
+    if not differences:
         return None
     return Difference(
-        tuple(how), f"{where} it is another program than for sizes left open: {in_words(how)}", sizes, wide, traced=True
+        tuple(differences),
+        f"{where} it is another program than for sizes left open: {in_words(differences)}",
+        sizes,
+        wide,
+        traced=True,
     )
 
 
@@ -121,32 +126,36 @@ def values_apart(
 
     A program that cannot be evaluated is left out.
     """
-    apart: dict[str, list[str]] = {name: [] for name in general}
+    by_program: dict[str, list[str]] = {name: [] for name in general}
     if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
         subject.unseen[f"values at sizes where an array has {entries:,} entries"] = None
         return {}
     points = [p for k in range(POINTS) if (p := subject.point(sizes, k)) is not None]
     for point in points:
-        here = point.rounded(dtype)
+        rounded_point = point.rounded(dtype)
         for name, program in general.items():
             if name not in found:
-                apart[name].append("it is missing")
+                by_program[name].append("it is missing")
                 continue
             try:
-                other = run(found[name], _as_taken(found[name], here.of(name)), Setting())
-                how = unlike(other, program, here.of(name), sizes, dtype)
+                other = run(found[name], _as_taken(found[name], rounded_point.of(name)), Setting())
+                deviation = unlike(other, program, rounded_point.of(name), sizes, dtype)
             except Exception as error:  # an operation may refuse a value in its own way
                 subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
                 continue
-            apart[name].append(how)
+            by_program[name].append(deviation)
     if not points:
         return dict.fromkeys(general, "no point of the domain was found to compare it at")
     reduce = all if everywhere else any
-    return {name: next(filter(None, hows)) for name, hows in apart.items() if hows and reduce(hows)}
+    return {
+        name: next(filter(None, deviations))
+        for name, deviations in by_program.items()
+        if deviations and reduce(deviations)
+    }
 
 
 def _as_taken(program: Program, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Floats in the dtypes in which the program takes them, which may be several."""
+    """Return floats in the dtypes in which the program takes them, which may be several."""
     taken = zip(operands, program.jaxpr.invars, strict=True)
     return [x.astype(v.aval.dtype) if kind_of(x.dtype) == "f" and _is_float(v) else x for x, v in taken]
 
@@ -158,7 +167,7 @@ def most_entries(program: Program) -> int:
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """How results differ from the program's at operands of a dtype by more than its operations round; "" if not."""
+    """Return how results differ from the program's at operands of a dtype by more than rounding; "" if not."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
     if len(found) == len(own) and all(map(_identical, found, own)):
         return ""
@@ -179,15 +188,15 @@ def _rounded_otherwise(
     eps = float(ml_dtypes.finfo(coarsest).eps)
     real = next((x.dtype for x in operands if x.dtype.kind == "f"), np.dtype(np.float64))
     noise = Noise(eps)
-    found = run(program, [noise.on(x) for x in operands], Setting(sizes, real, noise=noise))
+    noisy = run(program, [noise.on(x) for x in operands], Setting(sizes, real, noise=noise))
     out = []
-    for a, b in zip(found, own, strict=True):
+    for a, b in zip(noisy, own, strict=True):
         if b.dtype.kind != "f":
             out.append(b)
             continue
-        far = np.sqrt(eps) * np.maximum(1, np.abs(np.where(np.isfinite(b), b, 0)))
+        most = np.sqrt(eps) * np.maximum(1, np.abs(np.where(np.isfinite(b), b, 0)))
         with np.errstate(all="ignore"):
-            change = np.where(np.isfinite(a - b), np.clip(a - b, -far, far), 0)
+            change = np.where(np.isfinite(a - b), np.clip(a - b, -most, most), 0)
         out.append((b + change).astype(b.dtype))
     return out
 
@@ -212,7 +221,7 @@ def _is_float(v: Any) -> bool:
 
 
 def in_words(how: Mapping[str, str]) -> str:
-    """How programs differ, each by its name."""
+    """Return how programs differ, each by its name, as text."""
     return "; ".join(f"the {name}: {text}" for name, text in how.items())
 
 

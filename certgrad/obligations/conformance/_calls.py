@@ -87,7 +87,11 @@ def called(
 def _at(
     subject: Compared, sizes: Sizes, precision: Precision, plainly: bool, which: int = 0
 ) -> tuple[Difference | None, str]:
-    """How a call in one precision differs from the trace, or why there is none; `plainly`: with numpy's arrays."""
+    """Return how a call in one precision differs from the trace, and why it could not be made.
+
+    With `plainly`, numbers of Python and arrays of numpy are passed; if the rule refuses these, JAX's are. `which` is
+    the number of the drawn point.
+    """
     point = subject.point(sizes, which)
     if point is None:
         return None, "no point of the domain was found"
@@ -96,7 +100,7 @@ def _at(
     plainly = any(a is not x for a, x in zip(given, point.args, strict=True))
     before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]
     try:
-        how = _unlike(subject, sizes, point, precision, given if plainly else point.args)
+        differences = _unlike(subject, sizes, point, precision, given if plainly else point.args)
     except ChangedError:
         return Difference((), CHANGED, {}, anywhere=True), ""
     except EndlessError as error:
@@ -106,17 +110,17 @@ def _at(
             return None, f"{type(error).__name__}: {first_line(error, 100)}"
         subject.unseen[f"calls with {PLAIN} ({type(error).__name__}: {first_line(error, 100)})"] = None
         try:
-            how = _unlike(subject, sizes, point, precision, point.args)
+            differences = _unlike(subject, sizes, point, precision, point.args)
         except Exception as problem:
             return None, f"{type(problem).__name__}: {first_line(problem, 100)}"
     where = f"at {sized(subject.names, sizes)} " if subject.names else ""
     if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]:
         return Difference((), CHANGED, {}, anywhere=True), ""
-    if not how:
+    if not differences:
         return None, ""
     plain = f" with {PLAIN}" if plainly else ""
-    text = f"called {where}in {precision}{plain} it returns something else: {in_words(how)}"
-    return Difference(tuple(how), text, sizes, precision.wide, anywhere=plainly), ""
+    text = f"called {where}in {precision}{plain} it returns something else: {in_words(differences)}"
+    return Difference(tuple(differences), text, sizes, precision.wide, anywhere=plainly), ""
 
 
 def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision, args: Sequence[Any]) -> dict[str, str]:
@@ -150,18 +154,18 @@ def _outcome(
         return x if kind_of(x.dtype) == "k" else typed(_whole(x, precision.wide), False)
 
     names = BY_ONE_CALL.get(name, (name,))
-    more = point.tangents if "jvp" in names else point.seeds if "vjp" in names else None
+    directions_given = point.tangents if "jvp" in names else point.seeds if "vjp" in names else None
     with wide_floats(precision.wide), computed_by(compute):
         given = [array(x) if x is own else x for x, own in zip(args, point.args, strict=True)]
-        directions = [x.copy() if args is not point.args else array(x) for x in more or []]
-        groups = [given] if more is None else [given, directions]
-        found = function(*groups, [float(x) for x in point.scalars])
+        directions = [x.copy() if args is not point.args else array(x) for x in directions_given or []]
+        groups = [given] if directions_given is None else [given, directions]
+        results = function(*groups, [float(x) for x in point.scalars])
         if args is not point.args and any(
-            a.tobytes() != b.tobytes() for a, b in zip(directions, more or [], strict=True)
+            a.tobytes() != b.tobytes() for a, b in zip(directions, directions_given or [], strict=True)
         ):
             raise ChangedError
-        values = found if name in BY_ONE_CALL else (found,)
-        return {n: [np.asarray(v) for v in one] for n, one in zip(names, values, strict=True)}
+        values = results if name in BY_ONE_CALL else (results,)
+        return {n: [np.asarray(v) for v in value] for n, value in zip(names, values, strict=True)}
 
 
 def _whole(values: np.ndarray, wide: bool) -> np.ndarray:

@@ -54,7 +54,7 @@ class Point:
 
 
 def sized(names: Sequence[str], sizes: Mapping[str, int]) -> str:
-    """Sizes in words: `n = 4`, `(n, d) = (4, 3)`."""
+    """Return sizes in words: `n = 4`, `(n, d) = (4, 3)`."""
     if len(names) == 1:
         return f"{names[0]} = {sizes[names[0]]}"
     return f"({', '.join(names)}) = ({', '.join(str(sizes[n]) for n in names)})"
@@ -127,7 +127,7 @@ class Compared:
             return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
     def heard(self) -> tuple[Sizes, Programs, Any] | None:
-        """Numbers at which it was traced for its proof, the programs there, and what its code asked for meanwhile."""
+        """Return numbers at which it was traced for its proof, the programs there, and what its code asked then."""
         traces = self._of("float64")
         known = traces.heard_at_numbers(self.instance) if self.files <= users_files(reachable(self.op)) else None
         return None if known is None else (known[0], known[1].programs.all(), known[2])

@@ -97,8 +97,8 @@ def difference_in_surroundings(
     if subject.asks_for_types:
         wait(Way(dtypes[0], handed_on=True), asked[0][0])
     for sizes, heard in asked:
-        if (found := follow(Way(dtypes[0]), sizes, heard)) is not None:
-            return found
+        if (difference := follow(Way(dtypes[0]), sizes, heard)) is not None:
+            return difference
         if either and "float32" in dtypes and (WIDTHS & heard.settings.keys() or not {*HALF} & {*dtypes}):
             wait(Way("float32"), sizes)
             wait(Way("float32", wide=True), sizes)
@@ -115,8 +115,8 @@ def difference_in_surroundings(
         finally:
             state.forget()
         subject.narrow = subject.narrow or (programs is None and way.wide)
-        if (found := follow(way, sizes, heard) or _differs(subject, way, programs, sizes)) is not None:
-            return found
+        if (difference := follow(way, sizes, heard) or _differs(subject, way, programs, sizes)) is not None:
+            return difference
     return None
 
 

@@ -54,9 +54,9 @@ def compares_programs(kind: str, programs: Programs) -> bool:
 
 
 def prove_alike(kind: str, given: Posed) -> Outcome:
-    """An attempt at the obligation with shared values in place of what computes them; it holds under `FINITE`.
+    """Return the outcome of an attempt with shared values in the place of what computes them.
 
-    Raises UnprovedError where the calculus cannot follow the rest.
+    A proof holds under `FINITE`. Raises UnprovedError where the calculus cannot follow the rest.
     """
     programs, last = given.programs, len(given.params)
     first, second = (programs.forward, programs.primal) if kind == "rule_runs_forward" else (programs.jvp, programs.vjp)
@@ -75,22 +75,25 @@ def prove_alike(kind: str, given: Posed) -> Outcome:
     idle = {*_multiplied_by_zero(left), *_multiplied_by_zero(right)} - common
     common |= idle
     shared = list(dict.fromkeys(v for outputs in (left, right) for v in reached(outputs, common) if v in common))
-    one, other = (rebuilt(outputs, [*arguments, *shared, *free, *scalars]) for outputs, free in sides)
+    left_program, right_program = (rebuilt(outputs, [*arguments, *shared, *free, *scalars]) for outputs, free in sides)
     if kind == "rule_runs_forward":
         seeds = [Value(v.aval) for v in programs.vjp.jaxpr.invars[count : _end(programs.vjp, last)]]
         nothing = rebuilt((), [*arguments, *shared, *seeds, *scalars])
-        reduced = Programs(one, None, nothing, other, programs.out_shapes)
+        reduced = Programs(left_program, None, nothing, right_program, programs.out_shapes)
     else:
-        reduced = Programs(rebuilt((), [*arguments, *shared, *scalars]), one, other, None, programs.out_shapes)
+        reduced = Programs(
+            rebuilt((), [*arguments, *shared, *scalars]), left_program, right_program, None, programs.out_shapes
+        )
     outcome = _proved_of_any(shared, kind, replace(given, programs=reduced))
     alone = not idle.issuperset(shared)
     return replace(outcome, alike=alone or not shared, idle=not idle.isdisjoint(shared))
 
 
 def prove_idle(given: Posed) -> Outcome | None:
-    """An attempt at the JVP with any numbers in place of values that it multiplies by 0; None if there are none.
+    """Return the outcome of an attempt at the JVP with any numbers in the place of values that it multiplies by 0.
 
-    The proof holds under `IDLE`. Raises UnprovedError where the calculus cannot follow the rest.
+    None if there are no such values. The proof holds under `IDLE`. Raises UnprovedError where the calculus cannot
+    follow the rest.
     """
     programs, count, last = given.programs, len(given.names), len(given.params)
     forward, jvp = programs.forward, programs.jvp
@@ -171,7 +174,7 @@ _KINDS = {"f": "held", "i": "int", "b": "bool"}
 
 
 def _end(program: Program, last: int) -> int:
-    """Where the tangents or seeds among a program's inputs end."""
+    """Return where the tangents or seeds among a program's inputs end."""
     return len(program.jaxpr.invars) - last
 
 

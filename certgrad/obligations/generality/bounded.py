@@ -54,24 +54,24 @@ def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value
         statements = conditions(domain, [*arguments])
     except UnsaidError:
         return {}
-    found: dict[Value, Bounds] = {}
-    for one in statements:
-        assert isinstance(one, t.Compare)
+    bounds: dict[Value, Bounds] = {}
+    for comparison in statements:
+        assert isinstance(comparison, t.Compare)
         for left, right, relation in (
-            (one.left, one.right, one.relation),
-            (one.right, one.left, TURNED[one.relation]),
+            (comparison.left, comparison.right, comparison.relation),
+            (comparison.right, comparison.left, TURNED[comparison.relation]),
         ):
             argument = arguments.get(left.name) if isinstance(left, t.Array) else None
             number = constant(right)
             if argument is None or number is None:
                 continue
-            low, high = found.get(argument, (None, None))
+            low, high = bounds.get(argument, (None, None))
             if relation in (">", ">="):
                 low = number if low is None else max(low, number)
             elif relation in ("<", "<="):
                 high = number if high is None else min(high, number)
-            found[argument] = low, high
-    return found
+            bounds[argument] = low, high
+    return bounds
 
 
 def _numbers(operand: Any) -> list[Fraction]:

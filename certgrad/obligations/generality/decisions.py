@@ -156,7 +156,7 @@ def asks(programs: Programs) -> bool:
 
 
 def concrete(instance: Instance) -> Fixed:
-    """Each dimension set to a number, different ones where there are enough."""
+    """Return each dimension set to a number, different ones where there are enough."""
     return {n: whole(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
 
 
@@ -208,12 +208,12 @@ class Cases:
         self.count = 0
 
     def met(self, programs: HasPrograms, fixed: Fixed) -> list[str]:
-        """Adds the cases of programs; the questions that have no contrary case to trace."""
-        found = contrary(programs, fixed, self.everything)
-        cases = [simplified(one) for one in found if not isinstance(one, str)]
+        """Add the cases that these programs' traces decided away; return the questions that have none to trace."""
+        cases_and_questions = contrary(programs, fixed, self.everything)
+        cases = [simplified(one) for one in cases_and_questions if not isinstance(one, str)]
         self.waiting += cases
         self.asked += cases
-        return [one for one in found if isinstance(one, str)]
+        return [one for one in cases_and_questions if isinstance(one, str)]
 
     def __iter__(self) -> Iterator[Fixed]:
         seen: set[str] = set()
@@ -242,10 +242,10 @@ def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> l
         for decision in program.decisions:
             if not examined(decision) and not (everything and _of_one_size(decision.difference)):
                 continue
-            if decision.difference is None:
+            if decision.difference is None:  # it was no comparison of sizes
                 out.setdefault("hash", UNANSWERABLE)
                 continue
-            if not Facts().signs(decision.difference) & ZERO:
+            if not Facts().signs(decision.difference) & ZERO:  # no sizes make it 0: there is no other answer
                 continue
             text = f"{decision.difference.key} = 0".replace("$", "")
             solution = _solution(decision.difference)
@@ -255,9 +255,9 @@ def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> l
                     solutions = _samples(decision.difference)
                 else:
                     out.setdefault(text, text)
-            for one in solutions:
-                more = together(fixed, Sample(one, text) if solution is None else one)
-                out.setdefault(f"{sorted(more.items())}{' sampled' * isinstance(more, Sample)}", more)
+            for sizes in solutions:
+                case = together(fixed, Sample(sizes, text) if solution is None else sizes)
+                out.setdefault(f"{sorted(case.items())}{' sampled' * isinstance(case, Sample)}", case)
     return [out[k] for k in sorted(out)]
 
 
@@ -352,23 +352,23 @@ def _samples(difference: Poly) -> list[Fixed]:
     if not all(isinstance(a, Dim) for a in atoms):
         return []
     names = _names_in(difference)
-    plain = names == sorted(a.name for a in atoms if isinstance(a, Dim))
-    found: dict[str, Fixed] = {}
+    sizes_alone = names == sorted(a.name for a in atoms if isinstance(a, Dim))
+    samples: dict[str, Fixed] = {}
     for small in (*(CONCRETE[k:] + CONCRETE[:k] for k in range(len(CONCRETE))), (1,)):
-        if found and small == (1,):
+        if samples and small == (1,):
             break
         for name in names:
             others = dict(zip((n for n in names if n != name), cycle(small), strict=False))
-            if plain:
+            if sizes_alone:
                 size = (_solution(_set(difference, {n: number(k) for n, k in others.items()})) or {}).get(name)
             else:
                 size = None if (least := _least_root(difference, others, name)) is None else whole(least)
             if size is not None and size != ONE:
                 fixed = {**{n: whole(k) for n, k in others.items()}, name: size}
-                found.setdefault(str(sorted(fixed.items())), fixed)
-        if len(found) >= MOST_SAMPLES:
+                samples.setdefault(str(sorted(fixed.items())), fixed)
+        if len(samples) >= MOST_SAMPLES:
             break
-    return list(found.values())[:MOST_SAMPLES]
+    return list(samples.values())[:MOST_SAMPLES]
 
 
 def _least_root(difference: Poly, others: Mapping[str, int], name: str) -> int | None:

@@ -239,17 +239,17 @@ def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | 
     traces = Traces(subject)
 
     def raised(numbers: bool) -> dict[_Raised, bool]:
-        with _watched(codes) as seen:
+        with _watched(codes) as errors:
             for family in traces.families:
                 instance = family.prove[0]
                 with suppress(CertgradError):
                     traces.at(instance, generality.decisions.concrete(instance) if numbers else {})
-        return seen
+        return errors
 
     symbolic = raised(numbers=False)
     at_numbers = raised(numbers=True) if symbolic and not any(symbolic.values()) else {}
-    said = (at for at, of_tracing in symbolic.items() if of_tracing or at not in at_numbers)
-    return next(((code.co_name, kind) for code, _, kind in said), None)
+    of_tracing_alone = (at for at, of_tracing in symbolic.items() if of_tracing or at not in at_numbers)
+    return next(((code.co_name, kind) for code, _, kind in of_tracing_alone), None)
 
 
 @contextmanager

@@ -43,12 +43,12 @@ class Instance:
 
     @property
     def names(self) -> list[str]:
-        """Dimension variables, in order of appearance."""
+        """Return the dimension variables, in order of appearance."""
         found = [n for shape in self.inputs for size in shape for n in size.names]
         return list(dict.fromkeys([*found, *names_in(tuple(self.statics.values()))]))
 
     def shapes(self, fixed: Mapping[str, Size] | None = None) -> Shapes:
-        """Shapes over fresh symbols; `fixed` sets dimensions to other sizes."""
+        """Return the shapes over fresh symbols; `fixed` sets dimensions to other sizes."""
         fixed = fixed or {}
         used = [n for v in fixed.values() for n in v.names]
         free = list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))
@@ -89,7 +89,7 @@ class Family:
 
 
 def family(op: Subject, case: Case) -> Family:
-    """All instances of a case."""
+    """Return all instances of a case."""
     found = _family(op, case)
     if op.suspects_library or not traced_every_time(op):
         return found

@@ -57,7 +57,7 @@ class Likeness:
         self.key = self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Hashable:
-        """A key that is equal for values that hold the same; an object too deep, or beyond the budget, is itself."""
+        """Return a key that is equal for values that hold the same; an object too deep, or too many, is its own."""
         kind = type(value)
         if kind is Itself:
             return value

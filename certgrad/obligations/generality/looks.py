@@ -39,7 +39,7 @@ class Look:
 
     @property
     def problem(self) -> str:
-        """Why nothing can be claimed here; "" where it traces."""
+        """Return why nothing can be claimed here; "" where it traces."""
         if isinstance(self.trace, Trace):
             return ""
         return f"at {self.where}: {self.trace}" if self.where else str(self.trace)

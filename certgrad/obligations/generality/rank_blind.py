@@ -90,13 +90,13 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
     while (more := followed(trees, known, large)) != known:
         known = more
     for name, tree in trees.items():
-        shown = name.rstrip("′")
+        function_name = name.rstrip("′")
         if _branches_on(tree, sources):
-            return f"{shown} branches on {what}"
+            return f"{function_name} branches on {what}"
         if any(isinstance(node, (ast.Try, ast.TryStar)) for node in nodes_of(tree)) or "suppress" in names_in(tree):
-            return f"{shown} catches errors, and {what} may raise one"
+            return f"{function_name} catches errors, and {what} may raise one"
         if not openly(name, tree, known):
-            return f"{shown} uses {what} as a value"
+            return f"{function_name} uses {what} as a value"
     for name, tree in trees.items():
         for callee, parameters in _called_with(tree, sources, trees):
             if _branches_on(trees[callee], sources | parameters):
@@ -204,7 +204,7 @@ def _depends(test: ast.AST, tainted: set[str]) -> bool:
 def _called_with(
     tree: ast.AST, sources: set[str], trees: Mapping[str, ast.FunctionDef | ast.Lambda]
 ) -> Iterator[tuple[str, set[str]]]:
-    """Functions that are called with rank-dependent arguments, and the parameters that receive them."""
+    """Yield functions that are called with rank-dependent arguments, and the parameters that receive them."""
     tainted = _tainted(tree, sources)
     for node in nodes_of(tree):
         if not isinstance(node, ast.Call):

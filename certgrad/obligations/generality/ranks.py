@@ -95,21 +95,21 @@ class _Collapsing(Serialiser):
             return str(value)
         total = Poly({})
         for mono, c in dim_poly(value).items():
-            rest = dict(mono)
+            factors = dict(mono)
             for group, names in self.groups.items():
-                mine = {a: e for a, e in rest.items() if isinstance(a, Dim) and a.name in names}
-                if not mine:
+                of_group = {a: e for a, e in factors.items() if isinstance(a, Dim) and a.name in names}
+                if not of_group:
                     continue
                 if group in self.gone:
                     raise SplitGroupError(f"the size of *{group} is used")
-                if len(mine) != len(names) or len(set(mine.values())) != 1:
+                if len(of_group) != len(names) or len(set(of_group.values())) != 1:
                     raise SplitGroupError(f"the size of one axis of *{group} is used")
-                power = next(iter(mine.values()))
-                for a in mine:
-                    del rest[a]
+                power = next(iter(of_group.values()))
+                for a in of_group:
+                    del factors[a]
                 for atom, e in next(iter(dimension(group).items()))[0]:
-                    rest[atom] = e * power
-            total = total + monomial(rest).scale(c)
+                    factors[atom] = e * power
+            total = total + monomial(factors).scale(c)
         return total.key
 
     def type(self, aval: Any) -> str:
@@ -255,7 +255,7 @@ class _Collapsing(Serialiser):
                 raise SplitGroupError("part of a star group is looked at")
 
     def outside(self, sizes: Sequence[Any], shape: Sequence[Any]) -> str:
-        """Sizes along the axes of a shape that belong to no group."""
+        """Return sizes along the axes of a shape that belong to no group, as text."""
         return str([self.dim(m) for m, n in zip(sizes, shape, strict=True) if self.dims(n) not in self.member])
 
     def numbers(self, *axes: tuple[Sequence[int], Sequence[Any]]) -> str:

@@ -266,7 +266,7 @@ def code_in(code: CodeType) -> Iterator[CodeType]:
 
 @lru_cache(maxsize=4096)
 def loads(code: CodeType) -> tuple[list[str], list[str]]:
-    """Names that the code loads as globals, and names of attributes; those of nested functions too."""
+    """Return names that the code loads as globals, and names of attributes; those of nested functions too."""
     loaded: list[str] = []
     attributes: list[str] = []
     for instruction in dis.get_instructions(code):

@@ -51,7 +51,7 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 @lru_cache(maxsize=16384)
 def names_in(node: ast.AST) -> frozenset[str]:
-    """Every name and attribute that occurs."""
+    """Return every name and attribute that occurs."""
     return frozenset(name_of(n) for n in nodes_of(node) if isinstance(n, (ast.Attribute, ast.Name)))
 
 

@@ -144,7 +144,7 @@ class Traces:
                     yield found, {n: v for n, v in fixed.items() if v is not None}
 
     def heard_at_numbers(self, instance: Instance) -> tuple[dict[str, int], Trace, Any] | None:
-        """Numbers above 1 at which an instance was traced in 64 bits, the trace, and what was heard in it."""
+        """Return numbers above 1 at which an instance was traced in 64 bits, the trace, and what was heard in it."""
         place = self._places[id(instance)]
         for spec, heard in self.heard.items():
             found, sizes = self._made.get(spec), {n: int(v) for n, v in spec.fixed}
@@ -190,7 +190,7 @@ class Traces:
         return replace(programs, primal=alone)
 
     def again(self, instance: Instance, wide: bool | None = None) -> Trace | CertgradError:
-        """Another trace at an instance, or the error in its place: the first one, unless the rule is impure."""
+        """Return another trace at an instance, or the error in its place: the first one, unless the rule is impure."""
         return self._new(instance, Spec(*self._places[id(instance)], (), self.wide if wide is None else wide))
 
     def fingerprint(self, spec: Spec) -> str:

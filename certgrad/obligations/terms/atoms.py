@@ -156,7 +156,10 @@ class Base(Atom):
 
 
 class Sum(Atom):
-    """Σ over bound variables, each from 0 to its range, of one connected monomial."""
+    """Σ of one monomial over bound variables, each from 0 to below its range.
+
+    The monomial is connected: its factors share bound variables, so that it is no product of two sums.
+    """
 
     __slots__ = ("body", "ranges", "vars")
 

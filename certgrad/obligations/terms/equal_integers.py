@@ -49,7 +49,7 @@ def _solved(ix: Ix, variables: Sequence[Var]) -> Iterator[tuple[IntegerAtom, Ix]
 
 
 def with_integer(poly: Poly, integer: IntegerAtom, value: Ix) -> Poly:
-    """The term with another index expression in the place of an integer, wherever that is an index or compared."""
+    """Return the term with `value` in the place of an integer, wherever that is an index or compared."""
 
     def moved(ix: Ix) -> Ix:
         parts = [(1, of_const(ix.const))]

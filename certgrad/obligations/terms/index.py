@@ -148,7 +148,7 @@ def of_const(const: Poly) -> Ix:
 
 
 def combine(parts: list[tuple[int, Ix]]) -> Ix:
-    """Σ factor · expression."""
+    """Return Σ factor · expression."""
     coefficients: dict[IxTerm, int] = {}
     const = ZERO
     for factor, ix in parts:

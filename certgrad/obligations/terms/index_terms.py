@@ -135,7 +135,7 @@ def _row_major_places(ix: Ix) -> tuple[tuple[Ix, Ix], tuple[Ix, Ix], Poly] | Non
 
 
 def divided(n: Poly, divisor: Poly) -> Poly | None:
-    """n / divisor, where that is a dimension expression with whole coefficients."""
+    """Return n / divisor, where that is a dimension expression with whole coefficients; else None."""
     single = divisor.single()
     if single is None:
         return None
@@ -145,7 +145,7 @@ def divided(n: Poly, divisor: Poly) -> Poly | None:
 
 
 def within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
-    """[0 ≤ ix < size]."""
+    """Return [0 ≤ ix < size]."""
     if size == ONE:
         return index_equal(ix, ranges)
     return index_pred(ix, ranges) * index_pred(ix.scaled(-1).shifted(size - ONE), ranges)

@@ -198,7 +198,7 @@ def where_equal(ix: Ix) -> Ix:
 
 
 def quotient(ix: Ix, divisor: Poly) -> Ix:
-    """⌊ix / divisor⌋ for a positive divisor."""
+    """Return ⌊ix / divisor⌋ for a positive divisor."""
     m = whole_number(divisor)
     if m == 1:
         return ix
@@ -224,7 +224,7 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
 
 
 def remainder(ix: Ix, divisor: Poly) -> Ix:
-    """ix − divisor·⌊ix / divisor⌋ for a positive divisor."""
+    """Return ix − divisor·⌊ix / divisor⌋ for a positive divisor."""
     m = whole_number(divisor)
     if m is not None:
         return ix.minus(quotient(ix, divisor).scaled(m))
@@ -242,7 +242,7 @@ def remainder(ix: Ix, divisor: Poly) -> Ix:
 
 
 def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
-    """major·stride + minor, where the caller knows 0 ≤ minor < stride."""
+    """Return major·stride + minor, where the caller knows 0 ≤ minor < stride."""
     m = whole_number(stride)
     if m is not None:
         return combine([(m, major), (1, minor)])
@@ -262,6 +262,6 @@ def _multiples(const: Poly, divisor: Poly) -> int:
 
 
 def _divided(const: Poly, m: int) -> tuple[Poly, Poly]:
-    """(q, r) with const = m·q + r and each coefficient of r in [0, m)."""
+    """Return (q, r) with const = m·q + r and each coefficient of r in [0, m)."""
     whole = Poly({mono: c for mono, c in ((mono, fmpq((c / m).floor())) for mono, c in const.items()) if c != 0})
     return whole, const - whole.scale(m)

@@ -25,8 +25,8 @@ def canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list
         for v in variables:
             names = {w: of_var(("c", ranked[colours[w]], 0)) for w in variables}
             names[v] = of_var(("c", ranked[colours[v]], 1))
-            marks = sorted(_mark(a, e, names) for a, e in factors if v in a.free)
-            new[v] = f"{ranked[colours[v]]:04d}|" + "&".join(marks)
+            keys = sorted(_mark(a, e, names) for a, e in factors if v in a.free)
+            new[v] = f"{ranked[colours[v]]:04d}|" + "&".join(keys)
         if len(set(new.values())) == len(set(colours.values())):
             colours = new
             break

@@ -362,7 +362,7 @@ def current(poly: Poly) -> Poly:
 
 
 def renewed(value: Any) -> Any:
-    """A term, a monomial, or what holds some: with the atoms of this session in place of another's.
+    """Return a term, a monomial, or what holds some, with the atoms of this session in the place of another's.
 
     An atom's key says all of its structure, so an atom that this session has already is that one.
     """

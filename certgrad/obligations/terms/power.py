@@ -76,7 +76,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
 
 
 def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]:
-    """poly = N · Π a⁻ᵏ over the returned atoms and k > 0, with N free of negative whole powers of sums.
+    """Return N, and atoms a with k > 0: poly = N · Π a⁻ᵏ, with N free of negative whole powers of sums.
 
     With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
     then N is zero exactly where its coefficients are, as far as the atoms are independent.
@@ -109,7 +109,7 @@ def times_power(poly: Poly, factor: Mapping[Atom, Exponent]) -> Poly:
 
 
 def power(poly: Poly, e: Exponent) -> Poly:
-    """polyᵉ for rational e."""
+    """Return polyᵉ for rational e."""
     e = exponent(e)
     if e == 1:
         return poly
@@ -182,8 +182,8 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
         if denominators and all(a.positive for a in denominators):
             applied(Law.POWER_OF_PRODUCT)
             result = power(numerator, e)
-            for base, whole in denominators.items():
-                result = result * power(poly_of(base), -whole * e)
+            for base, whole_power in denominators.items():
+                result = result * power(poly_of(base), -whole_power * e)
             return result
         c, taken, rest = content(poly, only_positive=True)
         if taken or c != 1:
@@ -196,7 +196,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
     if len(mono) + (c != 1) > 1:
         applied(Law.POWER_OF_PRODUCT)
     result = number_power(abs(c), e)
-    left: list[tuple[Atom, Exponent]] = []
+    under_root: list[tuple[Atom, Exponent]] = []
     for a, k in mono:
         if a.positive or (isinstance(k, Fraction)):
             # A fractional power is only defined where its base is not negative.
@@ -204,39 +204,39 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
                 applied(Law.POWER_OF_POWER)
             result = result * monomial({a: exponent(k * e)})
         elif isinstance(k, int) and k % 2 == 0 and isinstance(exponent(k * e), int):
-            whole = int(k * e)
+            whole_power = int(k * e)
             applied(Law.POWER_OF_EVEN_POWER)
-            result = result * monomial({a: whole})
-            if whole % 2:
+            result = result * monomial({a: whole_power})
+            if whole_power % 2:
                 result = result * sign_of(poly_of(a))
         elif type(a) in PREDICATES:
             if e < 0:
-                left.append((a, k))
+                under_root.append((a, k))
             else:
                 result = result * poly_of(a)
         else:
-            left.append((a, k))
-    if not left:
+            under_root.append((a, k))
+    if not under_root:
         if c < 0:
             result = result * poly_of(intern(Base(number(-1))), e)
         return result
     if (
-        len(left) == 1
+        len(under_root) == 1
         and c > 0
-        and isinstance(left[0][1], int)
-        and left[0][1] % 2
-        and type(left[0][0]) not in PREDICATES
+        and isinstance(under_root[0][1], int)
+        and under_root[0][1] % 2
+        and type(under_root[0][0]) not in PREDICATES
     ):
-        a, k = left[0]  # an odd power is non-negative exactly where its base is
+        a, k = under_root[0]  # an odd power is non-negative exactly where its base is
         if k != 1:
             applied(Law.POWER_OF_POWER)
         return result * monomial({a: exponent(k * e)})
-    rest = monomial(dict(left)).scale(1 if c > 0 else -1)
+    rest = monomial(dict(under_root)).scale(1 if c > 0 else -1)
     return result * poly_of(intern(Base(rest)), e)
 
 
 def number_power(c: fmpq, e: Exponent) -> Poly:
-    """cᵉ for a positive rational c: primes carry the fractional exponents."""
+    """Return cᵉ for a positive rational c: primes carry the fractional exponents."""
     if c == 1:
         return ONE
     factors: dict[Atom, Exponent] = {}
@@ -304,7 +304,7 @@ def log_of(poly: Poly) -> Poly:
 
 
 def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
-    """(φ, p) where the term is 1 + exp(q), and q is (1 − 2·φ)·p for a condition φ, or −|p| for φ = [p > 0]."""
+    """Return (φ, p) where the term is 1 + exp(q), and q is (1 − 2·φ)·p for a condition φ, or −|p| for φ = [p > 0]."""
     if not poly.piecewise or len(poly) != 2 or poly.coefficient(()) != 1:
         return None
     ((mono, c),) = (term for term in poly.items() if term[0])

@@ -38,7 +38,7 @@ def in_one_range(variables: list[Var], ranges: dict[Var, Poly], factors: Factors
 
 
 def _rows_of(variables: list[Var], ranges: dict[Var, Poly], body: Poly) -> list[tuple[Var, Var]]:
-    """Pairs (i, j) of the variables such that i·m + j occurs, where j runs over 0 to m."""
+    """Return pairs (i, j) of the variables such that i·m + j occurs, where j runs over 0 to m."""
     found: dict[tuple[Var, Var], None] = {}
     for ix in indices_of(body):
         for t in ix.atoms:

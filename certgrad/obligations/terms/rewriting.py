@@ -157,7 +157,10 @@ def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
 
 
 def with_names(names: Mapping[Var, Var]) -> Rewriter:
-    """Opens a binder, before atoms inside are replaced: what replaces them may bind variables of the same name."""
+    """Return the rewriter that renames variables.
+
+    A binder is opened by it before atoms inside are replaced: what replaces them may bind variables of the same name.
+    """
     return Rewriter({v: of_var(w) for v, w in names.items()})
 
 

@@ -82,7 +82,7 @@ def smallest_minor(body: Poly, row: Var, column: Var, size: Poly) -> Poly:
 
 
 def determinants(a: Matrix) -> list[Poly]:
-    """Determinants that are not 0 exactly where the matrix in `a` has full rank."""
+    """Return determinants that are not 0 exactly where the matrix in `a` has full rank."""
     body, first, second, size = gram(a.body, *a.vars, a.ranges)
     found = [of_matrix("determinant", body, first, second, (size, size), ())]
     if a.ranges[0] == a.ranges[1]:
@@ -98,7 +98,7 @@ def of_spectrum(a: Matrix) -> Poly:
 
 
 def same_place(poly: Poly) -> Poly | None:
-    """[i = j] where the term is c·(λ_j − λ_i): it is 0 there, and only there if the λ are all different."""
+    """Return [i = j] where the term is c·(λ_j − λ_i): it is 0 there, and only there if the λ are all different."""
     if len(poly) != 2:
         return None
     (one, _), (other, _) = poly.items()

@@ -25,14 +25,14 @@ CONTRACTS: dict[type[Atom], Callable[[list[tuple[Atom, Exponent]], dict[Var, Pol
 
 
 def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
-    """Fresh variables with their ranges, and the body over them."""
+    """Return fresh variables with their ranges, and the body over them."""
     names = {v: fresh() for v in a.vars}
     body = Rewriter({v: of_var(w) for v, w in names.items()}).mono(a.body)
     return [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)], body
 
 
 def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
-    """Σ of a polynomial over variables, each from 0 to its range."""
+    """Return Σ of a polynomial over variables, each from 0 to its range."""
     only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
     if only:
         poly, dummies = Rewriter(only)(poly), [(v, n) for v, n in dummies if v not in only]
@@ -118,7 +118,7 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
 def _components(
     factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]
 ) -> list[tuple[list[Var], list[tuple[Atom, Exponent]]]]:
-    """Groups of variables linked through shared factors, with their factors."""
+    """Return groups of variables linked through shared factors, with their factors."""
     groups: list[tuple[set[Var], list[tuple[Atom, Exponent]]]] = []
     for a, e in factors:
         linked = {v for v in a.free if v in ranges}
@@ -134,16 +134,19 @@ def _components(
 
 
 def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
-    """Σ_v [v = e]·f(v) = [0 ≤ e < n]·f(e), for a variable that an equation among the factors determines."""
+    """Return the sum without a variable that an equation among the factors determines; None where none does.
+
+    Σ_v [v = e]·f(v) = [0 ≤ e < n]·f(e).
+    """
     best: tuple[tuple, Atom, Var, Ix, Poly] | None = None
     for a, _ in factors:
         if type(a) is not IxEq:
             continue
         for v, n in ranges.items():
-            found = _solved(a.ix, v) or _solved_around(a.ix, v, n)
-            if found is None:
+            solution = _solved(a.ix, v) or _solved_around(a.ix, v, n)
+            if solution is None:
                 continue
-            value, within_axis = found
+            value, within_axis = solution
             others = {w: m for w, m in ranges.items() if w != v}
             guard = within(value, n, others)
             for ix, room in within_axis:
@@ -155,14 +158,17 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
         return None
     _, equation, v, value, guard = best
     rest = monomial({a: e for a, e in factors if a is not equation})
-    left = [(w, n) for w, n in ranges.items() if w != v]
+    other_ranges = [(w, n) for w, n in ranges.items() if w != v]
     moved = Rewriter({v: value})(rest) * guard
-    return sum_over(moved, left) if left else moved
+    return sum_over(moved, other_ranges) if other_ranges else moved
 
 
 def _solved_around(ix: Ix, v: Var, n: Poly) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
-    """As `_solved`, where v goes around a ring: (±v + r) mod n = e, for v below n, where e is a place and v = ±(e − r)
-    mod n. For a number n the remainder is written with the quotient."""
+    """Return as `_solved` does what v is where it goes around a ring, with what has to be a place of it; else None.
+
+    (±v + r) mod n = e, for v below n, where e is a place and v = ±(e − r) mod n. For a number n the remainder is
+    written with the quotient.
+    """
     hosts = [(t, k) for t, k in ix.terms if isinstance(t, IntegerAtom) and v in t.free]
     if len(hosts) != 1:
         return None
@@ -203,9 +209,10 @@ def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
 
 
 def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
-    """Σ_t f(σ(t), t) = Σ_i f(i, σ⁻¹(i)) for a permutation σ of the range, unless the places t alone are simpler.
+    """Return body and ranges of the sum in the other order of a permutation; None where that is not simpler.
 
-    An order is written by its ranks; Σ_i f(σ⁻¹(i)) is Σ_t f(t). So it is with σ(n − 1 − t), for t < n.
+    Σ_t f(σ(t), t) = Σ_i f(i, σ⁻¹(i)) for a permutation σ of the range, unless the places t alone are simpler. An order
+    is written by its ranks; Σ_i f(σ⁻¹(i)) is Σ_t f(t). So it is with σ(n − 1 − t), for t < n.
     """
     for v, n in ranges.items():
         permutations: dict[str, Chosen] = {}
@@ -244,7 +251,10 @@ def _nested_atoms(ix: Ix) -> Iterator[IntegerAtom]:
 
 
 def bounded_above(poly: Poly) -> Poly:
-    """Every condition in a sum that bounds its variable from below as one from above: Σ_{v≥e} f = Σ_v f − Σ_{v<e} f."""
+    """Return the term with each condition that bounds a summed variable from below as one from above.
+
+    Σ_{v≥e} f = Σ_v f − Σ_{v<e} f.
+    """
     if not any(isinstance(a, IxPred) and _bounds_from_below(a) for a in deep_atoms(poly)):
         return poly
 
@@ -254,10 +264,10 @@ def bounded_above(poly: Poly) -> Poly:
         if not isinstance(a, Sum):
             return None
         dummies, body = open_sum(a)
-        variables = {v for v, _ in dummies}
+        summed = {v for v, _ in dummies}
 
         def opposite(b: Atom) -> Poly | None:
-            bound = b.free & variables if isinstance(b, IxPred) else ()
+            bound = b.free & summed if isinstance(b, IxPred) else ()
             if not isinstance(b, IxPred) or len(bound) != 1 or b.ix.coefficient(*bound) <= 0:
                 return turned(b) if isinstance(b, Sum) else None
             applied(Law.SUM_FROM_BELOW)

@@ -26,7 +26,7 @@ _deep: Memo[Poly, tuple[Atom, ...]] = Memo()
 
 
 def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
-    """All atoms, those inside other atoms too, in an order that depends on the term alone."""
+    """Return all atoms, those inside other atoms too, in an order that depends on the term alone."""
     found = _deep.table.get(poly)
     if found is None:
         out: dict[Atom, None] = {}
@@ -55,7 +55,7 @@ def extent(poly: Poly) -> int:
 
 
 def _inner_first(poly: Poly) -> list[Atom]:
-    """All atoms, each after those inside it."""
+    """Return all atoms, each after those inside it."""
     order: list[Atom] = []
     seen: set[Atom] = set()
     stack = [(a, False) for a in atoms_of(poly)]
@@ -170,7 +170,7 @@ _indices: Memo[Poly, list[Ix]] = Memo()
 
 
 def indices_of(poly: Poly) -> list[Ix]:
-    """All index expressions in a term, those inside integer atoms too."""
+    """Return all index expressions in a term, those inside integer atoms too."""
     if poly not in _indices.table:
         _indices.table[poly] = _collected(poly)
     return _indices.table[poly]

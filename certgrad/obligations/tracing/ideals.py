@@ -63,16 +63,16 @@ class Ideal:
         key = tuple(f"{a} {getattr(a, 'weak_type', False)}" for a in avals)
         if key not in self._calls:
             self._calls[key] = _call_of(self.function, avals, self.custom)
-        own = self._calls[key]
-        if own is None or len(own.body.jaxpr.eqns) != len(body.jaxpr.eqns):
+        call = self._calls[key]
+        if call is None or len(call.body.jaxpr.eqns) != len(body.jaxpr.eqns):
             return False
         constants = [_value(v, known) for v in eqn.invars[:first]]
         if any(c is None for c in constants):
             return False
-        if len(own.constants) == first:
-            same = all(map(_same, constants, own.constants)) and identity(own.body) == identity(body)
+        if len(call.constants) == first:
+            same = all(map(_same, constants, call.constants)) and identity(call.body) == identity(body)
         else:  # where the one is given a number, it stands in the program of the other
-            same = identity(_at(own.body, own.constants, avals)) == identity(_at(body, constants, avals))
+            same = identity(_at(call.body, call.constants, avals)) == identity(_at(body, constants, avals))
         return same and self._is_near()
 
     def _is_near(self) -> bool:
@@ -122,10 +122,10 @@ def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -
             constants = [_value(v, known) for v in eqn.invars[: max(first, 0)]]
             in_order = list(eqn.invars[max(first, 0) :]) == inputs
             return _Call(body, constants) if in_order and all(c is not None for c in constants) else None
-        held = dict(zip(eqn.invars, body.jaxpr.invars, strict=True))
-        if any(v not in held for v in inputs):
+        in_body = dict(zip(eqn.invars, body.jaxpr.invars, strict=True))
+        if any(v not in in_body for v in inputs):
             return None
-        inputs = [held[v] for v in inputs]
+        inputs = [in_body[v] for v in inputs]
         known = _inside(eqn, body, known)
         program = body
 

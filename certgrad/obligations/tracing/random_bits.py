@@ -70,7 +70,7 @@ def _hashed(keys: Words, shape: tuple[int, ...]) -> Words:
 
 
 def _threefry(keys: Words, counters: Words) -> Words:
-    """Threefry-2x32, of each pair of words of counters by each pair of keys."""
+    """Return Threefry-2x32 of each pair of words of counters by each pair of keys."""
     schedule = (*keys, keys[0] ^ keys[1] ^ _PARITY)
     with np.errstate(over="ignore"):  # words are added modulo 2³²
         x, y = counters[0] + schedule[0], counters[1] + schedule[1]

@@ -51,7 +51,7 @@ def conditions(domain: Sequence[str], names: Sequence[str]) -> list[t.Statement]
 
 
 def zero_within(statements: Sequence[t.Statement], arrays: Mapping[str, Any], dtype: Any) -> Any:
-    """Zero, as a scalar, which is defined where the statements hold at every entry."""
+    """Return zero, as a scalar, which is defined where the statements hold at every entry."""
     total = jnp.zeros((), dtype)
     for one in statements:
         assert isinstance(one, t.Compare)

@@ -127,7 +127,7 @@ def jvp_is_derivative(at: At) -> None:
 
 
 def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
-    """The derivative of one entry of an output along the tangent, and whether it is a limit at a seam.
+    """Return the derivative of one entry of an output along the tangent, and whether it is a limit at a seam.
 
     Raises:
         NoDerivative: the forward is not defined there, or has no derivative.

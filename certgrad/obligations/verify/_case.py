@@ -170,13 +170,15 @@ class Case(PointClaims):
         """Return where the case fails: exactly over finite fields, and at points of balls that this leaves open."""
         failures: list[str] = []
         rng = seeded(self.digest, seed)
-        found = list(shapes(self.op, self.case, rng, draws // 10))
+        drawn_shapes = list(shapes(self.op, self.case, rng, draws // 10))
         drawn = itertools.count()
         from certgrad import exact  # it reads users' rules, which are verified here
 
-        exactly = exact.Check(self.op, self.case, self.statements, found, self._traced, LARGEST, self.symbols)
+        exact_check = exact.Check(
+            self.op, self.case, self.statements, drawn_shapes, self._traced, LARGEST, self.symbols
+        )
         limits = exact.Limits(entries=ENTRIES / len(self.op.cases), at_point=AT_POINT, points=POINTS, special=SPECIAL)
-        result = exactly.run(limits)
+        result = exact_check.run(limits)
         counts.exact.append(result)
         counts.points += result.points + result.special
         if result.verdict == "differs":
@@ -184,18 +186,18 @@ class Case(PointClaims):
         agrees = result.verdict == "agrees" and bool(result.sizes)
         if agrees:
             self.answered |= self.open
-        chosen = not {"int", "bool"}.isdisjoint(self.kinds)  # which choose among many regions
-        smallest = min(found, key=entries, default=None)
-        for k, shape in enumerate(found):
-            share = list(itertools.islice(drawn, draws // len(found) + (k < draws % len(found))))
+        has_whole_numbers = not {"int", "bool"}.isdisjoint(self.kinds)  # which choose among many regions
+        smallest = min(drawn_shapes, key=entries, default=None)
+        for k, shape in enumerate(drawn_shapes):
+            draws_here = list(itertools.islice(drawn, draws // len(drawn_shapes) + (k < draws % len(drawn_shapes))))
             try:
                 if agrees:  # it was near to both sides of each number that the programs compare with
                     self.sides = int(shape is smallest)
-                one = AtShape(self, shape, self._traced(shape))
+                at_shape = AtShape(self, shape, self._traced(shape))
                 counts.shapes += 1
-                one.ordinary_ones = chosen or not exactly.exact_at(shape)
-                for point, on_boundary in one.points(share, rng):
-                    failures += one.ask(point, on_boundary, counts)
+                at_shape.ordinary_ones = has_whole_numbers or not exact_check.exact_at(shape)
+                for point, on_boundary in at_shape.points(draws_here, rng):
+                    failures += at_shape.ask(point, on_boundary, counts)
                     if not self.open:
                         return failures
             except (UnfitError, Unsupported) as error:

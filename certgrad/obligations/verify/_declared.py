@@ -50,7 +50,7 @@ def _installed(package: str) -> str:
 
 
 def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
-    """Where the certificate does not say what the op declares, or its parts do not add up."""
+    """Yield, in words, where the certificate does not say what the op declares, or its parts do not add up."""
     if certificate.op != op.name:
         yield f"it is about '{certificate.op}', and the op is '{op.name}'"
     if certificate.checksum != checksum(certificate):

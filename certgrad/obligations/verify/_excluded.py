@@ -99,18 +99,18 @@ def excluded_look(
     Points outside of the declared domain are not looked at, nor those that a hypothesis excludes which bounds an
     argument without a gradient: a label is an index, whatever the forward does with another number.
     """
-    seen = Outside()
+    outside = Outside()
     with s.precision(PRECISION):
         try:
             case = Case(subject, subject.cases[index], certificate, index)
             looks = [_look(subject, case, c.kind, c.cases[index]) for c in certificate.claims if c.kind != OF_REFERENCE]
         except (NotCheckedError, UnfitError, BallError):
-            return seen
+            return outside
     rng = seeded(case.digest, "excluded")
     for shape, programs in places if any(look.excluding for look in looks) else ():
-        if seen.wrong is None:
-            look_outside(seen, AtShape(case, shape, programs), looks, rng)
-    return seen
+        if outside.wrong is None:
+            look_outside(outside, AtShape(case, shape, programs), looks, rng)
+    return outside
 
 
 def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random) -> None:
@@ -166,7 +166,7 @@ Excluding = Sequence[tuple[Look, list[Statement]]]
 
 
 def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
-    """Points that hypotheses of some claim exclude."""
+    """Yield points that hypotheses of some claim exclude."""
 
     def excluded(inputs: Sequence[Array]) -> bool:
         return any(look.broken(at, inputs) for look in looks)
@@ -261,8 +261,9 @@ def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> Witne
 
 
 def _smooth(here: At, at: AtShape, rng: Random) -> None:
-    """Check that the forward has a derivative along the tangent, and at a seam along others, linearly. Raises
-    NoDerivative.
+    """Check that the forward has a derivative along the tangent, and at a seam also along others, and is linear there.
+
+    Raises NoDerivative.
     """
     places = [(k, place) for k, shape in enumerate(at.programs.outputs) for place in np.ndindex(shape)]
     slopes = [derivative(here, k, place) for k, place in places]

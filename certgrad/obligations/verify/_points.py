@@ -79,12 +79,12 @@ def coincides(k: int) -> bool:
 
 
 def _exact(array: Array) -> Array:
-    """Rationals as exact scalars; integers and booleans as they are."""
+    """Return rationals as exact scalars; integers and booleans as they are."""
     return lifted(s.rational, 1)(array) if array.dtype == object else array
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Tangents or cotangents: never 0 and hardly ever equal, so that tied inputs are not tied beside the point."""
+    """Return tangents or cotangents: never 0, hardly ever equal, so that tied inputs are not tied beside the point."""
     return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
@@ -99,7 +99,7 @@ def on_boundaries(point: Point, space: Space, watch: Watch) -> Iterator[Point]:
     rational zeros, the zero is exact; other zeros, by the secant method, are enclosed by a ball. Integers go to the
     sizes of the axes, as indices do.
     """
-    here = watch(point)
+    distances = watch(point)
     sizes = sorted({n for shape in space.shapes for n in shape})
     for which, kind in enumerate(space.kinds):
         if kind == "bool" or not point.inputs[which].size:
@@ -109,18 +109,18 @@ def on_boundaries(point: Point, space: Space, watch: Watch) -> Iterator[Point]:
             around = {sign * n + shift for n in (0, *sizes) for sign in (1, -1) for shift in (-1, 0, 1)}
             yield from (point.moved(which, at, value) for value in sorted(around))
             continue
-        if not here:
+        if not distances:
             continue  # nothing vanishes
         start = point.inputs[which][at]
         there = [watch(point.moved(which, at, start + step)) for step in _STEPS]
-        found: dict[fmpq, None] = {}
-        for values in zip(here, *there, strict=False):
-            found |= dict.fromkeys(start + u for u in _zeros(values))
-        for value in list(found)[:_FOUND]:
+        zeros: dict[fmpq, None] = {}
+        for values in zip(distances, *there, strict=False):
+            zeros |= dict.fromkeys(start + u for u in _zeros(values))
+        for value in list(zeros)[:_FOUND]:
             yield point.moved(which, at, value)
             yield point.moved(which, at, value + (value - start) / 8)
         balls = 0
-        for k, (before, after) in enumerate(zip(here, there[0], strict=False)):
+        for k, (before, after) in enumerate(zip(distances, there[0], strict=False)):
             irrational = s.finite(before) and s.finite(after) and arb in (type(before), type(after))
             if irrational and balls < _BALLS:
                 zero = _secant(partial(_watched, watch, point, which, at, k), start, before, after)

@@ -74,7 +74,7 @@ def _same(distances: Sequence[Any], before: Sequence[Any]) -> bool:
 
 
 def _key(point: Point) -> tuple[Any, ...]:
-    """Equal points of one draw have the same: its tangents and seeds are not moved."""
+    """Return what equal points of one draw have in common: its tangents and seeds are not moved."""
     return id(point.tangents), id(point.seeds), *(tuple(x.flat) for x in point.inputs)
 
 

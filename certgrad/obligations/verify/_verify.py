@@ -121,19 +121,19 @@ def _checked(
             return _ended(certificate, "not checked", f"{where}: {error}")
     counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
     counts["undecided"] = total.undecided
-    whole = not failures and all(one.sizes or one.everywhere for one in total.exact)
+    all_exact = not failures and all(one.sizes or one.everywhere for one in total.exact)
     from certgrad import exact  # it reads users' rules, which are verified here
 
-    found = exact.together(total.exact) if whole and total.exact else None
-    if found is not None and found.everywhere and not one_program():
-        found = replace(found, everywhere=False)
-    level = exact.level(found) if found is not None else ""
+    result = exact.together(total.exact) if all_exact and total.exact else None
+    if result is not None and result.everywhere and not one_program():
+        result = replace(result, everywhere=False)
+    level = exact.level(result) if result is not None else ""
     return Verification(
         op=certificate.op,
         outcome="failed" if failures else "verified",
         problems=tuple(failures),
         level="" if failures else level or BALLS,
-        error=f"2^{found.bound}" if found is not None and level else "",
+        error=f"2^{result.bound}" if result is not None and level else "",
         **counts,
     )
 

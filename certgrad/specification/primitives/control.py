@@ -44,7 +44,7 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     params = eqn.params
     consts, carry = params["num_consts"], params["num_carry"]
     length = size(params["length"])
-    fixed, initial, stacked = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
+    constants, initial, stacked = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
     before = list(map(Index, reader.times))
 
     def place(time: Node) -> Node:
@@ -55,14 +55,14 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
 
     def run(time: str) -> tuple[list[Carry], tuple[list[Operand], list[Operand]]]:
         carried = _carried(reader, initial)
-        outs = reader.read(params["jaxpr"], [*fixed, *carried, *(slice_at(x, Index(time)) for x in stacked)])
-        given = [reader.named("scan", y) for y in outs[carry:]]
+        outs = reader.read(params["jaxpr"], [*constants, *carried, *(slice_at(x, Index(time)) for x in stacked)])
+        rows_of_step = [reader.named("scan", y) for y in outs[carry:]]
         steps = zip(carried, initial, outs[:carry], strict=True)
-        return [_carry(reader, *one) for one in steps], (carried, given)
+        return [_carry(reader, *one) for one in steps], (carried, rows_of_step)
 
-    carried, given = reader.loop(length, run)
+    carried, rows_of_step = reader.loop(length, run)
     last = [_at(c, before, length, c.shape) for c in carried]
-    return [*last, *(_stacked(y, before, place, (length, *y.shape)) for y in given)]
+    return [*last, *(_stacked(y, before, place, (length, *y.shape)) for y in rows_of_step)]
 
 
 def _stacked(y: Operand, before: Sequence[Node], place: Any, shape: tuple[Node, ...]) -> Operand:

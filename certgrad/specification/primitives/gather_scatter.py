@@ -101,8 +101,8 @@ def gather(call: Call, x: Operand, positions: Operand) -> Entries:
     """out[b, w] = x[begin(b) + w]; outside x the fill value, which for floats is NaN: undefined"""
     spec, mode = call["dimension_numbers"], _mode(call)
     sizes = list(map(size, call["slice_sizes"]))
-    gone = (*spec.collapsed_slice_dims, *spec.operand_batching_dims)
-    kept = [a for a in range(x.rank) if a not in gone]
+    dropped_axes = (*spec.collapsed_slice_dims, *spec.operand_batching_dims)
+    kept = [a for a in range(x.rank) if a not in dropped_axes]
     axes = list(spec.start_index_map)
     room = [x.shape[a] - sizes[a] for a in axes]
     begins = Begins(positions, axes, room, mode, spec.start_indices_batching_dims)
@@ -158,10 +158,10 @@ class Updates:
 
 
 def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tuple[Updates, Node]:
-    """The updates, and what is promised of the indices."""
+    """Return the updates of a scatter, and what is promised of the indices."""
     spec, mode = call["dimension_numbers"], _mode(call)
-    gone = (*spec.inserted_window_dims, *spec.operand_batching_dims)
-    windows = dict(zip([a for a in range(x.rank) if a not in gone], spec.update_window_dims, strict=True))
+    dropped_axes = (*spec.inserted_window_dims, *spec.operand_batching_dims)
+    windows = dict(zip([a for a in range(x.rank) if a not in dropped_axes], spec.update_window_dims, strict=True))
     names = [call.bound() for _ in update.shape]
     place = indices(names)
     batch = [place[k] for k in range(update.rank) if k not in spec.update_window_dims]
@@ -175,14 +175,14 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
         target[a] = batch[k]
     for a, begin in zip(axes, begins.at(batch), strict=True):
         target[a] = begin + target[a]
-    found = Updates(names, update.shape, update.at(*place), target, begins.inside(batch))
+    updates = Updates(names, update.shape, update.at(*place), target, begins.inside(batch))
     promised = begins.promised(call)
     if mode == GatherScatterMode.PROMISE_IN_BOUNDS:
         windowed = [k for k in range(update.rank) if k not in spec.update_window_dims]
-        inside = over(for_all, [names[k] for k in windowed], [update.shape[k] for k in windowed], found.inside)
+        inside = over(for_all, [names[k] for k in windowed], [update.shape[k] for k in windowed], updates.inside)
         promised = Both((inside, promised))
-        found = replace(found, inside=TRUE)
-    return found, promised
+        updates = replace(updates, inside=TRUE)
+    return updates, promised
 
 
 Combined = Callable[[Node, Updates, Both, Operand], Node]

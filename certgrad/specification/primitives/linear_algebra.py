@@ -278,10 +278,10 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
             reader.tensor(reader.name(), a.shape, "real"),
             reader.tensor(reader.name(), a.shape[:-1], "integer"),
         )
-        now, rows = reader.operand(matrix, a.dtype).at, reader.operand(order, None).at
+        entry_before, rows = reader.operand(matrix, a.dtype).at, reader.operand(order, None).at
 
         def size_of(k: Node) -> Node:
-            x = now(*batch, t + k, t)
+            x = entry_before(*batch, t + k, t)
             return If(less(x, NOTHING), -x, x)
 
         def pivot_position(*b: Node) -> Node:
@@ -295,10 +295,10 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
 
         at = len(lead)
         i, j = Index(f"i{at}"), Index(f"i{at + 1}")
-        old = now(*batch, source(i), j)
-        head = now(*batch, chosen, t)
-        ratio = If(equal(head, NOTHING), NOTHING, now(*batch, source(i), t) / head)
-        new = If(equal(j, t), ratio, old - ratio * now(*batch, chosen, j))
+        old = entry_before(*batch, source(i), j)
+        head = entry_before(*batch, chosen, t)
+        ratio = If(equal(head, NOTHING), NOTHING, entry_before(*batch, source(i), t) / head)
+        new = If(equal(j, t), ratio, old - ratio * entry_before(*batch, chosen, j))
         step = If(Both((less(t, i), at_most(t, j))), new, old)
         axes = tuple(f"i{k}" for k in range(at + 2))
         carries = [
@@ -310,7 +310,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         return carries, (matrix.name, read.name, order.name)
 
     matrix, pivot, order = reader.loop(steps, run)
-    found = [
+    results = [
         Operand(a.shape, "real", avals[0].dtype, lambda *i: SortedEntry(matrix, (*before, steps, *i), "real")),
         Operand(
             tuple(map(size, avals[1].shape)),
@@ -322,4 +322,4 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
             a.shape[:-1], "integer", avals[2].dtype, lambda *i: SortedEntry(order, (*before, steps, *i), "integer")
         ),
     ]
-    return [replace(x, factored=(a, place)) for place, x in enumerate(found)]
+    return [replace(x, factored=(a, place)) for place, x in enumerate(results)]

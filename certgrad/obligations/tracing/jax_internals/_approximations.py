@@ -194,8 +194,8 @@ def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximat
         # Of a number it takes the fewest equations: there is nothing to broadcast.
         if len(jaxpr.eqns) < len(_program(one, aval.update(shape=())).jaxpr.eqns):
             continue
-        own = _program(one, aval)
-        if len(jaxpr.eqns) == len(own.jaxpr.eqns) and serialised(program) == serialised(own):
+        expected = _program(one, aval)
+        if len(jaxpr.eqns) == len(expected.jaxpr.eqns) and serialised(program) == serialised(expected):
             return one
     return None
 
@@ -262,7 +262,9 @@ def inlined(program: Program) -> list[Inlined]:
 
 
 def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
-    """The known approximation that the program computes from equation k on, with its operands and output; else None."""
+    """Return the approximation `one`, with its operands and output, if the program computes it from equation k on; else
+    None.
+    """
     equations = program.jaxpr.eqns
     operands = tuple(v for v in equations[k].invars if not is_literal(v))
     if equations[k].primitive.name not in _FIRST[one.name] or len(operands) != one.arity:
@@ -270,19 +272,21 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
     aval = operands[0].aval
     if getattr(aval, "dtype", None) not in (np.float32, np.float64) or len({str(v.aval) for v in operands}) > 1:
         return None
-    own = _program(one, aval.update(weak_type=False))
-    block = equations[k : k + len(own.jaxpr.eqns)]
-    if [e.primitive.name for e in block] != [e.primitive.name for e in own.jaxpr.eqns]:
+    expected = _program(one, aval.update(weak_type=False))
+    block = equations[k : k + len(expected.jaxpr.eqns)]
+    if [e.primitive.name for e in block] != [e.primitive.name for e in expected.jaxpr.eqns]:
         return None
-    made = {v for e in block for v in e.outvars}
+    results = {v for e in block for v in e.outvars}
     out = block[-1].outvars[0]
-    rest = [v for e in equations[k + len(block) :] for v in e.invars] + list(program.jaxpr.outvars)
-    if any(not is_literal(v) and v is not out and v in made for v in rest):
+    read_later = [v for e in equations[k + len(block) :] for v in e.invars] + list(program.jaxpr.outvars)
+    if any(not is_literal(v) and v is not out and v in results for v in read_later):
         return None
     used = {v for e in block for v in e.invars if not is_literal(v)}
-    held = [(v, c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=True) if v in used]
-    here = SimpleNamespace(invars=list(operands), constvars=[v for v, _ in held], eqns=block, outvars=[out])
-    if serialised(Program(here, [c for _, c in held])) != serialised(own):
+    constants = [(v, c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=True) if v in used]
+    block_program = SimpleNamespace(
+        invars=list(operands), constvars=[v for v, _ in constants], eqns=block, outvars=[out]
+    )
+    if serialised(Program(block_program, [c for _, c in constants])) != serialised(expected):
         return None
     return Inlined(one, k, k + len(block), operands, out)
 

@@ -104,7 +104,7 @@ def live_results(
     rule: Callable[[Any, list[Any]], Sequence[Any]],
     constant: Callable[[Any, Any], Any],
 ) -> list[Any]:
-    """As `results`, called programs inlined; None stands for what the needed outputs do not depend on."""
+    """Return as `results`, called programs inlined; None stands for what the needed outputs do not depend on."""
     jaxpr = program.jaxpr
     values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, program.consts, strict=True)}
     values.update(zip(jaxpr.invars, args, strict=True))

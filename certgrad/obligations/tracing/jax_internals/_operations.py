@@ -12,7 +12,7 @@ from ._programs import inner_program
 
 
 def operations(jaxpr: Any) -> int:
-    """About how many scalar operations a program at numbers takes. Branches, and loops without a length, count once."""
+    """Return about how many scalar operations a program at numbers takes; branches, and open loops, count once."""
     total = 0
     for eqn in jaxpr.eqns:
         inner = inner_program(eqn)

@@ -118,8 +118,8 @@ def is_sign_bit(eqn: Any) -> bool:
     key = str(aval)
     if key not in _sign_bits.table:
         with wide_floats(aval.dtype == np.float64):
-            made: Any = jax.make_jaxpr(jnp.signbit)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
-        (call,) = made.eqns
+            closed: Any = jax.make_jaxpr(jnp.signbit)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+        (call,) = closed.eqns
         _sign_bits.table[key] = serialised(program_of(call.params["jaxpr"]))
     program = program_of(eqn.params["jaxpr"])
     first, *others = program.jaxpr.invars

@@ -29,12 +29,12 @@ def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
     looked_at = live_inputs(loop.test.jaxpr, [True])
     carried = loop.live_outputs(looked_at[of_test:])
     stepped = live_inputs(loop.body.jaxpr, carried)
-    at = [k for k, wanted in enumerate(carried) if wanted]
+    carries = [k for k, wanted in enumerate(carried) if wanted]
     for_test = [k for k in range(of_test) if looked_at[k]]
     for_body = [k for k in range(of_body) if stepped[k]]
-    test = part_of(loop.test, [*for_test, *(of_test + k for k in at)], [0])
-    body = part_of(loop.body, [*for_body, *(of_body + k for k in at)], at)
-    read = [*for_test, *(of_test + k for k in for_body), *(of_test + of_body + k for k in at)]
+    test = part_of(loop.test, [*for_test, *(of_test + k for k in carries)], [0])
+    body = part_of(loop.body, [*for_body, *(of_body + k for k in carries)], carries)
+    read = [*for_test, *(of_test + k for k in for_body), *(of_test + of_body + k for k in carries)]
     numbers = [held[k] for k in read]
     if any(n is None for n in numbers) or not (_of_integers(test) and _of_integers(body)):
         return None
@@ -42,12 +42,12 @@ def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
     with jax.enable_x64(True):
         given = [np.asarray(n, aval.dtype) for n, aval in zip(numbers, avals, strict=True)]
         tested, fixed = given[: len(for_test)], given[len(for_test) : len(for_test) + len(for_body)]
-        now = given[len(for_test) + len(for_body) :]
+        state = given[len(for_test) + len(for_body) :]
         for step in range(MOST_COUNTED):
-            (goes_on,) = _run(test, [*tested, *now], [True])
+            (goes_on,) = _run(test, [*tested, *state], [True])
             if not goes_on:
                 return step
-            now = _run(body, [*fixed, *now], [True] * len(at))
+            state = _run(body, [*fixed, *state], [True] * len(carries))
     return None
 
 

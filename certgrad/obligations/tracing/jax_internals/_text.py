@@ -67,7 +67,7 @@ class Serialiser:
         self.others: dict[int, tuple[Any, str]] = {}
 
     def dims(self, dim: Any) -> str:
-        """One dimension as text."""
+        """Return one dimension as text."""
         return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
