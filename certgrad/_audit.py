@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def audit(op: Subject, cache: Cache | None = None) -> Certificate:
-    """The certificate of an op. A rule that is wrong is a verdict, not an exception.
+    """Return the certificate of an op. A rule that is wrong is a verdict, not an exception.
 
     An op with rules of its own is proved by the calculus, a composed one by induction over the nodes of its program.
     With a cache an op of the library is traced as ever; where all is as in an earlier audit, its proofs are not
@@ -32,13 +32,13 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
 
     if of_library(op):
         return by_the_calculus(op, cache)
-    own = copy(op)
-    own.conformance = True if op.conformance is None else op.conformance
-    return by_the_calculus(own)
+    compared = copy(op)
+    compared.conformance = True if op.conformance is None else op.conformance
+    return by_the_calculus(compared)
 
 
 def audit_op(name: str, cache: Cache | None = None) -> Certificate:
-    """The certificate of an op of the library, by name; a cache as `audit` takes it. Raises UnknownOpError."""
+    """Return the certificate of an op of the library, by name; a cache as `audit` takes it. Raises UnknownOpError."""
     from certgrad.ops import registry
 
     return audit(registry.get(name), cache)

@@ -107,7 +107,7 @@ class Server(LanguageServer):
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics))
 
     def at(self, uri: str, position: types.Position) -> Iterator[RuleDiagnostics]:
-        """The rules whose function is at a place of a document."""
+        """Yield the rules whose function is at a place of a document."""
         source = self.workspace.get_text_document(uri).source.encode()
         for told in self._rules.values():
             if _uri(told) == uri and (lines := function_at(source, told.result.place.line)) is not None:
@@ -137,7 +137,7 @@ def _uri(told: RuleDiagnostics) -> str:
 
 
 def _edits(before: bytes, after: bytes) -> list[types.TextEdit]:
-    """The lines that differ, as edits."""
+    """Return the lines that differ, as edits."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return [
         types.TextEdit(
@@ -165,7 +165,7 @@ def serve(options: Sequence[str] = ()) -> None:
 
 
 def build_server(options: Sequence[str] = ()) -> Server:
-    """A server with its handlers."""
+    """Return a server that audits when an editor opens a folder or saves a file, and answers for findings and mends."""
     server = Server(options)
 
     @server.feature(types.INITIALIZED)

@@ -53,7 +53,7 @@ class Plugin:
         return f"the plugin '{self.name}' of {self.of} ({self.target})"
 
     def load(self) -> Any:
-        """The module or object. Raises UsageError, in which the plugin is named, where it does not import."""
+        """Return the module or object. Raises UsageError, in which the plugin is named, where it does not import."""
         try:
             found: Any = importlib.import_module(self.entry.module)
             for part in filter(None, (self.entry.attr or "").split(".")):
@@ -70,7 +70,7 @@ class Plugin:
 
 
 def plugins(group: str) -> list[Plugin]:
-    """The plugins of one group, by name; an entry that is installed twice counts once."""
+    """Return the plugins of one group, by name; an entry that is installed twice counts once."""
     every = {(entry.name, entry.value, entry.dist.name if entry.dist else ""): entry for entry in _entries(group)}
     return [Plugin(every[key]) for key in sorted(every)]
 
@@ -96,7 +96,7 @@ def ops_of(plugin: Plugin) -> list[tuple[str, Op]]:
 
 
 def formats() -> list[str]:
-    """The names of the formats that plugins add."""
+    """Return the names of the formats that plugins add."""
     return list(dict.fromkeys(plugin.name for plugin in plugins(FORMATTERS)))
 
 

@@ -115,7 +115,7 @@ class Subject(Protocol):
         ...
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The forward and the rules with the structural arguments fixed."""
+        """Return the forward and the rules with the structural arguments fixed."""
         ...
 
     def check_complete(self) -> None:

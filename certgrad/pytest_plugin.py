@@ -35,7 +35,7 @@ STARTED = time.time()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--certgrad`, `--certgrad-target`, `--certgrad-strict` and the options of recording."""
+    """Add `--certgrad`, `--certgrad-target`, `--certgrad-strict` and the options of recording."""
     group = parser.getgroup("certgrad", "proofs of derivative rules")
     group.addoption("--certgrad", action="store_true", help="Prove every derivative rule, one test each.")
     group.addoption(
@@ -142,7 +142,7 @@ class Rules(pytest.Collector):
     """All rules of the targets."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item for each rule.
+        """Yield one test for each rule.
 
         Raises:
             pytest.UsageError: no target is configured, or one does not import.
@@ -219,15 +219,15 @@ class RuleItem(pytest.Item):
             self._warn_of_stale({f for f in wanted if f.code in known})
         failing = {*(self.configured.fail_on or ("refuted", "unproved"))}
         failing |= {"surrogate", "proved up to rounding", "proved at sizes"} if self.strict is True else set()
-        left = [f for f in wanted if f.code not in known]
+        new = [f for f in wanted if f.code not in known]
         texts = {r.code: r.text for r in result.remarks}
-        said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts and fatal(f.code, self.strict)]
+        failing_remarks = [f"{f.code} {texts[f.code]}" for f in new if f.code in texts and fatal(f.code, self.strict)]
         claims = [c for one in (certificate, second) if one is not None for c in one.claims]
         wrong = {(c.code, c.verdict) for c in claims if fails(c, failing)}
-        if any((f.code, f.verdict) in wrong for f in left):
-            raise NotCertifiedError(result.report or f"{self.found.name} ({self.found.where}): {_verdicts(left)}")
-        if said:
-            raise NotCertifiedError("\n".join([f"{self.found.name} ({self.found.where})", *said]))
+        if any((f.code, f.verdict) in wrong for f in new):
+            raise NotCertifiedError(result.report or f"{self.found.name} ({self.found.where}): {_verdicts(new)}")
+        if failing_remarks:
+            raise NotCertifiedError("\n".join([f"{self.found.name} ({self.found.where})", *failing_remarks]))
         if known:
             pytest.xfail(f"in the baseline: {', '.join(sorted(known))}")
         if certificate is None:
@@ -264,7 +264,7 @@ class RuleItem(pytest.Item):
             self.warn(StaleBaselineWarning(f"{text}; `certgrad baseline --prune` removes it"))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The report alone, without a traceback."""
+        """Return the report alone, without a traceback."""
         if isinstance(excinfo.value, (NotCertifiedError, StaleBaselineWarning, CertgradError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

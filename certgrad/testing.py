@@ -52,10 +52,10 @@ def assert_certified(
         given["sizes"] = sizes
     if signature is not None:
         return _certified(function, check(function, signature, **given), given.get("sizes"), hypotheses)
-    said = [(one, {**one.options, **given}) for one in declared(function)]
+    declarations = [(one, {**one.options, **given}) for one in declared(function)]
     reports = [
         _certified(function, check(function, one.signature, **chosen), chosen["sizes"], hypotheses)
-        for one, chosen in said
+        for one, chosen in declarations
     ]
     return reports[0]
 

@@ -10,7 +10,7 @@ from certgrad.report.diff import Side
 
 
 def read(path: Path) -> Side:
-    """An audit: the file that `--output json=FILE` writes, or a certificate, or a folder of certificates.
+    """Return an audit from the file that `--output json=FILE` writes, from a certificate, or a folder of certificates.
 
     Raises UsageError that says what the file is instead.
     """
@@ -26,10 +26,10 @@ def read(path: Path) -> Side:
     files = _certificates.find([path])
     if not files:
         raise UsageError(f"{path}: the folder holds no certificates. `certgrad report` writes them.")
-    found: list[Certificate] = []
+    certificates: list[Certificate] = []
     for file in files:
         for certificate in _certificates.read(file):
             if not isinstance(certificate, Certificate):
                 raise UsageError(f"{file}: this is the certificate of a graph. Name audits, or certificates of rules.")
-            found.append(certificate)
-    return Side(found)
+            certificates.append(certificate)
+    return Side(certificates)

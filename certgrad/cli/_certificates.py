@@ -36,7 +36,7 @@ class _Head(msgspec.Struct):
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
-    """The certificate files that the paths name: a file, or the JSON files of a folder (of its `certificates/`).
+    """Return the certificate files that the paths name: a file, or the JSON files of a folder (of its `certificates/`).
 
     Raises UsageError for a path that is neither.
     """
@@ -62,7 +62,7 @@ def find(paths: Sequence[Path]) -> list[Path]:
 
 
 def read(path: Path) -> "list[Certificate | GraphCertificate]":
-    """The certificates in a file: one of an op, a rule or a graph, or those of an audit's document.
+    """Return the certificates in a file: one of an op, a rule or a graph, or those of an audit's document.
 
     Raises UsageError that says what the file is instead.
     """
@@ -71,7 +71,7 @@ def read(path: Path) -> "list[Certificate | GraphCertificate]":
 
 
 def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
-    """The certificate in a file, or the document of an audit.
+    """Return the certificate in a file, as a list of one, or the document of an audit.
 
     Raises UsageError that says what the file is instead.
     """
@@ -110,7 +110,7 @@ def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
 
 
 def _audit(path: Path, data: bytes, head: _Head) -> "json.Report":
-    """The document of an audit, whole and of this format."""
+    """Return the document of an audit, whole and of this format."""
     from certgrad.report import json
 
     again = "Write it anew with `certgrad audit --output json=FILE`, or use the certgrad that wrote it."

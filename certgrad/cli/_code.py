@@ -82,12 +82,12 @@ def configured() -> "Configuration":
 
 
 def limits(configuration: "Configuration") -> Limits:
-    """The limits of time that a project configures, or the usual ones."""
+    """Return the limits of time that a project configures, or the usual ones."""
     return Limits(configuration.timeout, configuration.import_timeout)
 
 
 def split(targets: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The ops of the library among the targets, and the code."""
+    """Return the ops of the library among the targets, and the code."""
     ops: list[str] = []
     code: list[str] = []
     for target in targets:
@@ -110,7 +110,7 @@ def _is_code(target: str) -> bool:
 
 @lru_cache(maxsize=8)
 def found_in(target: str) -> "dict[str, FoundRule]":
-    """The rules of a target by name, found in this process."""
+    """Return the rules of a target by name, found in this process."""
     from certgrad.rules.finding.find import find
 
     return {found.name: found for found in find(target).rules}
@@ -136,10 +136,22 @@ def audit(
     exhibits: bool = False,
     follow: "Callable[[RuleResult], None] | None" = None,
 ) -> Code:
-    """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`;
-    of a target that is a plugin's, the plugin is named. `follow` gets each result as it comes.
+    """Return the results of the rules that the targets hold. A target that does not import, or names nothing, is one of
+    their `problems`.
 
-    Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
+    Ctrl-C ends the audit: what is finished by then is returned, and `unreached` says what is not.
+
+    Args:
+        targets: the code.
+        limits: of time, for one rule and one import.
+        conformance: compare what was traced with what happens.
+        jobs: so many processes; None: as many as are worth it.
+        watch: shows the progress.
+        cache: the folder of earlier results; None: all is proved anew.
+        order: 2: look at the rule of each rule as well.
+        plugins: by target, the plugin that offers it, which a problem then names.
+        exhibits: make what a page shows of each rule beside its certificate.
+        follow: gets each result as it comes.
     """
     from certgrad.report.audited import RuleResult
     from certgrad.rules.project.configuration import Budget
@@ -189,24 +201,24 @@ def audit(
 
 
 def by_file(code: Code) -> list[str]:
-    """For each file how many rules it has, and which of them were left out. Nothing after an interruption."""
+    """Return a line for each file: how many rules it has, and which were left out; none after an interruption."""
     from certgrad.report.audited import from_here
 
     if code.interrupted:
         return []
     placed = [(rule, rule.place.file) for rule in code.rules]
     files = dict.fromkeys([*code.files, *(file for rule, file in placed if ":" in rule.name)])
-    lines, without = [], 0
+    lines, without = [], 0  # of files without a rule there are so many
     for file in filter(None, files):
         rules = [rule for rule, its_file in placed if its_file == file and not rule.of]
-        left = [rule.name.partition(":")[2] for rule in rules if rule.missing]
+        left_out = [rule.name.partition(":")[2] for rule in rules if rule.missing]
         if not rules:
             without += 1
             continue
-        count = len(rules) - len(left)
-        audited = "all" if not left and count > 1 else str(count)
+        count = len(rules) - len(left_out)
+        audited = "all" if not left_out and count > 1 else str(count)
         text = f"{from_here(file)}: {counted(len(rules), 'rule')} found, {audited} audited"
-        lines.append(text + (f"; left out: {', '.join(left)}" if left else ""))
+        lines.append(text + (f"; left out: {', '.join(left_out)}" if left_out else ""))
     if without:
         other = " other" if lines else ""
         lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")

@@ -14,12 +14,12 @@ def codes(incomplete: str) -> list[tuple[str, str]]:
 
 
 def outputs(incomplete: str) -> list[str]:
-    """The formats, each with the `=` before the path."""
+    """Return the formats, each with the `=` before the path."""
     return [f"{name}=" for name in formats(incomplete)]
 
 
 def formats(incomplete: str) -> list[str]:
-    """The formats of an audit, those of plugins among them."""
+    """Return the formats of an audit, those of plugins among them."""
     from certgrad.cli import _output
 
     return [str(name) for name in _output.names() if name.startswith(incomplete)]

@@ -100,8 +100,10 @@ class Watch:
 
 @contextmanager
 def watching(total: int | None = None, *, shown: bool, verb: str = "proving", before: str = "") -> Iterator[Watch]:
-    """Progress on stderr for the block, as `Watch` tells it: a bar, if that is a terminal, or else a line every few
-    seconds.
+    """Show progress on stderr while the block runs, and yield the `Watch` to tell it to.
+
+    It is a bar, if stderr is a terminal, or else a line every few seconds; nothing unless `shown`. `total` is how many
+    tasks there are, if that is known; `verb` and `before` are as `Watch` takes them.
     """
     if not shown:
         yield Watch()
@@ -144,7 +146,7 @@ def _line_by_line(watch: Watch) -> Iterator[Watch]:
 
 
 def progress(items: Iterable[T], total: int, *, shown: bool, verb: str = "proving") -> Iterator[T]:
-    """The items, with progress on stderr while they come, as `watching` shows it."""
+    """Yield the items, with progress on stderr while they come, as `watching` shows it."""
     with watching(total, shown=shown, verb=verb) as watch:
         for item in items:
             watch.finished()

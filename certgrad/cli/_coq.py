@@ -23,8 +23,8 @@ LEVELS = CACHE / "levels"
 
 
 def printed(certificates: "Sequence[Certificate | GraphCertificate]", target: str = "") -> "list[File]":
-    """Each certificate as a file of Coq: of an op of the library or a composed op's graph, or of a rule or a function
-    in the target.
+    """Return each certificate as a file of Coq: of an op of the library or a composed op's graph, or of a rule or a
+    function in the target.
 
     Raises UsageError for one that is about something else.
     """
@@ -58,7 +58,7 @@ def _of_rule(certificate: Certificate, target: str) -> "File":
 
 
 def read(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":
-    """The certificates in files and folders."""
+    """Return the certificates in files and folders."""
     from certgrad.cli import _certificates
 
     return [one for path in _certificates.find(paths) for one in _certificates.read(path)]
@@ -70,7 +70,7 @@ def of_rules(certificates: "Sequence[Certificate | GraphCertificate]") -> list[C
 
 
 def module_of(op: str) -> str:
-    """The name of the module that declares an op of the library: its family."""
+    """Return the name of the module that declares an op of the library: its family."""
     return _library.get(op).forward.__module__.rpartition(".")[2].strip("_")
 
 

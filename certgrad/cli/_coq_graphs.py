@@ -15,7 +15,7 @@ OTHER = "the code is another than the certificate is about"
 
 
 def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
-    """The graph of a certificate: of a composed op of the library, or of the function that the target names.
+    """Return the graph of a certificate as a file of Coq: of a composed op, or of the function that the target names.
 
     What the file says chooses no code. Where the graph is another one now, its theorems say so. Raises UsageError.
     """
@@ -63,12 +63,12 @@ def _is_about(certificate: "GraphCertificate", done: "Certification") -> bool:
 
 
 def of_composed(op: "Composed") -> "list[File]":
-    """The graph of each case of a composed op."""
+    """Return the graph of each case of a composed op."""
     return [_printed(done, name) for name, done in zip(names_of(op), _certified(op), strict=True)]
 
 
 def of_function(target: str, specs: list[str]) -> "tuple[File, str]":
-    """The graph of a function at the shapes that are given, and its verdict. Raises UsageError or TraceError."""
+    """Return the graph of a function at the shapes that are given, and its verdict. Raises UsageError or TraceError."""
     done = certified(target, specs)
     return _printed(done, done.certificate.graph.name), done.certificate.verdict
 
@@ -80,7 +80,7 @@ def names_of(op: "Composed") -> list[str]:
 
 
 def certified(target: str, specs: list[str]) -> "Certification":
-    """The graph of the function that the target names, certified as `certgrad graph` does it."""
+    """Return the graph of the function that the target names, certified as `certgrad graph` does it."""
     from certgrad.cli.graph import load, specs_of
     from certgrad.graph import trace
     from certgrad.graph.certifying.certify import certification

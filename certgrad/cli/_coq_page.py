@@ -85,7 +85,7 @@ def _record(results: "Sequence[Result]") -> bytes:
 
 
 def _kept(file: "File", recorded: "Mapping[str, int]") -> "File":
-    """The file with those theorems alone."""
+    """Return the file with those theorems alone."""
     sections = (
         replace(section, theorems=tuple(t for t in section.theorems if t.name in recorded)) for section in file.sections
     )

@@ -27,7 +27,7 @@ class LostError(Exception):
 def results(
     function: Callable[[Task], Result], tasks: Sequence[Task], address: str, processes: int
 ) -> Iterator[Result]:
-    """What the function makes of each task, in order. `address` is that of a scheduler, or `local`: then so many
+    """Yield the function's result for each task, in order. `address` is that of a scheduler, or `local`: then so many
     processes on this machine.
 
     Raises UsageError: dask is not installed, no scheduler answers, it has no workers, or one of them has another
@@ -106,7 +106,10 @@ def _check(client: "Client") -> None:
 
 
 def _probe() -> Callable[[], dict[str, str]]:
-    """A function that tells the versions. It is sent as it is, as a worker may have no certgrad to find it in."""
+    """Return a function that returns the versions of the process in which it runs.
+
+    It is sent as it is, as a worker may have no certgrad to find it in.
+    """
 
     def versions() -> dict[str, str]:
         """Return the versions of the libraries of this process, and of certgrad with a digest of its files."""

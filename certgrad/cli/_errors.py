@@ -40,7 +40,7 @@ class InternalError(Exception):
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """A command whose errors are one paragraph on stderr and the right exit code; never a traceback.
+    """Return a command whose errors are one paragraph on stderr and the right exit code; never a traceback.
 
     With CERTGRAD_DEBUG=1 in the environment the traceback is printed as well.
     """
@@ -71,7 +71,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def describe(error: BaseException) -> str:
-    """An exception as one line: `ZeroDivisionError: division by zero`."""
+    """Return an exception as one line: `ZeroDivisionError: division by zero`."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

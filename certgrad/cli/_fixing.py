@@ -18,24 +18,26 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
     none.
     """
     files: dict[str, list[tuple[Beside, str]]] = {}
-    left: list[str] = []
+    without: list[str] = []
     for one in results:
         wanted = None if one.of else of_result(one)
         if wanted is not None and _is_ours(one):
             files.setdefault(one.place.file, []).append((wanted, one.named))
         elif wanted is not None:
-            left.append(one.named)
+            without.append(one.named)
     notes: list[str] = []
     for file, wanted_of in files.items():
         pairs = [(wanted, name) for wanted, name in wanted_of if _agree(wanted, [other for other, _ in wanted_of])]
         done = _written(Path(file), {wanted.line: wanted for wanted, _ in pairs})
-        left += [name for wanted, name in wanted_of if wanted.line not in done]
+        without += [name for wanted, name in wanted_of if wanted.line not in done]
         if done:
             marked = f"{counted(len(done), 'declaration')} marked as inferred"
             read = "read what is marked, and remove the marks (findings name the lines before that)"
             notes.append(f"{from_here(file)}: {marked}: {read}")
-    if left:
-        notes.append(f"nothing can be written beside {', '.join(left)}: [tool.certgrad.signatures] takes a declaration")
+    if without:
+        notes.append(
+            f"nothing can be written beside {', '.join(without)}: [tool.certgrad.signatures] takes a declaration"
+        )
     return notes
 
 

@@ -26,7 +26,10 @@ def audit(
     quiet: bool,
     dask: str = "",
 ) -> list["RuleResult"]:
-    """Audit what is selected. Raises UsageError for a target, or a pattern that can match nothing."""
+    """Return the results of JAX's rules that are selected.
+
+    Raises UsageError for a target, or a pattern that can match nothing; exits where nothing is selected.
+    """
     from certgrad.cli import _run, _select
 
     if targets:
@@ -36,8 +39,8 @@ def audit(
         )
     selection = _select.choose(_library.jax_rules(), {}, [], select, ignore, what=WHAT)
     run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule, dask=dask, last_first=True)
-    found = list(_console.progress(run, len(selection.ops), shown=not quiet))
-    narrowed = selection.narrowed(found)
+    results = list(_console.progress(run, len(selection.ops), shown=not quiet))
+    narrowed = selection.narrowed(results)
     if not narrowed:
         typer.echo("nothing selected: the patterns leave no obligation. `certgrad audit --jax` shows all.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)

@@ -26,7 +26,7 @@ def prepare() -> None:
 
 
 def names() -> list[str]:
-    """The ops of the library, in declaration order."""
+    """Return the ops of the library, in declaration order."""
     prepare()
     from certgrad.ops import registry
 
@@ -56,7 +56,7 @@ def _text_of_ops() -> str:
 
 
 def get(name: str) -> "Op":
-    """The op of that name or alias."""
+    """Return the op of that name or alias."""
     prepare()
     from certgrad.ops import registry
 
@@ -83,7 +83,7 @@ def exhibit(name: str, certificate: "Certificate") -> bytes:
 
 
 def graphs(name: str) -> list[bytes]:
-    """The certified graph of each case of a composed op, encoded; none of another op."""
+    """Return the certified graph of each case of a composed op, encoded; none of another op."""
     prepare()
     from certgrad.graph import encode
     from certgrad.graph.certifying.composed import certified
@@ -94,7 +94,7 @@ def graphs(name: str) -> list[bytes]:
 
 
 def blocks(results: "Iterable[RuleResult]") -> "dict[str, Block]":
-    """The composed ops among what was audited, with their graphs."""
+    """Return the composed ops among what was audited, with their graphs."""
     from certgrad.graph import decode
     from certgrad.report.pages.blocks import Block
 
@@ -106,7 +106,7 @@ def blocks(results: "Iterable[RuleResult]") -> "dict[str, Block]":
 
 
 def jax_rules() -> list[str]:
-    """The primitives and functions of the installed JAX on which an audit of it has a verdict."""
+    """Return the primitives and functions of the installed JAX on which an audit of it has a verdict."""
     prepare()
     from certgrad.jax_rules import names
 
@@ -114,7 +114,7 @@ def jax_rules() -> list[str]:
 
 
 def jax_rules_without_derivative() -> dict[str, list[str]]:
-    """The primitives of JAX that have a rule and no derivative to be right or wrong, by the reason."""
+    """Return the primitives of JAX that have a rule and no derivative to be right or wrong, by the reason."""
     prepare()
     from certgrad.jax_rules import subjects
 
@@ -126,7 +126,7 @@ def jax_rules_without_derivative() -> dict[str, list[str]]:
 
 
 def jax_version() -> str:
-    """The version of the installed JAX."""
+    """Return the version of the installed JAX."""
     prepare()
     import jax
 
@@ -167,7 +167,7 @@ def tidy_cache(folder: Path, problem: str) -> None:
 
 
 def equations(name: str, kind: str) -> tuple[tuple[str, str], ...]:
-    """The obligation's equations, each as its two sides; none of a composed op, whose parts have them."""
+    """Return the obligation's equations, each as its two sides; none of a composed op, whose parts have them."""
     prepare()
     from certgrad.obligations import obligation
     from certgrad.ops._composed import Composed
@@ -202,7 +202,7 @@ def resolve(name: str, also: Iterable[str] = (), *, code: bool = False) -> str:
 
 
 def _modules_here() -> list[str]:
-    """The packages and modules that lie here or in `src`."""
+    """Return the packages and modules that lie here or in `src`."""
     files = [path for folder in (Path(), Path("src")) if folder.is_dir() for path in folder.iterdir()]
     return [path.stem for path in files if path.suffix == ".py" or (path / "__init__.py").is_file()]
 

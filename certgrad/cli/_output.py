@@ -77,7 +77,7 @@ PLAIN = Style()
 
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
-    """The audit in one format; an audit of JAX itself has a text and a page of its own."""
+    """Return the audit in one format; an audit of JAX itself (`of_jax`) has a text and a page of its own."""
     from certgrad.report import concise, github, gitlab, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
@@ -152,15 +152,16 @@ def _lists(audit: "Audit") -> bool:
 
 
 def root() -> Path:
-    """The folder that file names in reports start from: the checkout of a CI job, or the working directory."""
+    """Return the folder that file names in reports start from: the checkout of a CI job, or the working directory."""
     here = Path.cwd()
     checkouts = (os.environ.get(name, "") for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"))
     return next((Path(one) for one in checkouts if one and here.is_relative_to(one)), here)
 
 
 def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[Output]:
-    """`FORMAT=PATH` values, each checked to be writable before any work is done. Without `formats` those of an audit,
-    plugins among them. Raises UsageError.
+    """Return the reports that values `FORMAT=PATH` ask for, each path checked to be writable before any work is done.
+
+    `formats` are those that are allowed; None: those of an audit, plugins among them. Raises UsageError.
     """
     outputs: list[Output] = []
     known = names() if formats is None else list(formats)

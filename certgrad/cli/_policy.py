@@ -35,7 +35,7 @@ def selected(code: Code, selection: Selection, configuration: "Configuration") -
 
 
 def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "list[RuleResult]":
-    """The rules with the codes of their findings that the baseline lists."""
+    """Return the rules with the codes of their findings that the baseline lists."""
     return [
         msgspec.structs.replace(rule, covered=sorted({f.code for f in rule.findings if f in baseline}))
         for rule in rules
@@ -53,25 +53,25 @@ def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[st
     from certgrad.report.findings import IGNORED, IN_A_ROW, INFERRED
     from certgrad.report.problems import MOST_TOLD, Level, of_row, remarks_of
 
-    found: list[str] = []
+    texts: list[str] = []
     counts: Counter[tuple[str, str]] = Counter()
     many = sum(r.code == INFERRED for rule in audit.results for r in rule.remarks) > MOST_TOLD
     for rule in audit.results:
-        own = [r for r in remarks_of(rule, strict=audit.strict) if not (r.covered or (brief and concise.listed(r)))]
+        noted = [r for r in remarks_of(rule, strict=audit.strict) if not (r.covered or (brief and concise.listed(r)))]
         if rows and audit.certified:
-            told = {r.code for r in of_row(rule)}
-            own = [r for r in own if not (r.code in told or (audit.strict and r.level is Level.error))]
+            in_row = {r.code for r in of_row(rule)}
+            noted = [r for r in noted if not (r.code in in_row or (audit.strict and r.level is Level.error))]
         counted_codes = IN_A_ROW if rows else {INFERRED}
-        plain = [r for r in own if many and r.code in counted_codes and not concise.listed(r)]
-        left = [r for r in own if r in plain or (brief and r.code != IGNORED)]
-        counts.update((r.code, r.verdict) for r in left)
-        found += [f"{r.code} {rule.named}: {r.text}" for r in own if r not in left]
-        found += [f"{rule.named}: {note}" for note in rule.notes]
-    listed = (
+        of_many = [r for r in noted if many and r.code in counted_codes and not concise.listed(r)]
+        counted_only = [r for r in noted if r in of_many or (brief and r.code != IGNORED)]
+        counts.update((r.code, r.verdict) for r in counted_only)
+        texts += [f"{r.code} {rule.named}: {r.text}" for r in noted if r not in counted_only]
+        texts += [f"{rule.named}: {note}" for note in rule.notes]
+    count_lines = (
         f"{code} {what}: {counted(n, 'rule')}; --strict lists {'it' if n == 1 else 'them'}"
         for (code, what), n in counts.items()
     )
-    return [*listed, *found]
+    return [*count_lines, *texts]
 
 
 def failed(audit: "Audit") -> bool:

@@ -44,7 +44,7 @@ class RunSummary:
 
 
 def run(program: "Program", wanted: Wanted) -> int:
-    """Run the program and report on stderr; the exit status."""
+    """Run the program and report on stderr; return the exit status."""
     from certgrad.recording import Record
     from certgrad.recording import run as run_program
 
@@ -52,13 +52,13 @@ def run(program: "Program", wanted: Wanted) -> int:
     ended = run_program(program, record.noticing())
     if ended.interrupted:
         return ended.status
-    said: list[RunSummary] = []
+    summaries: list[RunSummary] = []
 
     @guarded
     def reported() -> None:
-        said.append(report(record, wanted))
-        _code.show(said[0].notes)
-        typer.echo(said[0].text, err=True, nl=False)
+        summaries.append(report(record, wanted))
+        _code.show(summaries[0].notes)
+        typer.echo(summaries[0].text, err=True, nl=False)
 
     try:
         reported()
@@ -67,7 +67,7 @@ def run(program: "Program", wanted: Wanted) -> int:
     except KeyboardInterrupt:
         typer.echo("certgrad: the audit was interrupted", err=True)
         return ended.status
-    return ended.status or (ExitCode.REFUTED if said[0].failed else ExitCode.DISCHARGED)
+    return ended.status or (ExitCode.REFUTED if summaries[0].failed else ExitCode.DISCHARGED)
 
 
 def report(record: "Record", wanted: Wanted) -> RunSummary:
@@ -102,7 +102,7 @@ def _graphs(record: "Record", wanted: Wanted) -> RunSummary:
 
 
 def _rules(record: "Record", wanted: Wanted) -> RunSummary:
-    """Audit the rules that were called."""
+    """Return the summary of an audit of the rules that were called; write the files that were asked for."""
     if record.notes is None:
         return RunSummary([], "certgrad: no derivative rule was called\n")
     from certgrad.cli import _policy, _select
@@ -116,23 +116,23 @@ def _rules(record: "Record", wanted: Wanted) -> RunSummary:
     code = _code.Code([one.result for one in recorded])
     names = [rule.name for rule in code.rules]
     selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
-    found = Audit(
+    audit = Audit(
         _policy.selected(code, selection, configured),
         failing=_policy.failing(wanted.failing, strict=wanted.strict),
         strict=wanted.strict,
     )
-    notes = [*_policy.notes(found), *record.notes.remarks()]
+    notes = [*_policy.notes(audit), *record.notes.remarks()]
     if wanted.save is not None:
-        count, left = save(wanted.save, recorded)
-        notes += left
+        count, unsaved = save(wanted.save, recorded)
+        notes += unsaved
         notes.append(f"'{wanted.save}' has the declarations of {count} rule{'' if count == 1 else 's'}")
-    found = replace(found, seconds=time.perf_counter() - started)
-    failed = _policy.failed(found)
+    audit = replace(audit, seconds=time.perf_counter() - started)
+    failed = _policy.failed(audit)
     if not recorded and not wanted.outputs and wanted.format == "text":
         return RunSummary(notes, "certgrad: no derivative rule of the program's own was called\n", failed)
 
     for destination in wanted.outputs:
-        _output.write(destination, _output.render(destination.format, found))
+        _output.write(destination, _output.render(destination.format, audit))
     page = _console.width(sys.stderr), _console.coloured(sys.stderr)
-    printed = _output.render(wanted.format, found, _output.Style(wanted.quiet, wanted.verbose, *page))
+    printed = _output.render(wanted.format, audit, _output.Style(wanted.quiet, wanted.verbose, *page))
     return RunSummary(notes, printed, failed and (wanted.strict or bool(wanted.failing)))

@@ -36,12 +36,18 @@ def run(
     last_first: bool = False,
     graphs: bool = False,
 ) -> Iterator[RuleResult]:
-    """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
-    named. With `dask`, on the cluster of that address, which has no cache of ours, or in processes that dask makes
-    here. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
-    page shows of an op of the library, and whether Coq is known to accept it. With `graphs`, also the certified graphs
-    of composed ops. With `last_first`, several processes
-    begin with the last ones, so that these are not waited for at the end where they take longest.
+    """Yield the result of each op, in order.
+
+    Args:
+        ops: their names.
+        jobs: so many processes; None: as `_options.processes` has it.
+        cache: the folder of the cache; None: without one.
+        prove: makes the certificate of a name; None: that of an op of the library.
+        exhibits: make also what a page shows of an op of the library.
+        dask: the address of a cluster, which has no cache of ours, or `local` for processes that dask makes here.
+        last_first: several processes begin with the last ops, so that these are not waited for at the end where they
+            take longest.
+        graphs: make also the certified graphs of composed ops.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """

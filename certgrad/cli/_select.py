@@ -60,7 +60,7 @@ class Selection:
         return left if left.claims else None
 
     def narrowed(self, results: "Iterable[RuleResult]") -> "list[RuleResult]":
-        """The ops and rules of which a claim is left, with their certificates narrowed."""
+        """Return the ops and rules of which a claim is left, with their certificates narrowed."""
         found = ((one, self.narrow(one.certificate)) for one in results if one.certificate is not None)
         return [msgspec.structs.replace(one, certificate=left) for one, left in found if left is not None]
 
@@ -90,9 +90,19 @@ def choose(
     rules: Sequence[str] = (),
     what: str = LIBRARY,
 ) -> Selection:
-    """What to audit: the targets in their order (all ops if there are none), narrowed. `rules` are the names of rules
-    in code, which patterns may mean as well. Raises UsageError for a pattern that can match nothing; `what` says there
-    what it is not.
+    """Return what to audit: the targets in their order, narrowed by the patterns; all ops if there are no targets.
+
+    Args:
+        known: the ops.
+        aliases: by op, its other names.
+        targets: names of ops, and of code, which is passed over here.
+        select: patterns of what is audited.
+        ignore: patterns of what is not.
+        rules: the names of rules in code, which patterns may mean as well.
+        what: what a pattern matches none of, in the message that it can match nothing.
+
+    Raises:
+        UsageError: a pattern can match nothing.
     """
     chosen = parse("--select", select, [*known, *rules], aliases, what)
     dropped = parse("--ignore", ignore, [*known, *rules], aliases, what)
@@ -109,7 +119,10 @@ def choose(
 def parse(
     option: str, values: Sequence[str], known: Sequence[str], aliases: Mapping[str, Sequence[str]], what: str = LIBRARY
 ) -> Patterns:
-    """Comma separated patterns, each checked to match something that exists."""
+    """Return the comma separated patterns of an option. Raises UsageError for one that matches nothing that exists.
+
+    The other arguments are those of `choose`.
+    """
     ops, ids, codes = [], [], []
     names = [*known, *(alias for op in known for alias in aliases.get(op, ()))]
     for item in (part.strip() for value in values for part in value.split(",")):

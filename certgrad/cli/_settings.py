@@ -59,13 +59,16 @@ class Settings:
 
 
 def resolve(context: typer.Context, configured: "Configuration") -> Settings:
-    """The settings of a call. Raises UsageError for what the file says and no audit can do, and for -q beside -v."""
+    """Return the settings of a call: of its flags, else of the environment, of the file, or the usual ones.
+
+    Raises UsageError for what the file says and no audit can do, and for -q beside -v.
+    """
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for key in (*_KEYS, *_FLAGS):
-        given = _given(context, key)
-        if given:
-            values[key], sources[key] = _of_call(context, key), given
+        source = _given(context, key)
+        if source:
+            values[key], sources[key] = _of_call(context, key), source
         elif _spelled(key) in configured.given:
             values[key], sources[key] = _of_file(configured, key), configured.file
         else:
@@ -82,7 +85,7 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
 
 
 def _given(context: typer.Context, key: str) -> str:
-    """The flag or the variable that gives a value; empty where neither does."""
+    """Return the flag or the variable that gives a value; empty where neither does."""
     source = context.get_parameter_source(key)
     name = source.name if source is not None else ""
     if name == "COMMANDLINE":
@@ -127,7 +130,7 @@ def _of_file(configured: "Configuration", key: str) -> Any:
 
 
 def _usual(configured: "Configuration", key: str) -> Any:
-    """The default; of limits of time, and of the cache's folder, it is known where they are configured."""
+    """Return the default; of limits of time, and of the cache's folder, it is known where they are configured."""
     if key == "cache_dir":
         return configured.cache_folder
     return getattr(configured, key) if key in ("timeout", "import_timeout") else getattr(Settings(), key)
@@ -157,7 +160,7 @@ def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
-    """The settings as the table of a pyproject.toml that would say the same, each with where it is from."""
+    """Return the settings as the table of a pyproject.toml that would say the same, each with where it is from."""
     lines = [(f"{_spelled(key)} = {_toml(_absolute(getattr(settings, key)))}", settings.sources[key]) for key in _KEYS]
     for key, file in (("baseline", configured.baseline_file), ("recorded", configured.recorded_file)):
         if key in configured.given or file.exists():
@@ -182,7 +185,7 @@ def _absolute(value: Any) -> Any:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML writes it."""
+    """Return a value as TOML writes it."""
     if value is None:
         return '"auto"'
     if isinstance(value, bool):

@@ -11,7 +11,7 @@ WORKFLOW = Path(".github/workflows/certgrad.yml")
 
 
 def table(targets: Sequence[str]) -> str:
-    """The configuration: what to audit."""
+    """Return the table of the configuration, which says what to audit."""
     return f"[tool.certgrad]\ntargets = [{', '.join(map(_text, targets))}]\n"
 
 
@@ -44,17 +44,17 @@ def configured(file: Path) -> bool:
 
 
 def repository(folder: Path) -> Path | None:
-    """The root of the git repository that a folder is in, if it is in one."""
+    """Return the root of the git repository that a folder is in; None if it is in none."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
 def workflow(folder: Path) -> str:
-    """A workflow that audits on every push, annotates pull requests, and writes a job summary."""
+    """Return the text of a workflow that audits on every push, annotates pull requests, and writes a job summary."""
     return _WORKFLOW.replace("REQUIREMENTS", _requirements(folder))
 
 
 def _requirements(folder: Path) -> str:
-    """Return the requirements that pip installs beside certgrad."""
+    """Return what pip is told to install: certgrad, and the project or its requirements.txt if there is one."""
     try:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

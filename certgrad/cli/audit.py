@@ -172,9 +172,9 @@ def audit(
         patterns = (targets or [], select or [], ignore or [])
         audited = _jax.audit(*patterns, settings.jobs, settings.cache, quiet=quiet, dask=settings.dask)
         of_jax = _policy.failing([v.value for v in fail_on or []], strict=bool(strict))
-        found = Audit(audited, time.perf_counter() - started, failing=of_jax)
-        _output.report(found, settings.format, outputs, style, of_jax=True)
-        raise typer.Exit(_jax.exit_code(found))
+        audit_of_jax = Audit(audited, time.perf_counter() - started, failing=of_jax)
+        _output.report(audit_of_jax, settings.format, outputs, style, of_jax=True)
+        raise typer.Exit(_jax.exit_code(audit_of_jax))
     added = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
     ops, targeted = _code.split(settings.targets)
     if settings.dask and targeted:
@@ -187,8 +187,9 @@ def audit(
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     verdicts = _policy.failing(settings.fail_on, strict=settings.strict is True)
 
-    def followed(result: "RuleResult") -> None:
-        code = _code.Code(rules=result.each)
+    def followed(rule: "RuleResult") -> None:
+        """Print what an editor shows of a rule, as soon as its result is there."""
+        code = _code.Code(rules=rule.each)
         with suppress(UsageError):  # a pattern that fits another rule
             selection = _selection([], settings.select, settings.ignore, [r.name for r in code.rules], none=True)
             shown = _policy.covered(_policy.selected(code, selection, configured), set(entries))
@@ -239,30 +240,30 @@ def audit(
         from certgrad.cli import _fixing
 
         _code.show(_fixing.fixed(results))
-    found = Audit(
+    result = Audit(
         _in_order([*selection.narrowed(library), *results], asked, code, ops),
         failing=verdicts,
         problems=[*code.problems, *unknown_ops],
         strict=settings.strict,
     )
-    failed, count = _policy.failed(found), len(found.certificates)
+    failed, count = _policy.failed(result), len(result.certificates)
     unknown = _code.unknown_signatures(code, configured)
     stale = _stale(entries, code)
     brief = settings.format == _output.Format.concise
     rows = settings.format == _output.Format.text and not settings.quiet
     files = [] if settings.quiet else _code.of_passed_over(code) if brief else _code.by_file(code)
     _code.show(
-        [*_policy.notes(found, brief=brief, rows=rows), *([] if settings.strict is True else unknown), *stale, *files]
+        [*_policy.notes(result, brief=brief, rows=rows), *([] if settings.strict is True else unknown), *stale, *files]
     )
-    problems = found.problems
-    said = [_said_of_interruption(count, unreached)] if interrupted else []
+    problems = result.problems
+    interruption = [_said_of_interruption(count, unreached)] if interrupted else []
     if count or problems or interrupted or any(r.remarks or r.ignored for r in results):
-        found = replace(found, seconds=time.perf_counter() - started, problems=[*problems, *said])
+        result = replace(result, seconds=time.perf_counter() - started, problems=[*problems, *interruption])
         if follow:
-            _output.print_rule_diagnostics(found)
-            _output.written(found, outputs)
+            _output.print_rule_diagnostics(result)
+            _output.written(result, outputs)
         else:
-            _output.report(found, settings.format, outputs, style)
+            _output.report(result, settings.format, outputs, style)
         if brief and any(rule.reproduction for rule in results):
             _code.show([EXPLAINED])
     if covered := sum(len(rule.covered or ()) for rule in results):
@@ -270,14 +271,14 @@ def audit(
     for problem in [*problems, *(unknown if settings.strict is True else [])]:
         typer.echo(f"error: {problem}", err=True)
     if interrupted:
-        typer.echo(said[0], err=True)
+        typer.echo(interruption[0], err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
     if problems:
         raise typer.Exit(ExitCode.USAGE)
     if not count:
         if targeted and not any(rule.certificate for rule in code.rules):
-            of = f" of {found.missing} found" if found.missing else ""
-            text = f"nothing to audit: no derivative rule{of} was audited in {', '.join(targeted)}."
+            of_found = f" of {result.missing} found" if result.missing else ""
+            text = f"nothing to audit: no derivative rule{of_found} was audited in {', '.join(targeted)}."
         else:
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
@@ -295,7 +296,7 @@ def _no_target(count: int, plugins: "Mapping[str, Plugin]") -> str:
 def _in_order(
     results: "Sequence[RuleResult]", asked: Sequence[str], code: "_code.Code", ops: Sequence[str]
 ) -> "list[RuleResult]":
-    """The rows in the order in which the targets were asked for."""
+    """Return the rows in the order in which the targets were asked for."""
     places: dict[str, int] = {}
     aliases = _library.aliases() if ops else {}
     for k, target in enumerate(asked):
@@ -336,7 +337,7 @@ def _entries(configured: "Configuration") -> "list[Finding]":
 
 
 def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
-    """The message that the baseline lists findings which no longer occur."""
+    """Return the message that the baseline lists findings which no longer occur."""
     from certgrad.rules.project import baseline
 
     gone = baseline.stale(entries, code.findings, code.audit_scope)

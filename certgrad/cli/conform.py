@@ -97,7 +97,7 @@ _Task = tuple[str, list[str], str, bool]
 
 
 def _run(tasks: Sequence[_Task], jobs: int | None) -> "Iterator[Conformity]":
-    """The results in order. On a CPU in several processes; a device is measured by one."""
+    """Yield the results in order. On a CPU in several processes; a device is measured by one."""
     count = 1 if any(device != "cpu" for _, _, device, _ in tasks) else _options.processes(jobs, len(tasks))
     return _pool.results(_conformity, tasks, count, parts=8)
 

@@ -45,7 +45,8 @@ def explain(
 
     width = _console.width()
     codes = {**CODES, **REMARKS}
-    if script and not _code.split([subject])[1]:
+    in_code = _code.split([subject])[1]
+    if script and not in_code:
         raise UsageError(
             f"--script shows the difference of a rule in code, and '{subject}' is none. Name the rule as "
             "`certgrad audit` prints it, such as mypkg.losses:mse."
@@ -55,7 +56,7 @@ def explain(
         return
     usual = cache_dir == _options.DEFAULT_CACHE
     cache = None if no_cache else _code.configured().cache_folder if usual else cache_dir
-    if _code.split([subject])[1]:
+    if in_code:
         rules = _audited(subject, cache, script)
         typer.echo(_script(rules, subject) if script else _explained(rules, subject, width), nl=False)
         return
@@ -77,15 +78,18 @@ def explain(
 
 
 def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
-    """Return the results of the rules of a target, without remarks where only a script is wanted."""
+    """Audit a target; return the results of its rules. Remarks that stand in no result are printed, unless only a
+    script is wanted.
+    """
     with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
         limits = _code.limits(_code.configured())
         found = _code.audit([target], limits, watch=watch, cache=cache).whole()
     if not script:
         from certgrad.report.problems import of_row
 
-        left = [(rule, r) for rule in found.rules for r in rule.remarks if r.code not in {p.code for p in of_row(rule)}]
-        _code.show([f"{r.code} {rule.named}: {r.text}" for rule, r in left])
+        # Those of the rule's row stand beside its verdict.
+        rest = [(rule, r) for rule in found.rules for r in rule.remarks if r.code not in {p.code for p in of_row(rule)}]
+        _code.show([f"{r.code} {rule.named}: {r.text}" for rule, r in rest])
     return found.rules
 
 
@@ -129,7 +133,7 @@ def _script(rules: "Sequence[RuleResult]", target: str) -> str:
 
 
 def _import_folder(rule: "RuleResult") -> Path | None:
-    """The folder from which the rule's module is imported; None where its file is not where its name says."""
+    """Return the folder from which the rule's module is imported; None where its file is not where its name says."""
     parts = rule.name.partition(":")[0].split(".")
     file = Path(rule.file)
     place = (file.parent if file.name == "__init__.py" else file.with_suffix("")).parts

@@ -201,17 +201,20 @@ def _families(files: "list[File]") -> "list[File]":
 
 
 def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
-    """Of ops those theorems that are known to be accepted, each with the proof that was found; else all, with a search
-    for a proof."""
+    """Write files of Coq, with the library that they require, what `make` needs, and a line on stdout.
+
+    Files of `ops` have those theorems alone that are known to be accepted, each with the proof that was found; the
+    `others` have all of theirs, with a search for a proof.
+    """
     from certgrad.coq import MEMORY, sources, ways
 
     library = output / "proofs"
     library.mkdir(parents=True, exist_ok=True)
     for source in sorted(sources().glob("*.v")):
         (library / source.name).write_text(source.read_text())
-    found, files = ways(), [*ops, *others]
+    proofs, files = ways(), [*ops, *others]
     for file in ops:
-        (output / f"{file.name}.v").write_text(file.text(lambda t: t.name in found, found))
+        (output / f"{file.name}.v").write_text(file.text(lambda t: t.name in proofs, proofs))
     for file in others:
         (output / f"{file.name}.v").write_text(file.text())
     written = [output / f"{f.name}.v" for f in files]
@@ -219,7 +222,7 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
     names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(p.name for p in written)])
     (output / "_CoqProject").write_text(f"-Q . Exported\n-Q proofs Certgrad\n-arg -w -arg none\n{names}\n")
     (output / "Makefile").write_text(MAKEFILE.format(memory=MEMORY))
-    left_out = sum(not t.reason and t.name not in found for f in ops for t in f.theorems)
+    left_out = sum(not t.reason and t.name not in proofs for f in ops for t in f.theorems)
     stated = sum(not t.reason for f in files for t in f.theorems) - left_out
     without = f", without {left_out} of which no proof is known" if left_out else ""
     typer.echo(
@@ -228,7 +231,7 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
 
 
 def _audited(target: str) -> list[Certificate]:
-    """The certificates of the rules in a target; of a rule that has none, stderr says why."""
+    """Return the certificates of the rules in a target; of a rule that has none, stderr says why."""
     code = _code.audit([target], _code.limits(_code.configured())).whole()
     for rule in code.rules:
         if rule.certificate is None:

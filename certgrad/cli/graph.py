@@ -89,7 +89,7 @@ def graph(
 
 
 def load(target: str) -> Callable[..., Any]:
-    """The function that `file.py:name` or `module:name` names. Raises UsageError."""
+    """Return the function that `file.py:name` or `module:name` names. Raises UsageError."""
     place, mark, name = target.rpartition(":")
     if not mark or not place or not name:
         raise UsageError(
@@ -155,7 +155,7 @@ def specs_of(function: Callable[..., Any], target: str, specs: list[str]) -> lis
 
 
 def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
-    """The specs in the order of the function's arguments. Raises UsageError where they do not fit."""
+    """Return the specs in the order of the function's arguments. Raises UsageError where they do not fit."""
     import inspect
 
     from certgrad.graph.tracing.spec import split_name
@@ -167,14 +167,14 @@ def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in positional]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    given = [(split_name(text)[0], text) for text in specs]
+    named = [(split_name(text)[0], text) for text in specs]  # the name is None where a spec has none
     if not specs and any(p.default is p.empty for p in positional):
         example = " ".join(f"--spec '{n}: …'" for n in names)
         raise UsageError(
             f"{target} takes {', '.join(names)}. Give the shape of each: {example}, such as --spec '{names[0]}: n d'."
         )
-    if all(name in names for name, _ in given) and len({n for n, _ in given}) == len(given):
-        table = dict(given)
+    if all(name in names for name, _ in named) and len({n for n, _ in named}) == len(named):
+        table = dict(named)
         missing = [p.name for p in positional if p.name not in table and p.default is p.empty]
         if missing:
             raise UsageError(
@@ -186,7 +186,7 @@ def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list
                 f"{target} takes {', '.join(names)}; the specs skip one before the last. Give those as well."
             )
         return [table[n] for n in chosen]
-    unknown = [name for name, _ in given if name is not None and name not in names]
+    unknown = [name for name, _ in named if name is not None and name not in names]
     if unknown and not variadic:
         raise UsageError(f"{target} has no argument '{unknown[0]}'. Its arguments are {', '.join(names) or 'none'}.")
     if len(specs) > len(names) and not variadic:

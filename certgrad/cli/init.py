@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from certgrad.report.audited import RuleResult
 
 SECONDS = 40.0
-"""For looking at the rules. What is not reached then is left to `certgrad audit`, or another run,"""
+"""For looking at the rules. What is not reached then is left to `certgrad audit`, or another run."""
 NAMED = 5
-"""and so many of it are named."""
+"""So many of the rules that were not reached are named."""
 
 
 def init() -> None:
@@ -43,14 +43,14 @@ def init() -> None:
     root = _starting.repository(folder)
     file = folder / "pyproject.toml"
     _check_place(folder, root)
-    has = _starting.configured(file)
-    if not has:
-        _starting.appended(file, _starting.table(found.targets))  # whether it can be, before any work
-    rules, left = _looked_at(found.targets)
-    typer.echo(f"found {_code.counted(len(rules) + len(left), 'rule')} in {joined(found.files)}")
-    if left:
-        typer.echo(_stopped(rules, left))
-    if has:
+    is_configured = _starting.configured(file)
+    if not is_configured:
+        _starting.appended(file, _starting.table(found.targets))  # raises, before any work, where it cannot be appended
+    rules, not_reached = _looked_at(found.targets)
+    typer.echo(f"found {_code.counted(len(rules) + len(not_reached), 'rule')} in {joined(found.files)}")
+    if not_reached:
+        typer.echo(_stopped(rules, not_reached))
+    if is_configured:
         typer.echo(f"left pyproject.toml as it is: it has [tool.certgrad]{_left_out(found.targets)}")
     else:
         _write(file, _starting.appended(file, _starting.table(found.targets)))
@@ -69,16 +69,17 @@ def init() -> None:
     inferred = sum(bool(rule.inferred) for rule in rules)
     what = f"writes the inferred shapes beside {_code.counted(inferred, 'rule')}, for you to read"
     fix = f"  certgrad audit --fix  # {what}\n" if inferred else ""
-    rest = f"  certgrad init         # goes on with the {len(left)} that are left\n" if left else ""
+    rest = f"  certgrad init         # goes on with the {len(not_reached)} that are left\n" if not_reached else ""
     typer.echo(
         f"\nnext:\n{rest}  certgrad audit        # the whole report\n{fix}"
-        "  certgrad baseline     # what is to fail no longer today"
+        "  certgrad baseline     # accept today's findings; only new ones fail"
     )
 
 
-def _stopped(rules: "Sequence[RuleResult]", left: Sequence[str]) -> str:
-    """The message that time ran out, with what was not examined."""
-    names = ", ".join(left[:NAMED]) + (f" and {len(left) - NAMED} more" if len(left) > NAMED else "")
+def _stopped(rules: "Sequence[RuleResult]", not_reached: Sequence[str]) -> str:
+    """Return the message that time ran out, with the first rules that were not reached."""
+    more = f" and {len(not_reached) - NAMED} more" if len(not_reached) > NAMED else ""
+    names = ", ".join(not_reached[:NAMED]) + more
     return (
         f"stopped after {SECONDS:.0f} s, having looked at {len(rules)}; left: {names}. `certgrad init` goes on with "
         "these, `certgrad audit` looks at all"
@@ -86,14 +87,14 @@ def _stopped(rules: "Sequence[RuleResult]", left: Sequence[str]) -> str:
 
 
 def _left_out(targets: Sequence[str]) -> str:
-    """The targets that the configuration does not name, in words."""
+    """Return in words which targets the configuration does not name; "" if it names all."""
     named = _code.configured().targets
     missing = [target for target in targets if target not in named]
     return f", whose targets leave out {', '.join(missing)}" if missing else ""
 
 
 def _check_place(folder: Path, root: Path | None) -> None:
-    """Raises UsageError where the configuration belongs into another folder."""
+    """Raise UsageError if a folder above, in the same repository, has the pyproject.toml, and this one has none."""
     above = [one for one in folder.parents if root is not None and one.is_relative_to(root)]
     found = next((one for one in above if (one / "pyproject.toml").is_file()), None)
     if found is not None and not (folder / "pyproject.toml").exists():
@@ -103,7 +104,10 @@ def _check_place(folder: Path, root: Path | None) -> None:
 
 
 def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
-    """What comes of the rules in a short time, and which are left. Raises UsageError where no target imports."""
+    """Return the results of the rules that were audited in `SECONDS`, and the names of the others.
+
+    Raises UsageError where no target imports.
+    """
     from certgrad.report.audited import RuleResult
     from certgrad.rules.project.configuration import Budget
     from certgrad.rules.workers.crew import audit_targets

@@ -96,24 +96,25 @@ def verify(
     if not paths:
         typer.echo("nothing selected: the folder holds no certificates. `certgrad report` writes them.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    read, strange = _readable(paths, target)
-    if not read:
-        raise strange[0] if len(strange) == 1 else UsageError("\n".join(map(str, strange)))
-    if target and all(isinstance(one, Certificate) for one in read):
+    readable, errors = _readable(paths, target)
+    if not readable:
+        raise errors[0] if len(errors) == 1 else UsageError("\n".join(map(str, errors)))
+    if target and all(isinstance(one, Certificate) for one in readable):
         raise UsageError(
             "--target names the code of rules or the function of a graph, and the certificates are of ops. Leave it "
             "out."
         )
-    results = list(_console.progress(_run(read, seed, draws, jobs), len(read), shown=not quiet, verb="verifying"))
+    checks = _run(readable, seed, draws, jobs)
+    results = list(_console.progress(checks, len(readable), shown=not quiet, verb="verifying"))
     seconds = time.perf_counter() - started
     if format is Format.json:
         typer.echo(verification.as_json(results, certgrad.__version__).decode(), nl=False)
     else:
         typer.echo(verification.as_text(results, seconds, quiet=quiet, width=_console.width()), nl=False)
-    for error in strange:
+    for error in errors:
         typer.echo(f"error: {error}", err=True)
     passed = all(one.result.outcome == "verified" for one in results)
-    raise typer.Exit(ExitCode.USAGE if strange else ExitCode.DISCHARGED if passed else ExitCode.REFUTED)
+    raise typer.Exit(ExitCode.USAGE if errors else ExitCode.DISCHARGED if passed else ExitCode.REFUTED)
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,10 @@ def _readable(paths: Sequence[Path], target: str) -> tuple[list[Readable], list[
 
 
 def _with_target(path: Path, certificate: "Certificate | GraphCertificate", target: str) -> Readable:
-    """Raises UsageError where the certificate of a graph or of a rule comes without the code that it is about."""
+    """Return the certificate, that of a graph or of a rule with the code that it is about.
+
+    Raises UsageError where that is not named, or a graph's certificate does not say its shapes.
+    """
     if isinstance(certificate, Certificate):
         if ":" not in certificate.op:
             return certificate
@@ -183,7 +187,7 @@ class _Task:
 
 
 def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int | None) -> Iterator["Verified"]:
-    """The results in order."""
+    """Yield the results in order."""
     tasks = [_Task(certificate, seed, draws) for certificate in certificates]
     count = _options.processes(jobs, len(tasks))
     return _pool.results(_check, tasks, count)

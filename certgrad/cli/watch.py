@@ -45,7 +45,7 @@ def watch(
 
 
 def watched(arguments: Sequence[str]) -> list[Path]:
-    """The folders to watch: this one, and those of the files and folders that are named and lie elsewhere."""
+    """Return the folders to watch: this one, and those of the files and folders that are named and lie elsewhere."""
     here = Path.cwd()
     named = [*arguments, *_code.configured().targets]
     paths = [Path(one.partition(":")[0]).resolve() for one in named if not one.startswith("-")]

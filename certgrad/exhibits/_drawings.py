@@ -9,7 +9,7 @@ from .data import Box, Drawing
 
 
 def drawing(title: str, certificate: GraphCertificate) -> Drawing:
-    """The graph whole where it is small, else by the functions that its nodes come from."""
+    """Return the graph whole where it is small, else by the functions that its nodes come from."""
     found = picture(certificate)
     boxes = [Box(s.x, s.y, s.width, s.height, s.style, list(s.lines), s.title) for s in found.shapes]
     return Drawing(title, certificate.verdict, found.width, found.height, boxes, list(found.paths))

@@ -59,7 +59,7 @@ def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tupl
 
 
 def exact(value: Any, shape: Sequence[int], kind: str = "float") -> np.ndarray:
-    """An array of a certificate, as nested lists of texts, with exact entries."""
+    """Return an array of a certificate, as nested lists of texts, with exact entries."""
     flat = _flat(value)
     out = np.empty(len(flat), dtype=object)
     for k, one in enumerate(flat):
@@ -73,7 +73,7 @@ def _flat(value: Any) -> list[str]:
 
 
 def along(point: Point, moving: Sequence[int], direction: Sequence[np.ndarray], t: Fraction) -> Point:
-    """The point moved by t times a direction."""
+    """Return the point moved by t times a direction."""
     inputs = list(point.inputs)
     for i, d in zip(moving, direction, strict=True):
         inputs[i] = np.asarray(inputs[i] + t * d, dtype=object).reshape(np.shape(inputs[i]))

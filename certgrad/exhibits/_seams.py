@@ -108,7 +108,7 @@ class _Entry:
 
     def plot(self, argument: str, seams: Sequence[tuple[Fraction, dict[str, Fraction]]]) -> Plot | None:
         """Return the plot of the function and of the rule's derivative in one argument around its seams; None if
-        nothing is known.
+        neither has a value. Each seam is the argument's number there, and those of the others.
         """
         names = [one.name for one in self.programs.inputs]
         moving = [names[i] for i in self.programs.moving]
@@ -130,8 +130,8 @@ class _Entry:
             return evaluate(self.programs.forward, inputs(x), precision=BITS).values[self.programs.floats[0]].flat[0]
 
         def slope(x: Fraction) -> object:
-            found = evaluate(self.programs.vjp, [*inputs(x), *ones], precision=BITS).values
-            return found[moving.index(argument)].flat[0]
+            cotangents = evaluate(self.programs.vjp, [*inputs(x), *ones], precision=BITS).values
+            return cotangents[moving.index(argument)].flat[0]
 
         curves = [
             Curve("function", _broken(curve(xs, value), marks)),
@@ -148,9 +148,9 @@ class _Entry:
             if y is not None:
                 dots.append(Dot("the rule returns", float(v), y))
         others = [f"{n} = {at[n]}" for n in names if n != argument]
-        said = f"of single numbers, at {', '.join(others)}" if others else ""
+        note = f"of single numbers, at {', '.join(others)}" if others else ""
         title = f"{self.subject.name.rpartition(':')[2]} and its derivative in {argument}"
-        return Plot("seam", title, argument, curves, [(float(v), f"{argument} = {v}") for v in marks], dots, said)
+        return Plot("seam", title, argument, curves, [(float(v), f"{argument} = {v}") for v in marks], dots, note)
 
     @staticmethod
     def _array(x: Fraction, shape: Sequence[int]) -> np.ndarray:

@@ -59,7 +59,7 @@ def _equation(left: Poly, right: Poly, names: Names, facts: Facts) -> Equation:
 
 
 def _term_and_text(p: Poly, names: Names) -> tuple[t.Term | None, str]:
-    """A side as a term, unless it is too long or of no typeset form; and as text."""
+    """Return a side as a term, unless it is too long or of no typeset form; and as text."""
     if (parts := extent(p)) > PAGES:
         return None, f"a term of {parts:,} parts"
     found = term(p, names)
@@ -79,7 +79,8 @@ def _common(left: Poly, right: Poly, names: Names, facts: Facts) -> list[Form]:
 def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, found: list[Form]) -> bool:
     """Add to `found` the form that both sides have in each open region; return False where they have none in common.
 
-    Boundaries are not shown: there the law holds from each side, which the proof examines.
+    A region is where each predicate of the difference, such as [x > 0], has one value; `where` says in words which it
+    is. Boundaries are not shown: there the law holds from each side, which the proof examines.
     """
     if len(found) > REGIONS:
         return False
@@ -98,8 +99,8 @@ def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, fo
         here = facts.extended([Fact(p, sign, universal=False)])
         if not facts.signs(p) & sign or here.contradictory:
             continue
-        said = _relation(p, relation, names)
-        inner = f"{where} and {said}" if where else said
+        condition = _relation(p, relation, names)
+        inner = f"{where} and {condition}" if where else condition
         if not _regions(decided(left, here), decided(right, here), names, here, inner, found):
             return False
     return True

@@ -70,8 +70,8 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
     seeds = [exact(s, shape) for s, shape in zip(witness.seeds.values(), programs.output_shapes, strict=False)]
     if not seeds:
         seeds = [np.full(s, Fraction(1), dtype=object) for s in programs.output_shapes]
-    still = all(x == 0 for d in tangents for x in d.flat)
-    direction, said = (ones, "all entries move alike") if still or not witness.tangents else (tangents, "x + t·dx")
+    all_zero = all(x == 0 for d in tangents for x in d.flat)
+    direction, note = (ones, "all entries move alike") if all_zero or not witness.tangents else (tangents, "x + t·dx")
     point = Point(inputs, tangents, seeds)
     points: list[tuple[float, float]] = []
     until = time.thread_time() + SECONDS
@@ -98,7 +98,7 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
         [Curve(f"{names[0]} − {names[1]}", _in_pieces(points))],
         [(0.0, "witness")],
         here,
-        said,
+        note,
     )
 
 
@@ -136,7 +136,7 @@ def _rank(value: list | str) -> int:
 
 
 def _instance(subject: Subject, case: Case, ranks: dict[str, int]) -> Instance | None:
-    """The family of shapes that the witness belongs to."""
+    """Return the family of shapes that the witness belongs to."""
     wanted = [ranks[n] for n in subject.arg_names]
     every = family(subject, case)
     return next((i for i in (*every.prove, *every.compare) if [len(s) for s in i.inputs] == wanted), None)

@@ -54,12 +54,12 @@ def names() -> list[str]:
 
 
 def declared(name: str) -> list[Configuration]:
-    """The configurations of a primitive or function."""
+    """Return the configurations of a primitive or function."""
     return [c for c in CONFIGURATIONS if c.subject == name]
 
 
 def audit(name: str, cache: Cache | None = None) -> Certificate:
-    """The certificate of a primitive or function: its verdict is the worst of its configurations'."""
+    """Return the certificate of a primitive or function: its verdict is the worst of its configurations'."""
     subject = next(s for s in subjects() if s.name == name)
     return audit_configurations(subject, declared(name), cache)
 
@@ -94,7 +94,7 @@ def _rule(subject: Subject, configuration: Configuration) -> JaxRule:
 
 
 def _certificate_at(subject: Subject, configuration: Configuration, cache: Cache | None) -> Certificate:
-    """The certificate of one configuration. What does not trace is unproved, with JAX's reason."""
+    """Return the certificate of one configuration. What does not trace is unproved, with JAX's reason."""
     try:
         rule = _rule(subject, configuration)
         certificate = audited(rule, cache)
@@ -123,7 +123,7 @@ def _runs(subject: Subject, configuration: Configuration) -> bool:
 
 
 def _as_jax_has_it(rules: Rules, shapes: Shapes) -> set[str]:
-    """The primitives of a forward of floats before complex numbers are read as pairs."""
+    """Return the primitives of a forward of floats before complex numbers are read as pairs."""
     if set(shapes.dtypes) - {"float", "held"}:
         return set()
     with wide_floats():
@@ -190,7 +190,7 @@ def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Cert
 
 
 def _as_configured(configuration: Configuration | None, case: CaseClaim) -> CaseClaim:
-    """The case under the words of its configuration."""
+    """Return the case under the words of its configuration."""
     if configuration is None:
         return case
     return msgspec.structs.replace(
@@ -241,7 +241,7 @@ def _certificate(
 
 
 def _conventions(subject: Subject, configuration: Configuration) -> list[Convention]:
-    """The gradient that JAX returns at each point where a configuration may have a kink."""
+    """Return the gradients that JAX has at the points where a configuration may have a kink, with the points."""
     if not configuration.kinks:
         return []
     try:

@@ -47,9 +47,9 @@ def configurations(
     kinks: Sequence[Any] = (),
     **choices: Sequence[Any],
 ) -> list[Configuration]:
-    """A configuration for every combination of the choices, each a list of a parameter's values.
+    """Return a configuration for every combination of the `choices`, each a list of a parameter's values.
 
-    A kink of a function of one number is written as the number.
+    The other arguments are those of a `Configuration`; a kink of a function of one number is written as the number.
     """
     points = tuple(k if isinstance(k, tuple) else (k,) for k in kinks)
     return [

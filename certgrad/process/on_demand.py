@@ -45,7 +45,7 @@ class Table(Mapping[str, T]):
         self._entries[name] = entry
 
     def adds(self, *names: str) -> Callable[[T], T]:
-        """A decorator that adds a function under these names."""
+        """Return a decorator that adds a function under these names."""
 
         def added(entry: T) -> T:
             for name in names:

@@ -80,7 +80,7 @@ class _ClaimAudits:
 
 
 def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
-    """The audits of all rules that were called, and those of the user's modules that were not, by name."""
+    """Yield the audits of all rules that were called, by name, and those of the user's modules that were not called."""
     said = nearest(Path.cwd()).signatures
     for rule in notes.rules.values():
         for variant in rule.variants.values():
@@ -95,31 +95,39 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
 
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
-    """Return the worst result over the variants of a recorded rule, with what was not looked at in time."""
+    """Return the worst result over the variants of a recorded rule, with what was not looked at in time.
+
+    Args:
+        rule: its calls.
+        place: where it is, and its name.
+        said: what its author declares; None: it is audited as it was called.
+        conformance: compare what was traced with what happens.
+        seconds: for all its variants.
+    """
     started = time.perf_counter()
-    looked = _ClaimAudits()
+    audits = _ClaimAudits()
     try:
         with limited(seconds):
             for variant in rule.variants.values():
-                _look(variant, place, said, conformance, looked)
+                _look(variant, place, said, conformance, audits)
     except OverError:
-        looked.left.append(f"its audit took more than {seconds:g} s, and --seconds gives it more")
+        audits.left.append(f"its audit took more than {seconds:g} s, and --seconds gives it more")
     if rule.more:
-        looked.left.append(f"{rule.more} calls that close over yet other values were not looked at")
+        audits.left.append(f"{rule.more} calls that close over yet other values were not looked at")
     nothing = RuleResult(name=place.name, where=place.where, file=place.file)
-    (result, report), declared = _worst(looked) or ((nothing, None), None)
+    (result, report), declared = _worst(audits) or ((nothing, None), None)
     remarks = [*result.remarks]
-    left = [*dict.fromkeys(looked.left)]
+    left_out = [*dict.fromkeys(audits.left)]
     if report is not None:
-        remarks += [Remark(LEFT_OUT, f"no claim is made about some calls: {text}") for text in left]
+        remarks += [Remark(LEFT_OUT, f"no claim is made about some calls: {text}") for text in left_out]
     elif not remarks:
-        remarks += [not_audited("; ".join(left) or "none of its calls could be noted")]
-    shown = [*result.notes, *looked.notes, *_said_of(declared, rule)]
+        remarks += [not_audited("; ".join(left_out) or "none of its calls could be noted")]
+    notes = [*result.notes, *audits.notes, *_said_of(declared, rule)]
     seconds = time.perf_counter() - started
-    result = msgspec.structs.replace(result, remarks=remarks, notes=[*dict.fromkeys(shown)], seconds=seconds)
-    done = tuple(d for _, d in looked.examined if d is not None)
+    result = msgspec.structs.replace(result, remarks=remarks, notes=[*dict.fromkeys(notes)], seconds=seconds)
+    declarations = tuple(d for _, d in audits.examined if d is not None)
     unsaved = "" if place.found is not None else MADE_INSIDE
-    return Recorded(result, rule.count, _each_once(done), unsaved)
+    return Recorded(result, rule.count, _each_once(declarations), unsaved)
 
 
 def _look(variant: Variant, place: Place, said: Declaration | None, conformance: bool, looked: _ClaimAudits) -> None:
@@ -143,7 +151,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
 
 
 def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iterator[str]:
-    """The dtypes of calls that the claims are not about, in words."""
+    """Yield the dtypes of calls that the claims are not about, in words."""
     called = {leaf.dtype for call in variant.calls.values() for leaf in call.leaves()}
     for text in dict.fromkeys(report.dtypes for report in reports if report.dtypes):
         claimed = text.partition(" (")[0].split()
@@ -154,7 +162,7 @@ def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iter
 
 
 def _claimed(found: FoundRule, claim: Claim, conformance: bool, looked: _ClaimAudits) -> tuple[Examined, Declaration]:
-    """The audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
+    """Return the audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
     result, report = apart
     if _proved(report) or claim.joined.signature == claim.apart.signature or _also_joined(report, claim):
@@ -231,7 +239,7 @@ def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
 
 
 def declaration_text(declared: Declaration) -> str:
-    """A declaration in words: its signature, and the values of its other arguments, in short."""
+    """Return a declaration in words: its signature, and the values of its other arguments, in short."""
     signature, statics = _texts(declared)
     return ", ".join([f'"{_cut(signature)}"', *(f"{name} = {_cut(text)}" for name, text in statics)])
 
@@ -250,7 +258,7 @@ def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _cut(text: str) -> str:
-    """A static value can be anything: a list of messages, an object of a class with all that it holds."""
+    """Return a text, cut if it is long: a static value can be a list of messages, or an object with all it holds."""
     text = re.sub(r"\s*\n\s*", " ", text)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
 
@@ -310,7 +318,7 @@ def _under(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any]
 
 
 def module_name(module: str) -> str:
-    """The name by which the module that runs as a program is known otherwise."""
+    """Return the name by which the module that runs as a program is known otherwise."""
     main = sys.modules.get("__main__")
     if module != "__main__" or main is None:
         return module
@@ -321,7 +329,7 @@ def module_name(module: str) -> str:
 
 
 def _not_called(called: set[int]) -> Iterator[FoundRule]:
-    """The rules in the user's own modules, those below this folder, that were not called."""
+    """Yield the rules in the user's own modules, those below this folder, that were not called."""
     installed = [Path(p) for p in {sysconfig.get_paths()[k] for k in ("purelib", "platlib", "stdlib")}]
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)

@@ -51,7 +51,7 @@ class _NotSaidError(Exception):
 
 
 def claims_of(variant: Variant) -> Claims:
-    """The claims about a variant's calls."""
+    """Return the claims about a variant's calls."""
     kinds: dict[Hashable, list[Call]] = {}
     left: list[str] = []
     for call in variant.calls.values():
@@ -87,12 +87,16 @@ def _whole(leaf: Leaf) -> int | None:
 
 
 def _claim(custom: Any, calls: list[Call]) -> Claim:
-    """The claim about calls of one kind. Raises _NotSaidError."""
+    """Return the claim about calls of one kind. Raises _NotSaidError where no declaration can say it.
+
+    Python numbers among the arguments are scalar arrays; if the rule does not trace so, they are static, with the
+    values of the first call.
+    """
     call = calls[0]
-    given = [(name, a) for name, a in call.arguments if isinstance(a, Given)]
+    with_arrays = [(name, a) for name, a in call.arguments if isinstance(a, Given)]
     if any(isinstance(a, Static) for a in call.rest):
         raise _NotSaidError("it takes one of its *args as it is: wrap it in a function of named arguments")
-    arrays = [a for _, a in given] + [a for a in call.rest if isinstance(a, Given)]
+    arrays = [a for _, a in with_arrays] + [a for a in call.rest if isinstance(a, Given)]
     if not any(a.leaves for a in arrays):
         raise _NotSaidError("it was called without arrays")
     if any(0 in x.shape for a in arrays for x in a.leaves):
@@ -100,24 +104,22 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
     for leaf in (x for a in arrays for x in a.leaves):
         _suffix(leaf)  # before anything is traced: where one cannot be said, nothing is
     static = {name: _static_value(name, a) for name, a in call.arguments if isinstance(a, Static)}
-    numbers = {name: a.leaves[0].number for name, a in given if a.numbers}
-    tried = [{}, numbers] if numbers else [{}]
+    numbers = {name: a.leaves[0].number for name, a in with_arrays if a.numbers}
     lengths = None
-    for fixed in tried:
-        held = [a for name, a in given if name not in fixed] + [a for a in call.rest if isinstance(a, Given)]
-        if not any(a.leaves for a in held):
+    for fixed in [{}, numbers] if numbers else [{}]:
+        open_arrays = [a for name, a in with_arrays if name not in fixed]
+        open_arrays += [a for a in call.rest if isinstance(a, Given)]
+        if not any(a.leaves for a in open_arrays):
             break
         shapes = [_shapes(c, fixed) for c in calls]
         lengths = Lengths(shapes, _runner(custom, call, fixed), [name for name, _ in call.arguments])
-        kept = fixed
+        declared, values = open_arrays, {**static, **fixed}
         if lengths.traces:
             break
     assert lengths is not None
-    held = [a for name, a in given if name not in kept] + [a for a in call.rest if isinstance(a, Given)]
-    said = {**static, **kept}
     count = sum(c.count for c in calls)
     apart, joined = (
-        Declaration(_signature(held, t), said, sizes=lengths.sizes(t), origin=RECORDED)
+        Declaration(_signature(declared, t), values, sizes=lengths.sizes(t), origin=RECORDED)
         for t in (lengths.apart(), lengths.joined())
     )
     return Claim(apart, replace(joined, sizes=None), count, lengths.kept)
@@ -198,7 +200,7 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
 
 
 def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any, ...]:
-    """The shapes as a signature: a text where one can say them."""
+    """Return the shapes as a signature: a text where one can say them."""
     rest = iter(texts)
     try:
         made = tuple(
@@ -261,7 +263,7 @@ def _merged(claims: list[Claim]) -> list[Claim]:
 
 
 def _joins(one: Declaration, other: Declaration) -> str | None:
-    """The static argument in which alone two declarations differ; an empty text if they are the same."""
+    """Return the static argument in which alone two declarations differ; an empty text if they are the same."""
     if one.signature != other.signature or one.static.keys() != other.static.keys():
         return None
     differ = [n for n, v in one.static.items() if not _is(v, other.static[n])]

@@ -133,7 +133,7 @@ def _is_shape(x: Any) -> bool:
 
 
 def _shape(x: Any) -> Any:
-    """The shape and dtype of an array, without its values; numbers are arrays here, as JAX takes them."""
+    """Return the shape and dtype of an array, without its values; numbers are arrays here, as JAX takes them."""
     if isinstance(x, (bool, int, float)) or (hasattr(x, "shape") and hasattr(x, "dtype")):
         kind = jax.typeof(x)
         return jax.ShapeDtypeStruct(kind.shape, kind.dtype, weak_type=bool(getattr(kind, "weak_type", False)))
@@ -141,7 +141,7 @@ def _shape(x: Any) -> Any:
 
 
 def _as(shape: Any, value: Any) -> Any:
-    """The array in the type of the call."""
+    """Return the array in the type of the call."""
     return weakly_typed(value) if shape.weak_type else value
 
 
@@ -157,7 +157,7 @@ def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | N
 
 
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
-    """The certificates, at the shapes of the calls."""
+    """Yield the result of each function at the shapes of each of its calls, in so many seconds each."""
     for found in functions.found.values():
         if found.state is not None:
             found.state.compare()  # before any of them runs
@@ -188,7 +188,7 @@ def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
 
 
 def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:
-    """The function of its arguments: it is certified in all that are floats, also those that were held."""
+    """Return the function of its arguments: it is certified in all that are floats, also those that were held."""
 
     def run(*values: Any) -> Any:
         args, kwargs = point.filled(values)
@@ -201,7 +201,7 @@ def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:
 
 
 def _shapes_text(point: Point) -> str:
-    """The shapes of the arrays in arguments: `float32[8, 3], int32[8]`."""
+    """Return the shapes of the arrays in arguments: `float32[8, 3], int32[8]`."""
     arrays = list(filter(_is_shape, point.leaves))
     texts = [f"{x.dtype}[{', '.join(map(str, x.shape))}]" for x in arrays[:6]]
     return ", ".join([*texts, *(["…"] if len(arrays) > 6 else [])])

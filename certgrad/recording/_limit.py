@@ -35,12 +35,12 @@ def limited(seconds: float) -> Iterator[None]:
         raise OverError
 
     before = signal.signal(signal.SIGALRM, over)
-    left, _ = signal.setitimer(signal.ITIMER_REAL, CLOCK * seconds)
+    others_seconds, _ = signal.setitimer(signal.ITIMER_REAL, CLOCK * seconds)  # those of an alarm that was set before
     try:
         with auditing(seconds):
             yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.setitimer(signal.ITIMER_REAL, others_seconds)
         signal.signal(signal.SIGALRM, before)
 
 

@@ -191,8 +191,8 @@ class Notes:
         return shown
 
     def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
-        """Return the rule and variant that an object belongs to; None for one that is not kept, a mark for one inside
-        another.
+        """Return the rule and variant that an object belongs to; None for one that is not kept, `_WRAPPED` for one that
+        a library's wrapper made.
         """
         plain = own_function(custom)
         name = _named(plain)
@@ -321,7 +321,7 @@ def _names(signature: inspect.Signature) -> tuple[str, ...]:
 
 
 def _given(value: Any, of_jax: bool) -> Given | Static:
-    """An argument with arrays. Rules of Equinox take others too, as they are."""
+    """Return an argument with arrays. Rules of Equinox take others too, as they are."""
     leaves, tree = jax.tree_util.tree_flatten(value)
     if not of_jax and not any(hasattr(x, "shape") for x in leaves):
         return _static(value)
@@ -351,7 +351,7 @@ def _static(value: Any) -> Static:
 
 
 def _own(value: Any) -> Any:
-    """A copy of a container that the program may change later."""
+    """Return a copy of a container that the program may change later."""
     if type(value) in (list, tuple):
         return type(value)(map(_own, value))
     if type(value) is dict:

@@ -91,7 +91,7 @@ def _look_first_in(folder: str, always: bool = False) -> None:
 
 
 def _status(error: SystemExit) -> int:
-    """The exit status that Python makes of `sys.exit(…)`: none is 0, a text is printed and is 1."""
+    """Return the exit status that Python makes of `sys.exit(…)`: none is 0, a text is printed and is 1."""
     code = error.code
     if code is None:
         return 0
@@ -103,7 +103,7 @@ def _status(error: SystemExit) -> int:
 
 
 def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of this file, from which the program was started."""
+    """Return a traceback without the frames of this file, from which the program was started."""
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return trace
@@ -117,7 +117,7 @@ def _join_threads() -> None:
 
 
 def programs(arguments: Sequence[str]) -> Program | None:
-    """The program that arguments name; None if they name none."""
+    """Return the program that arguments name; None if they name none."""
     if arguments[:1] == ["-m"]:
         return Program(arguments[1], tuple(arguments[2:]), module=True) if len(arguments) > 1 else None
     if arguments and arguments[0].startswith("-m") and len(arguments[0]) > 2:

@@ -15,31 +15,33 @@ _HEAD = "# Written by `certgrad run --save`: shapes and static values of the cal
 
 
 def save(path: Path, recorded: Iterable[Recorded]) -> tuple[int, list[str]]:
-    """Write what can be declared; how many rules that are, and which are not saved, with the reason.
+    """Write the declarations of recorded rules to a file.
+
+    Returns how many rules were saved, and in words what was not, with the reason.
 
     Raises:
         UsageError: the file cannot be written.
     """
     parts: list[str] = []
-    left: list[str] = []
+    unsaved: list[str] = []
     count = 0
     for one in recorded:
         if not one.declarations:
             continue
         name = one.result.name
         if one.unsaved:
-            left.append(f"{name}: not saved: {one.unsaved}")
+            unsaved.append(f"{name}: not saved: {one.unsaved}")
             continue
         written = []
         for declared in one.declarations:
             try:
                 written.append("\n".join([f"[[{text(name)}]]", *entries(declared), ""]))
             except UnwritableError as error:
-                left.append(f"{name}: not saved at {declaration_text(declared)}: {error}")
+                unsaved.append(f"{name}: not saved at {declaration_text(declared)}: {error}")
         count += bool(written)
         parts += written
     try:
         write_atomically(path, "\n".join([_HEAD, *parts]).encode())
     except OSError as error:
         raise UsageError(f"--save {path}: the file cannot be written ({error.strerror or error}).") from None
-    return count, left
+    return count, unsaved

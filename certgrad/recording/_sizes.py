@@ -55,7 +55,7 @@ class Lengths:
         """Lengths that stay numbers in `apart`, by the axis, though the rule runs at others as well."""
 
     def apart(self) -> list[str]:
-        """The shapes, with as many different names as the rule runs with."""
+        """Return the shapes, with as many different names as the rule runs with."""
         if not self.traces:
             return self.joined()
         one_each = [[axis] for axis in self.axes]
@@ -65,7 +65,7 @@ class Lengths:
         return found if self._at(self._lengths(found)) else self.joined()
 
     def joined(self) -> list[str]:
-        """The shapes, with one name for the axes that always agree; a length of 1 stays one."""
+        """Return the shapes, with one name for the axes that always agree; a length of 1 stays one."""
         return self._named([(g, "1" if {*self.values[g[0]]} == {1} else "{}") for g in self.together])
 
     def sizes(self, texts: Sequence[str]) -> list[dict[str, int]]:
@@ -83,7 +83,7 @@ class Lengths:
         return out[:MAX_SIZES]
 
     def _parts(self, group: list[Axis]) -> Iterator[tuple[list[Axis], bool]]:
-        """The smallest sets of axes that can change their length together, and whether they can alone."""
+        """Yield the smallest sets of axes that can change their length together, and whether they can alone."""
         left = list(group)
         while left:
             found = next((part for part in _with_first(left) if self._changes(part)), None)

@@ -66,7 +66,7 @@ def place_of(where: str, file: str) -> Place:
 
 
 def from_here(file: str) -> str:
-    """The file as it is named from the working directory; its name alone, where it is not under it."""
+    """Return the file as it is named from the working directory; its name alone, where it is not under it."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
@@ -193,8 +193,9 @@ class Audit:
 
 
 def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
-    """Every hypothesis of the certificate once, in the order of its claims, and one for all ranks. Where several sizes
-    were looked at, one that not all of them need says at which it is one.
+    """Return every hypothesis of the certificate once, in the order of its claims, and one for all ranks.
+
+    Where several sizes were looked at, one that not all of them need says at which it is needed.
     """
     seen: dict[Statement, Hypothesis] = {}
     for claim in certificate.claims:
@@ -216,7 +217,7 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
 
 
 def once(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """The hypotheses, those that say the same at several ranks as one: `(Σj x[…,j]^2) > 0`."""
+    """Return the hypotheses, those that say the same at several ranks as one: `(Σj x[…,j]^2) > 0`."""
     said = merged([h.tree for h in hypotheses])
     return [h if said[k] is h.tree else _worded(h, said[k]) for k, h in enumerate(hypotheses) if k in said]
 
@@ -251,7 +252,7 @@ def conditions(certificate: Certificate) -> list[str]:
 
 
 def listed(certificate: Certificate) -> list[str]:
-    """The hypotheses, as short text, each once and less those that others imply: no x ≠ 0 beside x > 0."""
+    """Return the hypotheses, as short text, each once and less those that others imply: no x ≠ 0 beside x > 0."""
     return sorted({h.text for h in _needed(certificate, hypotheses_of(certificate))})
 
 
@@ -261,12 +262,12 @@ def under(certificate: Certificate) -> list[str]:
 
 
 def as_listed(hypothesis: Hypothesis) -> str:
-    """The text of a hypothesis, and that it is assumed, if it is."""
+    """Return the text of a hypothesis, and that it is assumed, if it is."""
     return f"{hypothesis.text} (assumed: not declared)" if hypothesis.source == ASSUMED else hypothesis.text
 
 
 def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
-    """The hypotheses that exclude a part of the declared domain; none where no domain is declared."""
+    """Return the hypotheses that exclude a part of the declared domain; none where no domain is declared."""
     hypotheses = hypotheses_of(certificate)
     stated = [one for text in certificate.domain for one in _statements(_names_in(text), text)]
     stated += [h.tree for h in hypotheses if h.source == "domain"]  # also what no comparison says
@@ -362,12 +363,12 @@ def summary(certificates: Sequence[Certificate], missing: int = 0) -> str:
 
 
 def conventions(certificate: Certificate) -> list[str]:
-    """The conventions as short text: `0 at x = 0`."""
+    """Return the conventions as short text: `0 at x = 0`."""
     return [f"{number(convention.rule)} at {convention.point}" for convention in certificate.conventions]
 
 
 def signatures(certificate: Certificate, limit: int = 4, inferred: str = "") -> list[str]:
-    """The op's cases, each once; of many, the first ones and how many more there are."""
+    """Return the op's cases, each once; of many, the first ones and how many more there are."""
     lines = list(dict.fromkeys(as_written(one, inferred) for one in certificate.signature))
     return lines if len(lines) <= limit else [*lines[: limit - 1], f"and {len(lines) - limit + 1} more cases"]
 
@@ -395,7 +396,7 @@ def _options(case: CaseClaim) -> str:
 
 
 def case_name(case: CaseClaim, inferred: str = "") -> str:
-    """The case as the op declares it, or as it was inferred: `*a n *c -> *a *c (axis=-1)`."""
+    """Return the case as the op declares it, or as it was inferred: `*a n *c -> *a *c (axis=-1)`."""
     statics = _options(case)
     signature = as_written(case.signature, inferred)
     return f"{signature} ({statics})" if statics else signature

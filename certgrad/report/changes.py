@@ -22,7 +22,7 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def as_text(found: Sequence[Change], compared: int, *, quiet: bool = False) -> str:
-    """A line a change; quiet, the losses alone."""
+    """Return a line for each change; quiet, for the losses alone."""
     shown = [one for one in found if one.loss or not quiet]
     lines = [f"{one.rule}: {one.kind}: {one.text}" for one in shown]
     return "\n".join(lines or ([] if quiet else [f"no change in {_counted(compared, 'rule')}"])) + (
@@ -31,13 +31,13 @@ def as_text(found: Sequence[Change], compared: int, *, quiet: bool = False) -> s
 
 
 def as_json(found: Sequence[Change], compared: int, version: str) -> str:
-    """The document; the same changes give the same bytes."""
+    """Return the document; the same changes give the same bytes."""
     losses, others, gains = _grouped(found)
     return _encoded(Document(FORMAT, version, compared, losses, others, gains))
 
 
 def as_markdown(found: Sequence[Change], compared: int) -> str:
-    """A comment for a pull request: the losses, then the rest; without changes, a line."""
+    """Return a comment for a pull request: the losses, then the rest; without changes, a line."""
     losses, others, gains = _grouped(found)
     head = f"**certgrad**: {_counted(len(losses), 'loss', 'losses')} in {_counted(compared, 'rule')}."
     if not found:

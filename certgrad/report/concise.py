@@ -22,7 +22,7 @@ def listed(problem: Problem) -> bool:
 
 
 def failing(audit: Audit, base: Path) -> list[str]:
-    """The lines of what the audit fails on."""
+    """Return the lines of what the audit fails on."""
     return [_line(one, base) for one in problems(audit) if one.level is Level.error]
 
 

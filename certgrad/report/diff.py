@@ -91,7 +91,10 @@ def changes(old: Side, new: Side) -> list[Change]:
 
 
 def _of_rule(old: Certificate, new: Certificate, before: Side, after: Side) -> Iterator[Change]:
-    """Yield what changed between two certificates of a rule, the loss of a proof first."""
+    """Yield what changed between two certificates of a rule, the loss of a proof first.
+
+    `before` and `after` are the audits that they are from, for the remarks on the rule.
+    """
     had: dict[str, Claim] = {c.kind: c for c in old.claims}
     has: dict[str, Claim] = {c.kind: c for c in new.claims}
     lost = [
@@ -144,7 +147,13 @@ def _reach(
     has: Mapping[str, Claim],
     kept: Sequence[tuple[Claim, Claim]],
 ) -> Iterator[Change]:
-    """Yield the changes in what the claims cover: sizes, ranks, dtypes, cases, arguments."""
+    """Yield the changes in what the claims cover: sizes, ranks, dtypes, cases, arguments.
+
+    Args:
+        old, new: the certificates.
+        had, has: the claims of each by kind.
+        kept: the claims that are proved in both.
+    """
     gone = [c.code for kind, c in had.items() if kind not in has and is_discharged(c.verdict)]
     if gone:
         yield Change(old.op, "narrower", f"{', '.join(gone)} {'is' if len(gone) == 1 else 'are'} not claimed any more")

@@ -34,7 +34,7 @@ class Declaration:
 
 
 def explain_op(certificate: Certificate, declaration: Declaration, width: int | None = None) -> str:
-    """The op's signature, what is claimed of it and under which hypotheses, its conventions, its source."""
+    """Return the op's signature, what is claimed of it and under which hypotheses, its conventions, its source."""
     sections = [
         _heading(certificate, declaration, width),
         *(_claim(claim, declaration.equations.get(claim.kind, ()), width) for claim in certificate.claims),

@@ -47,7 +47,7 @@ def fatal(code: str, strict: Strictness) -> bool:
 
 
 def unaudited(name: str) -> str:
-    """The code of a rule, or a module, that was not audited: only rules have an object in their names."""
+    """Return the code of a rule, or a module, that was not audited: only rules have an object in their names."""
     return NOT_AUDITED if ":" in name else NOT_IMPORTED
 
 
@@ -78,7 +78,7 @@ class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=Tru
 
 
 def findings_of(rule: str, certificate: Certificate | None, remarks: Iterable[Remark] = ()) -> list[Finding]:
-    """The findings about a rule."""
+    """Return the findings about a rule."""
     found = [
         Finding(rule, claim.code, claim.verdict, _digest([*map(_difference, claim.cases)]))
         for claim in (certificate.claims if certificate else ())
@@ -97,7 +97,7 @@ def _difference(case: CaseClaim) -> list[str]:
 
 
 def _lasting(text: str) -> str:
-    """A reason without its numbers, which are mostly lines and seconds."""
+    """Return a reason without its numbers, which are mostly lines and seconds."""
     return re.sub(r"\d+(\.\d+)?", "#", text)
 
 

@@ -12,7 +12,7 @@ _COMMANDS = {Level.error: "error", Level.warning: "warning", Level.note: "notice
 
 
 def render(audit: Audit, base: Path) -> str:
-    """The annotations, and the summary line. Files are named from `base`, the root of the repository.
+    """Return the annotations, and the summary line. Files are named from `base`, the root of the repository.
 
     What the baseline lists is not annotated: it would stand in every pull request.
     """
@@ -32,5 +32,5 @@ def _annotation(problem: Problem, base: Path) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """The text with what would end the command, or a property of it, as percent codes."""
+    """Return the text with what would end the command, or a property of it, as percent codes."""
     return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text)

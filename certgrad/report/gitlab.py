@@ -17,7 +17,7 @@ _NOWHERE = "."
 
 
 def render(audit: Audit, base: Path) -> bytes:
-    """A finding or remark an entry. Files are named from `base`, the root of the repository.
+    """Return an entry for each finding and remark. Files are named from `base`, the root of the repository.
 
     What the baseline lists is left out: it would stand in every report.
     """

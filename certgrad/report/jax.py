@@ -36,7 +36,7 @@ def summary(certificates: Sequence[Certificate]) -> str:
 
 
 def render(audit: Audit, *, quiet: bool = False, width: int | None = None, colour: bool = False) -> str:
-    """The whole text report."""
+    """Return the whole text report."""
     certificates = audit.certificates
     parts: list[str] = []
     if not quiet:
@@ -56,7 +56,7 @@ def render(audit: Audit, *, quiet: bool = False, width: int | None = None, colou
 
 
 def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The report as a page; `without` are the primitives that have no derivative, by the reason."""
+    """Return the report as a page; `without` are the primitives that have no derivative, by the reason."""
     definite = [c for c in certificates if c.verdict != "unproved"]
     parts = [summary(certificates).replace("\n", ".\n\n") + "."]
     for group, functions in _GROUPS.items():
@@ -84,7 +84,7 @@ _STATED = re.compile(r"installed jax ([^ ,]+)")
 
 
 def page(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str]]) -> str:
-    """The committed page: which JAX it is about, then the report."""
+    """Return the committed page: which JAX it is about, then the report."""
     jax = certificates[0].versions["jax"]
     return (
         "# The derivative rules of JAX\n\n"
@@ -94,7 +94,7 @@ def page(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str
 
 
 def stated_version(text: str) -> str:
-    """The version of JAX that a page is about; empty if it says none."""
+    """Return the version of JAX that a page is about; empty if it says none."""
     found = _STATED.search(text)
     return found[1] if found else ""
 
@@ -110,21 +110,21 @@ def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
 
 
 def _under(certificate: Certificate) -> list[str]:
-    """The hypotheses, and what the claims take for another thing than floats are."""
+    """Return the hypotheses, and what the claims take for another thing than floats are."""
     literals = {f"{one.literal} is read as {one.text}" for one in certificate.literals}
     idealisations = dict.fromkeys(text for claim in certificate.claims for text in claim.idealisations)
     return [*conditions(certificate), *(text for text in idealisations if text not in literals)]
 
 
 def line(certificate: Certificate) -> str:
-    """The row of a rule in the page."""
+    """Return the row of a rule in the page."""
     name, configurations, verdict, _, _ = _row(certificate)
     hypotheses, returned = (", ".join(map(code, texts(certificate))) for texts in (_under, conventions))
     return row((code(name), configurations, verdict, hypotheses, returned))
 
 
 def _configurations(certificate: Certificate) -> str:
-    """The configurations of one rule, each with its own verdict where that is not the rule's."""
+    """Return the configurations of one rule, each with its own verdict where that is not the rule's."""
     verdicts: dict[str, list[str]] = {}
     for claim in certificate.claims:
         for text, case in zip(certificate.signature, claim.cases, strict=False):
@@ -138,7 +138,7 @@ def _configurations(certificate: Certificate) -> str:
 
 
 def _reasons(certificates: Sequence[Certificate]) -> dict[str, list[str]]:
-    """The rules that are unproved by the reason, most rules first; a rule by its first reason."""
+    """Return the rules that are unproved by the reason, most rules first; a rule by its first reason."""
     found: dict[str, list[str]] = {}
     for certificate in certificates:
         if certificate.verdict == "unproved":

@@ -78,7 +78,7 @@ def encode(certificate: Certificate) -> bytes:
 
 
 def decode(data: bytes) -> Certificate:
-    """A certificate read back strictly: an unknown or missing field, or another type, raises MsgspecError."""
+    """Return a certificate read back strictly: an unknown or missing field, or another type, raises MsgspecError."""
     return msgspec.json.decode(data, type=Certificate)
 
 

@@ -42,7 +42,7 @@ class _Test:
 
 
 def render(audit: Audit, base: Path) -> bytes:
-    """The document. Files are named from `base`, the root of the repository."""
+    """Return the document. Files are named from `base`, the root of the repository."""
     tests = _tests(audit)
     suites: dict[str, list[_Test]] = {}
     for test in tests:
@@ -70,7 +70,7 @@ def _tests(audit: Audit) -> list[_Test]:
 
 
 def _split(rule: str) -> tuple[str, str]:
-    """The module and the name in it: of a module that did not import, the module twice."""
+    """Return the module and the name in it: of a module that did not import, the module twice."""
     module, mark, name = rule.partition(":")
     return (module, name or module) if mark or "." in rule else (_LIBRARY, rule)
 

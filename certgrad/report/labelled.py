@@ -10,7 +10,7 @@ _DIGITS = 24
 
 
 def witness_rows(witness: Witness) -> list[tuple[str, str]]:
-    """A witness as labelled values: the shape, the inputs, and both sides."""
+    """Return a witness as labelled values: the shape, the inputs, and both sides."""
     assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
     tangents = [(f"d{name}", value) for name, value in witness.tangents.items()]
     seeds = [("seed" if len(witness.seeds) == 1 else f"seed{k}", v) for k, v in enumerate(witness.seeds.values())]
@@ -32,12 +32,12 @@ def _gap(witness: Witness) -> str:
 
 
 def array(value: list | str) -> str:
-    """A nested list of rationals as text: `[[1/2, 3], [0, 1]]`."""
+    """Return a nested list of rationals as text: `[[1/2, 3], [0, 1]]`."""
     return value if isinstance(value, str) else "[" + ", ".join(array(entry) for entry in value) + "]"
 
 
 def ball(value: Ball) -> str:
-    """A ball as `midpoint ± radius`; a midpoint with very many digits is cut, and shows that it is."""
+    """Return a ball as `midpoint ± radius`; a midpoint with very many digits is cut, and shows that it is."""
     mantissa, mark, exponent = value.midpoint.partition("e")
     if len(mantissa) > _DIGITS:
         mantissa = mantissa[:_DIGITS] + "…"

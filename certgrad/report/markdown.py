@@ -16,7 +16,10 @@ _MOST = 1_000_000
 
 
 def render(audit: Audit) -> str:
-    """An audit: the summary, the table, the findings, the remarks. Also a job summary of GitHub Actions."""
+    """Return an audit as Markdown: the summary, the table, the findings, the remarks.
+
+    It is a job summary of GitHub Actions as well, which limits its length.
+    """
     certificates = audit.certificates
     parts = [summary(certificates, audit.missing) + "."]
     parts += [table(certificates, said=[one.stated for one, _ in audit.certified])] if certificates else []
@@ -26,21 +29,21 @@ def render(audit: Audit) -> str:
     found = [part for pair in audit.certified for part in _findings(*pair)]
     if found:
         parts += ["## Findings", *_fitting(found, _MOST - sum(len(part.encode()) for part in parts))]
-    said = remarks(audit)
-    told, counted = told_each([one for one in said if not one.covered])
+    of_rules = remarks(audit)
+    told, counted = told_each([one for one in of_rules if not one.covered])
     shown = [f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in told]
     if shown or counted:
         parts += ["## Remarks", "\n".join([*(f"- {line}" for line in counted), *shown])]
     if audit.problems:
         parts += ["## Not complete", "\n".join(f"- {_plain(problem)}" for problem in audit.problems)]
-    covered = sum(len(one.covered or ()) for one, _ in audit.certified) + sum(one.covered for one in said)
+    covered = sum(len(one.covered or ()) for one, _ in audit.certified) + sum(one.covered for one in of_rules)
     if covered:
         parts.append(f"{covered} {'finding is' if covered == 1 else 'findings are'} in the baseline and not shown.")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
 def _findings(one: RuleResult, certificate: Certificate) -> list[str]:
-    """The findings of a rule, those of the baseline left out, and how to reproduce them."""
+    """Return the findings of a rule, those of the baseline left out, and how to reproduce them."""
     shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
     parts = list(map(fenced, blocks(one, shown)))
     if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
@@ -63,12 +66,12 @@ def _at(place: Place) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text on one line in which no character of Markdown or HTML has a meaning."""
+    """Return a text on one line in which no character of Markdown or HTML has a meaning."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
 
 
 def fenced(text: str, language: str = "text") -> str:
-    """A code block whose fence is longer than any in the text."""
+    """Return a code block whose fence is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
@@ -102,16 +105,16 @@ def _cases(certificate: Certificate) -> str:
 
 
 def code(text: str) -> str:
-    """A code span that is safe in a table cell: bars escaped, backticks fenced."""
+    """Return a code span that is safe in a table cell: bars escaped, backticks fenced."""
     text = " ".join(text.split()).replace("|", "\\|")
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def row(cells: Sequence[str]) -> str:
-    """A line of a table."""
+    """Return a line of a table."""
     return "| " + " | ".join(cells) + " |"
 
 
 def tabulated(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table."""
+    """Return a table."""
     return "\n".join([row(header), row(["---"] * len(header)), *map(row, rows)])

@@ -99,7 +99,7 @@ def ignored(audit: Audit) -> list[str]:
 
 
 def gravest(found: Sequence[Problem]) -> Level | None:
-    """The gravest level among them, if there is one."""
+    """Return the gravest level among them, if there is one."""
     return min((p.level for p in found), key=[*Level].index, default=None)
 
 
@@ -112,7 +112,7 @@ def path(place: Place, base: Path) -> str:
 
 
 def _open(certificate: Certificate, failing: frozenset) -> list[Claim]:
-    """The claims that are not proved, or whose verdict fails the audit."""
+    """Return the claims that are not proved, or whose verdict fails the audit."""
     return [c for c in certificate.claims if fails(c, failing) or not is_discharged(c.verdict)]
 
 
@@ -143,7 +143,7 @@ def _cases(certificate: Certificate, claim: Claim) -> list[CaseClaim]:
 
 
 def _text(claim: Claim, cases: Sequence[CaseClaim], also: Sequence[str], reproduction: str) -> str:
-    """The reason first: it is what a list of problems shows, and names the mend."""
+    """Return a claim's text, the reason first: it is what a list of problems shows, and names the mend."""
     parts = [CODES[claim.code].title[0].upper() + CODES[claim.code].title[1:] + f": {claim.verdict}."]
     parts += [f"{wording.open_too(also)}."] if also else []
     for case in cases:

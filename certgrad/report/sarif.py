@@ -23,7 +23,7 @@ _ALL = [*CODES.values(), *REMARKS.values()]
 
 
 def render(audit: Audit, version: str, base: Path) -> bytes:
-    """The log of one run: the codes with their help, and a result for each finding and remark.
+    """Return the log of one run: the codes with their help, and a result for each finding and remark.
 
     Files are named from `base`, the root of the repository. The same audit gives the same bytes.
     """
@@ -53,7 +53,7 @@ def _invocation(audit: Audit) -> dict[str, Any]:
 
 
 def _rule(code: Code) -> dict[str, Any]:
-    """A code, with what `certgrad explain` says of it."""
+    """Return a code, with what `certgrad explain` says of it."""
     return {
         "id": code.code,
         "name": "".join(part.capitalize() for part in code.kind.split("_")),
@@ -88,7 +88,7 @@ def _result(problem: Problem, base: Path) -> dict[str, Any]:
 
 
 def _location(problem: Problem, base: Path) -> dict[str, Any]:
-    """The file and line, where it is known, and the rule's name."""
+    """Return the file and line, where it is known, and the rule's name."""
     named = {"logicalLocations": [{"fullyQualifiedName": problem.rule, "kind": "function"}]}
     file = path(problem.place, base)
     if not file:

@@ -39,7 +39,7 @@ class Row:
 
 
 def grid(header: Sequence[str], rows: Sequence[Row], width: int | None = None, *, colour: bool = False) -> str:
-    """The table, at most so many columns wide where names and verdicts allow it."""
+    """Return the table, at most so many columns wide where names and verdicts allow it."""
     page = width or PAGE
     every = tuple(k for k, name in enumerate(header) if name)
     short = tuple(k for k in every if k not in _LONG)
@@ -64,7 +64,7 @@ def _lines(header: Sequence[str], rows: Sequence[Row], widths: dict[int, int], p
 
 
 def _blocks(header: Sequence[str], rows: Sequence[Row], page: int) -> list[Text]:
-    """The name on a line, the verdict and the time on the next, the rest below."""
+    """Return the name on a line, the verdict and the time on the next, the rest below."""
     lines = []
     for row in rows:
         lines.append(Text(row.cells[0], style="bold"))
@@ -76,7 +76,7 @@ def _blocks(header: Sequence[str], rows: Sequence[Row], page: int) -> list[Text]
 
 
 def _line(cells: Sequence[str], widths: dict[int, int], style: str = "") -> Text:
-    """The cells that have a column; times are to the right."""
+    """Return the cells that have a column; times are to the right."""
     parts = []
     for k, width in widths.items():
         room = " " * (width - cell_len(cells[k]))
@@ -100,7 +100,7 @@ def _below(header: Sequence[str], row: Row, columns: Sequence[int], page: int) -
 
 
 def _wrapped(value: str, page: int, first: str) -> list[str]:
-    """The value in lines that end after a comma where they can: no formula is broken that fits on a line."""
+    """Return the value in lines that end after a comma where they can: no formula is broken that fits on a line."""
     rest = " " * len(first)
     lines, line = [], first
     for part in _parts(value):
@@ -115,7 +115,7 @@ def _wrapped(value: str, page: int, first: str) -> list[str]:
 
 
 def _filled(line: str, page: int, rest: str) -> list[str]:
-    """A line that is too long by itself."""
+    """Return a line that is too long by itself."""
     return fill(line[len(rest) :], page, line[: len(rest)], rest).splitlines()
 
 
@@ -131,7 +131,7 @@ def _parts(value: str) -> list[str]:
 
 
 def _style(verdict: str) -> str:
-    """The style for the verdict that a cell begins with."""
+    """Return the style for the verdict that a cell begins with."""
     found = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
     return _STYLES.get(found, "")
 

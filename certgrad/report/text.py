@@ -53,8 +53,15 @@ def render(
     width: int | None = None,
     colour: bool = False,
 ) -> str:
-    """The whole text report, `width` columns wide; quiet, findings and the summary; verbose, every rule in full.
-    `fails` are lines on what `--strict` fails on.
+    """Return the whole text report.
+
+    Args:
+        audit: what is reported.
+        fails: lines on what `--strict` fails on.
+        quiet: findings and the summary alone.
+        verbose: every rule in full.
+        width: so many columns wide; None: as wide as it comes.
+        colour: with the codes of a terminal for colours.
     """
     parts: list[str] = []
     scripts: list[tuple[str, str]] = []
@@ -112,7 +119,7 @@ def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str
 
 
 def limits(one: RuleResult) -> list[tuple[str, str]]:
-    """The remarks on a rule that its row does not say otherwise."""
+    """Return the remarks on a rule that its row does not say otherwise."""
     return [(remark.level.value, f"{remark.code} {remark.brief}") for remark in of_row(one)]
 
 
@@ -133,7 +140,7 @@ def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
-    """A line for each value, once; the label stands at the first."""
+    """Return a line for each value, once; the label stands at the first."""
     return [("" if k else label, value) for k, value in enumerate(dict.fromkeys(filter(None, values)))]
 
 
@@ -167,7 +174,7 @@ def _first(conditions: Sequence[str]) -> str:
 
 
 def obligations(certificate: Certificate) -> str:
-    """The short names of the certificate's obligations: `jvp vjp fwd`."""
+    """Return the short names of the certificate's obligations: `jvp vjp fwd`."""
     return " ".join(SHORT_NAMES[claim.kind] for claim in certificate.claims)
 
 

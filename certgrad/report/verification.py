@@ -42,13 +42,13 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 def as_json(verified: Sequence[Verified], version: str) -> bytes:
-    """The document that `certgrad verify --format json` prints; the same results give the same bytes."""
+    """Return the document that `certgrad verify --format json` prints; the same results give the same bytes."""
     document = _Document(certgrad=version, verifications=[one.result for one in verified])
     return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2) + b"\n"
 
 
 def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
-    """A row for each certificate, the problems, and a summary line."""
+    """Return a row for each certificate, the problems, and a summary line."""
     parts = [] if quiet else [_table(verified, width or PAGE), fill(_LEGEND, width), ""]
     for one in verified:
         said = [f"{one.name}: {one.result.outcome}: {problem}" for problem in one.result.problems]
@@ -72,7 +72,7 @@ def _of_graph(result: "GraphVerification") -> str:
 
 
 def _table(verified: Sequence[Verified], page: int) -> str:
-    """A row for each; the names on lines of their own where they leave no room."""
+    """Return a row for each; the names on lines of their own where they leave no room."""
     rows = [("op", "outcome", "level", "shapes", "points", "boundary", "error", "time")]
     for one in verified:
         r = one.result

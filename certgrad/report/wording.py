@@ -58,7 +58,7 @@ class _Wrapper(textwrap.TextWrapper):
 
 
 def duration(seconds: float) -> str:
-    """A time to two or three figures: `12 ms`, `7.2 s`."""
+    """Return a time to two or three figures: `12 ms`, `7.2 s`."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
@@ -68,19 +68,19 @@ def but_for_causes(reason: str) -> list[str]:
 
 
 def open_too(codes: Sequence[str]) -> str:
-    """The remark that other claims are open for the same reason."""
+    """Return the remark that other claims are open for the same reason."""
     return f"and so {' and '.join(codes)}"
 
 
 def symbols(text: str) -> str:
-    """A condition as mathematics writes it: `x != 0` as `x ≠ 0`."""
+    """Return a condition as mathematics writes it: `x != 0` as `x ≠ 0`."""
     for code, symbol in _SYMBOLS.items():
         text = text.replace(code, symbol)
     return text
 
 
 def number(text: str) -> str:
-    """The text with rationals of many digits as rounded decimals: `≈1.7581`."""
+    """Return the text with rationals of many digits as rounded decimals: `≈1.7581`."""
     return _LONG_RATIONAL.sub(lambda found: f"≈{float(Fraction(found[0])):.5g}", text)
 
 
@@ -91,7 +91,7 @@ def figures(value: Decimal, count: int = 3) -> str:
 
 
 def in_words(hypothesis: Hypothesis) -> str:
-    """The hypothesis in words, and at every entry of the arrays that it names."""
+    """Return the hypothesis in words, and at every entry of the arrays that it names."""
     return hypothesis.prose if "entry" in hypothesis.prose else ENTRYWISE + hypothesis.prose
 
 

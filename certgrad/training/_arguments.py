@@ -30,14 +30,14 @@ class Arguments:
         return {n: None for n in self.leaves if n is not None}
 
     def spec(self, name: str) -> str:
-        """The shape of an array, as its spec has it."""
+        """Return the shape of an array, as its spec has it."""
         return str(next(a.spec for a in self.specs.arguments if a.name == name))
 
     def is_real(self, name: str) -> bool:
         return next(a.spec.dtype for a in self.specs.arguments if a.name == name) == "float"
 
     def chosen(self, names: Sequence[str], what: str) -> list[str]:
-        """The arrays that these names stand for: arrays themselves, or arguments with all of theirs."""
+        """Return the arrays that these names stand for: arrays themselves, or arguments with all of theirs."""
         out: list[str] = []
         for name in names:
             if name in self.names:
@@ -88,7 +88,7 @@ def _nesting(tree: Any, names: Sequence[str]) -> Nesting:
 
 
 def arguments_of(specs: Specs, parameters: Sequence[str]) -> Arguments:
-    """The arguments of a function with these parameters, traced at these specs."""
+    """Return the arguments of a function with these parameters, traced at these specs."""
     names = iter(a.name for a in specs.arguments)
     leaves: list[str | None] = []
     groups: dict[str, range] = {}

@@ -23,7 +23,7 @@ SEED = (
 
 @lru_cache
 def seed_theorem() -> Theorem:
-    """The seed of a scalar loss is 1, proved by the kernel for rows of any length."""
+    """Return the theorem that the seed of a scalar loss is 1, proved by the kernel for rows of any length."""
 
     def change(J, dx):  # type: ignore[no-untyped-def]
         return (J @ dx)[0]
@@ -48,28 +48,38 @@ def step_certificate(
     equality: Equality,
     invariant: Equality | None,
 ) -> StepCertificate:
-    """Return the certificate of a training step from those of its parts."""
+    """Return the certificate of a training step from those of its parts.
+
+    Args:
+        gradient: the certificate of the loss's graph.
+        update: the stated update.
+        program: the name of the program that takes it.
+        trained: the parameters that it changes.
+        unchanged: those that it hands on.
+        equality: that the program takes the stated step.
+        invariant: that the step keeps the signs of the moments; None: nothing is stated of them.
+    """
     seed = seed_theorem()
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
     kept = _kept(equality, update, invariant, trained)
     on_arrays = names_of(update, trained, (THETA, GRADIENT, *update.moments))
     on_values = names_of(update, [*trained, *unchanged], (THETA, GRADIENT))
     if invariant is None or invariant.proved:  # what follows from the conditions holds at every step as they do
-        compound = [h for h in equality.claim.hypotheses if h not in kept and on_arrays & arrays(h.tree)]
-        follow = [h for h in compound if implied(h.tree, update, trained)]
+        on_state = [h for h in equality.claim.hypotheses if h not in kept and on_arrays & arrays(h.tree)]
+        following = [h for h in on_state if implied(h.tree, update, trained)]
     else:
-        follow = []
-    asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
-    asked += [f"gradient: {d}" for d in gradient.dimensions]
-    stated = [h.text for h in equality.claim.hypotheses if h not in kept and h not in follow]
-    if follow:
-        stated = list(dict.fromkeys([*stated, *update.conditions]))
-    asked += [f"update: {text}" for text in stated]
+        following = []
+    hypotheses = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
+    hypotheses += [f"gradient: {d}" for d in gradient.dimensions]
+    of_update = [h.text for h in equality.claim.hypotheses if h not in kept and h not in following]
+    if following:
+        of_update = list(dict.fromkeys([*of_update, *update.conditions]))
+    hypotheses += [f"update: {text}" for text in of_update]
     findings = list(gradient.findings)
     if not equality.proved:
         where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
         findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
-    if beyond := [h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in follow]:
+    if beyond := [h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in following]:
         verdict = worst([verdict, "unproved"])
         findings.append(
             f"the update {program} is the stated one where {', '.join(beyond)}; whether gradients and parameters are "
@@ -99,7 +109,7 @@ def step_certificate(
         unchanged=unchanged,
         verdict=verdict,
         conclusions=conclusions,
-        hypotheses=asked,
+        hypotheses=hypotheses,
         kept=[h.text for h in kept],
         findings=findings,
         assumptions=[*gradient.assumptions, *(f"In the update, {note}." for note in equality.rests_on)],
@@ -113,9 +123,9 @@ def step_certificate(
 def unstated_certificate(
     gradient: GraphCertificate, update: Update, trained: list[str], unchanged: list[str]
 ) -> StepCertificate:
-    """The certificate of a step whose transformation has no stated formula: of its gradient, and of what stays."""
+    """Return the certificate of a step by a transformation without a formula: of its gradient, and of what stays."""
     seed = seed_theorem()
-    asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
+    hypotheses = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     rest = "unchanged: " + (", ".join(unchanged) or "no other parameter") + ": the transformation is given no other"
     return StepCertificate(
         format=FORMAT,
@@ -129,7 +139,7 @@ def unstated_certificate(
             _of_gradient(gradient, seed, trained),
             Conclusion(name="the rest", statement=rest, holds=True),
         ],
-        hypotheses=[*asked, *(f"gradient: {d}" for d in gradient.dimensions)],
+        hypotheses=[*hypotheses, *(f"gradient: {d}" for d in gradient.dimensions)],
         kept=[],
         findings=list(gradient.findings),
         assumptions=[
@@ -173,7 +183,7 @@ def _kept(equality: Equality, update: Update, invariant: Equality | None, traine
 
 
 def _of_sign(hypothesis: Hypothesis) -> tuple[str, str]:
-    """The relation and the array, where it says that each entry is positive, or not negative, and no more."""
+    """Return the relation and the array, where it says that each entry is positive, or not negative, and no more."""
     s = hypothesis.tree
     if isinstance(s, Compare) and s.relation in (">", ">=") and s.right == ZERO and isinstance(s.left, Array):
         return s.relation, s.left.name

@@ -27,7 +27,7 @@ class Context:
     step: int = 0
 
     def after(self, parameters: Mapping[str, Any], gradients: Mapping[str, Any], state: Mapping[str, Any]) -> Context:
-        """The context one step on.
+        """Return the context one step on.
 
         Made without `__init__`, which sets each field of a frozen dataclass by a call: a small step would notice.
         """
@@ -52,7 +52,7 @@ class Context:
         return f"{platform} ({count} device{'s' if count > 1 else ''}), {dtypes}, jax {jax.__version__}"
 
     def split(self) -> tuple[Context, Any]:
-        """The context with its key moved on, and a key to draw from."""
+        """Return the context with its key moved on, and a key to draw from."""
         key, draw = jax.random.split(self.key)
         return replace(self, key=key), draw
 
@@ -79,7 +79,7 @@ class Context:
 
 
 def key_text(key: Any) -> str:
-    """The generator and the words of a JAX key."""
+    """Return the generator and the words of a JAX key."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         words = np.asarray(jax.random.key_data(key)).ravel()
         return f"{jax.random.key_impl(key)} {' '.join(map(str, words.tolist()))}"

@@ -22,7 +22,7 @@ class Batches:
         self._iterator: Iterator[Batch] | None = None
 
     def next(self) -> Batch | None:
-        """The batch of the next step, or None where the data have come to an end."""
+        """Return the batch of the next step, or None where the data have come to an end."""
         found = self._by_step() if callable(self.data) else self._by_turn()
         if found is not None:
             self.step += 1
@@ -34,7 +34,7 @@ class Batches:
         return found
 
     def state(self) -> Any:
-        """The data's own record of their position, where they keep one (as iterators of grain do)."""
+        """Return the data's own record of their position, where they keep one (as iterators of grain do)."""
         return self._iterator.get_state() if hasattr(self._iterator, "get_state") else None  # type: ignore[union-attr]
 
     def forward(self, step: int, state: Any) -> None:

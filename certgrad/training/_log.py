@@ -120,7 +120,7 @@ class TrainingLog:
         )
 
     def read(self) -> Log:
-        """The log so far. Raises UsageError where there is none."""
+        """Return the log so far. Raises UsageError where there is none."""
         return _read(self.path)
 
     def cut(self, step: int) -> None:

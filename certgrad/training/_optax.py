@@ -26,7 +26,7 @@ _LARGEST = 2**31 - 1
 
 
 def from_optax(make: Any, update: Update | None = None) -> Update:
-    """An optimizer of optax as an update: `from_optax(optax.adam, ADAM)`, or `from_optax(optax.adafactor(1e-3))`.
+    """Return an optimizer of optax as an update: `from_optax(optax.adam, ADAM)`, `from_optax(optax.adafactor(1e-3))`.
 
     Args:
         make: with an update, a function that returns the transformation, given the hyperparameters of the update by
@@ -53,13 +53,13 @@ def from_optax(make: Any, update: Update | None = None) -> Update:
         import optax
 
         rule = transformation(hyper)
-        kept = dict(params), dict(grads)
-        shapes = jax.eval_shape(rule.init, kept[0])
-        tree = jax.tree.structure(shapes, is_leaf=lambda x: _is_moment(x, kept[0]))
+        theta, gradient = dict(params), dict(grads)
+        shapes = jax.eval_shape(rule.init, theta)
+        tree = jax.tree.structure(shapes, is_leaf=lambda x: _is_moment(x, theta))
         before = [dict(state[slot]) if slot != COUNT else state[slot] for slot in slots]
-        updates, after = rule.update(kept[1], jax.tree.unflatten(tree, before), kept[0])
-        found = jax.tree.leaves(after, is_leaf=lambda x: _is_moment(x, kept[0]))
-        return optax.apply_updates(kept[0], updates), dict(zip(slots, found, strict=True))
+        updates, after = rule.update(gradient, jax.tree.unflatten(tree, before), theta)
+        parts = jax.tree.leaves(after, is_leaf=lambda x: _is_moment(x, theta))
+        return optax.apply_updates(theta, updates), dict(zip(slots, parts, strict=True))
 
     run.__name__ = f"optax_{name}"
     conditions = (*update.conditions, f"t < {_LARGEST - update.ahead}") if update.counts else update.conditions

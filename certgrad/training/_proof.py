@@ -168,7 +168,7 @@ class _Shapes:
         return [f"{kind}_{key}" for key in self.arguments[kind]]
 
     def flat(self, step: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """A step of named arrays as a function of the arguments by position."""
+        """Return a step of named arrays as a function of the arguments by position."""
         named = {key: n for n, key in self.keys.items()}
 
         def function(*args: Any) -> Any:

@@ -32,7 +32,7 @@ def _stated(
 
 
 def _each(stated: Stated, moments: tuple[str, ...], counts: bool) -> Run:
-    """The step of every parameter by the formula."""
+    """Return the step of every parameter by the formula."""
 
     def run(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         t = state["t"] + 1 if counts else None

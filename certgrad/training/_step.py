@@ -76,7 +76,7 @@ class TrainingStep:
     def start(
         self, parameters: Mapping[str, Any], *, hyperparameters: Mapping[str, Any] | None = None, key: Any = None
     ) -> Context:
-        """The context before the first step: values of the parameters and hyperparameters by name, and an RNG key.
+        """Return the context before the first step, of the values of parameters and hyperparameters by name, and a key.
 
         Raises UsageError, naming it, for a parameter or hyperparameter that is missing or unknown.
         """
@@ -114,7 +114,7 @@ class TrainingStep:
         return context.after({**before, **after}, gradients, state), loss
 
     def with_hyperparameters(self, context: Context, values: Mapping[str, Any]) -> Context:
-        """The context with other values of these hyperparameters.
+        """Return the context with other values of these hyperparameters.
 
         Raises UsageError for one that the update has not, or a value that is not in the update's domain.
         """
@@ -135,7 +135,7 @@ class TrainingStep:
         )
 
     def _given(self, parameters: Named, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The arrays in the data, by name."""
+        """Return the arrays in the data, by name."""
         given = self.arguments.named(data)
         missing = [n for n in self.arguments.names if n not in given and n not in parameters]
         if missing:
@@ -148,7 +148,10 @@ class TrainingStep:
         return given
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
-        """Compute the whole step. Its checks run when it is traced: JAX traces again for other names."""
+        """Return all that a step gives: parameters, state, loss, gradients, and what was seen of guards.
+
+        Its checks run when it is traced: JAX traces again for other names.
+        """
         if changed := self._state.compare():
             raise UsageError(
                 f"{changed}, which {self.update.name} reads, is not what it was when this step was certified, and the "
@@ -230,7 +233,7 @@ def certify_step(
     run: Run | None = None,
     domain: Sequence[str] = (),
 ) -> StepCertificate:
-    """The certificate of a training step. A part that is not proved is a finding, and the rest is still reported.
+    """Return the certificate of a training step. What is not proved is a finding, and the rest is still reported.
 
     Args:
         graph: of a scalar loss, from `certgrad.trace`.
@@ -261,7 +264,7 @@ def training_step(
     monitor: bool = False,
     options: Options = PLAIN,
 ) -> TrainingStep:
-    """The certified step as a program. Arguments and errors are those of `certify_step`.
+    """Return the certified step as a program. Arguments and errors are those of `certify_step`.
 
     Without `keep_gradients` the context has none after a step: they are then no results of the program, which need
     memory of their own. `checked`, `monitor` and `options` are those of `compile_graph`; a step that raises GuardError

@@ -89,7 +89,7 @@ class Update:
                 )
 
     def after(self, *stages: Stage) -> Update:
-        """The update of gradients to which these are done first: `ADAM.after(CLIP_BY_GLOBAL_NORM)`."""
+        """Return the update of gradients to which these are done first: `ADAM.after(CLIP_BY_GLOBAL_NORM)`."""
         return replace(
             self,
             name=f"{self.name} after {', '.join(s.name for s in stages)}",
@@ -101,7 +101,7 @@ class Update:
         )
 
     def start(self, parameters: Named) -> dict[str, Any]:
-        """The state before the first step."""
+        """Return the state before the first step."""
         state: dict[str, Any] = {
             m: {n: jnp.full_like(p, self.initial.get(m, 0.0)) for n, p in parameters.items()} for m in self.moments
         }
@@ -112,7 +112,7 @@ class Update:
 
 
 def staged(stages: Sequence[Stage], params: Named, grads: Named, hyper: Named) -> Mapping[str, Any]:
-    """The gradients after some stages."""
+    """Return the gradients after some stages."""
     for stage in stages:
         grads = stage.apply(params, grads, hyper)
     return grads

@@ -28,7 +28,7 @@ class Formula:
 
 
 def of_hypothesis(h: Hypothesis) -> Formula:
-    """A hypothesis. Where its text says a size or a range in words it stays text."""
+    """Return a hypothesis. Where its text says a size or a range in words it stays text."""
     tree = h.tree.holds if isinstance(h.tree, t.ForAll) else h.tree
     if any(isinstance(n, _IN_WORDS) for n in t.walk(tree)) or " for " in h.text:
         return Formula([], number(h.text))
@@ -36,7 +36,7 @@ def of_hypothesis(h: Hypothesis) -> Formula:
 
 
 def of_term(term: t.Term | None, text: str) -> Formula:
-    """A side of an equation, broken between summands where it is long."""
+    """Return a side of an equation, broken between summands where it is long."""
     if term is None:
         return Formula([], text)
     return Formula(summands(term) if len(text) > _LONG else [mathml(term)], text)
@@ -51,7 +51,7 @@ def of_form(form: Form) -> Formula:
 
 
 def of_statement(text: str) -> tuple[str, Formula]:
-    """The words of a claim, and its equation: `for all x and dx: jvp(x, dx) = …`."""
+    """Return the words of a claim, and its equation: `for all x and dx: jvp(x, dx) = …`."""
     head, mark, body = text.partition(": ")
     if not mark:
         return "", Formula([], text)
@@ -67,7 +67,10 @@ def of_statement(text: str) -> tuple[str, Formula]:
 
 
 def _typeset(text: str) -> list[str]:
-    """A side of an equation in words as MathML, in pieces that end with a comma. Raises ValueError for other text."""
+    """Return a side of an equation in words as MathML, in pieces that end with a comma.
+
+    Raises ValueError for text that is no such side.
+    """
     pieces: list[str] = []
     out: list[str] = []
     position = 0

@@ -29,7 +29,7 @@ def _jinja() -> Any:
 
 
 def render(audit: Audit, version: str, trust: str = "") -> str:
-    """The page. `trust` is the address of the page on trust, where there is one beside the report.
+    """Return the page. `trust` is the address of the page on trust, where there is one beside the report.
 
     Raises UsageError where jinja2 is not installed.
     """

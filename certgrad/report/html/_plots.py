@@ -55,11 +55,11 @@ class Drawn:
 
 
 def drawn(plot: Plot, anchor: str) -> Drawn:
-    """The plot in the coordinates of its picture. `anchor` is an id that no other plot of the page has."""
+    """Return the plot in the coordinates of its picture. `anchor` is an id that no other plot of the page has."""
     points = [p for c in plot.curves for p in c.points if p is not None]
     low, high = min(x for x, _ in points), max(x for x, _ in points)
-    kept = [d.y for d in plot.dots] + [0.0] * (plot.kind == "witness")  # what a difference is to be
-    bottom, top = _range([y for _, y in points], kept)
+    in_view = [d.y for d in plot.dots] + [0.0] * (plot.kind == "witness")  # 0 is what the difference is to be
+    bottom, top = _range([y for _, y in points], in_view)
     high = high if high > low else low + 1
 
     def x(value: float) -> float:
@@ -73,13 +73,13 @@ def drawn(plot: Plot, anchor: str) -> Drawn:
         Line(c.name, f"c{k}", _path([None if p is None else (x(p[0]), y(p[1])) for p in c.points]))
         for k, c in enumerate(plot.curves)
     ]
-    said = [f"{' and '.join(c.name for c in plot.curves)}, for {plot.across} from {low:g} to {high:g}."]
-    said += [f"{d.name} {d.y:g} at {plot.across} = {d.x:g}." for d in plot.dots]
+    sentences = [f"{' and '.join(c.name for c in plot.curves)}, for {plot.across} from {low:g} to {high:g}."]
+    sentences += [f"{d.name} {d.y:g} at {plot.across} = {d.x:g}." for d in plot.dots]
     return Drawn(
         anchor,
         plot.title,
         plot.note,
-        " ".join(said),
+        " ".join(sentences),
         plot.across,
         lines,
         [Tick(x(v), _label(v)) for v in _ticks(low, high)],
@@ -91,7 +91,7 @@ def drawn(plot: Plot, anchor: str) -> Drawn:
 
 
 def _range(values: Sequence[float], kept: Sequence[float]) -> tuple[float, float]:
-    """The range of most values, and of all that must be seen, with some room."""
+    """Return the range of most values, and of all that must be seen, with some room."""
     ordered = sorted(values)
     cut = int(len(ordered) * _CUT)
     low, high = ordered[cut], ordered[-1 - cut]

@@ -181,7 +181,7 @@ class Rules:
 
 
 def _anchor(name: str, taken: set[str]) -> str:
-    """An id from a name, each once."""
+    """Return an id from a name, each once."""
     base = "rule-" + (re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-") or "unnamed")
     found, k = base, 1
     while found in taken:
@@ -242,7 +242,7 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
 
 
 def _brief(h: Hypothesis) -> Formula:
-    """A hypothesis in a row: a formula does not wrap, and so a longer one stands there as text."""
+    """Return a hypothesis in a row: a formula does not wrap, and so a longer one stands there as text."""
     found = of_hypothesis(h)
     return found if len(found.text) <= _NARROW else Formula([], found.text)
 
@@ -327,7 +327,7 @@ def _witness(witness: Witness | None) -> list[tuple[str, str]]:
 
 
 def _coloured(mend: Mend | None) -> list[tuple[str, str]]:
-    """The lines of a diff with the class of each."""
+    """Return the lines of a diff with the class of each."""
     kinds = {"+": "added", "-": "removed", "@": "hunk"}
     lines = mend.diff.splitlines() if mend is not None else []
     return [("" if line[:3] in ("+++", "---") else kinds.get(line[:1], ""), line) for line in lines]

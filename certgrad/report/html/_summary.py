@@ -67,7 +67,7 @@ def _of_scope(scope: str) -> str:
 
 
 def of_audit(audit: Audit) -> Summary:
-    """The summary. What nothing says, such as acceptance by Coq, is left out."""
+    """Return the summary. What nothing says, such as acceptance by Coq, is left out."""
     certificates = audit.certificates
     counts = count(certificates)
     total = len(certificates)

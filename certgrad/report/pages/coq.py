@@ -9,12 +9,18 @@ _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_e
 
 
 def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> str:
-    """Markdown, the same for the same results. `classes` says of each op which class it belongs to."""
+    """Return the page as Markdown, the same for the same results.
+
+    Args:
+        results: Coq's judgement of each op.
+        limit: the seconds that a proof may take.
+        classes: by op, the class that it belongs to.
+    """
     stated = [j for r in results for j in r.judged if j.stated]
     judged = [one for r in results for one in r.obligations]
     laws = [one.law for one in judged]
     defined = [j for j in stated if j.kind.endswith(DEFINED)]
-    shown = [j for j in stated if j.kind == HOLD]
+    satisfiable = [j for j in stated if j.kind == HOLD]
     untried = sum(j.reason == UNTRIED for j in stated)
     lines = [
         "# Accepted by Coq",
@@ -34,7 +40,7 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         f"laws are accepted, and {_accepted(defined)} of {len(defined)} theorems that programs are defined.",
         "",
         "That there are sizes and inputs at which all hypotheses of a case hold is another:",
-        f"**{_accepted(shown)} of {len(shown)} accepted.**",
+        f"**{_accepted(satisfiable)} of {len(satisfiable)} accepted.**",
         "",
     ]
     if untried:
@@ -42,28 +48,30 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     lines += ["| obligation | accepted | of | the law alone | its programs are defined | of |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
     for kind in _KINDS:
-        of, where = ([j for j in js if j.kind == k] for js, k in ((laws, kind), (defined, f"{kind}{DEFINED}")))
+        of_kind = [j for j in laws if j.kind == kind]
+        its_defined = [j for j in defined if j.kind == f"{kind}{DEFINED}"]
         both = _accepted([one for one in judged if one.law.kind == kind])
-        if of:
-            lines.append(f"| `{kind}` | {both} | {len(of)} | {_accepted(of)} | {_accepted(where)} | {len(where)} |")
+        if of_kind:
+            counts = f"{_accepted(of_kind)} | {_accepted(its_defined)} | {len(its_defined)}"
+            lines.append(f"| `{kind}` | {both} | {len(of_kind)} | {counts} |")
     lines += ["", "| class of ops | derivative | of | all obligations | of |", "| --- | ---: | ---: | ---: | ---: |"]
     for name in sorted(set(classes.values())):
-        own = [one for r in results if classes.get(r.subject) == name for one in r.obligations]
-        derivatives = [one for one in own if one.law.kind == "jvp_is_derivative"]
-        counts = f"{_accepted(derivatives)} | {len(derivatives)} | {_accepted(own)} | {len(own)}"
+        of_class = [one for r in results if classes.get(r.subject) == name for one in r.obligations]
+        derivatives = [one for one in of_class if one.law.kind == "jvp_is_derivative"]
+        counts = f"{_accepted(derivatives)} | {len(derivatives)} | {_accepted(of_class)} | {len(of_class)}"
         lines.append(f"| {name} | {counts} |")
     parts = (("Why not", laws), ("Why no program was shown to be defined", defined))
-    for title, some in (*parts, ("Why hypotheses were not shown to hold together", shown)):
-        why = Counter(j.why for j in some if not j.accepted)
+    for title, theorems in (*parts, ("Why hypotheses were not shown to hold together", satisfiable)):
+        why = Counter(j.why for j in theorems if not j.accepted)
         lines += ["", f"## {title}", "", "| reason | theorems |", "| --- | ---: |"]
         lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
     lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
-        own = [*result.obligations]
-        where = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
-        left = [f"`{one.law.name}`: {one.why}" for one in own if not one.accepted]
-        counts = f"{_accepted(own)} of {len(own)} | {_accepted(where)} of {len(where)}"
-        lines.append(f"| {result.subject} | {counts} | {'; '.join(left)} |")
+        of_op = [*result.obligations]
+        its_defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
+        not_accepted = [f"`{one.law.name}`: {one.why}" for one in of_op if not one.accepted]
+        counts = f"{_accepted(of_op)} of {len(of_op)} | {_accepted(its_defined)} of {len(its_defined)}"
+        lines.append(f"| {result.subject} | {counts} | {'; '.join(not_accepted)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -60,7 +60,7 @@ def _stated(one: Conformity) -> str:
 
 
 def as_markdown(found: Sequence[Conformity], versions: str) -> str:
-    """The page."""
+    """Return the page on what was measured of each op on each device; `versions` says by which JAX."""
     devices = list(dict.fromkeys(one.device for one in found))
     dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
     lines = ["# Floats", "", INTRODUCTION, "", f"Measured on {', '.join(devices)}, {versions}."]

@@ -30,7 +30,7 @@ _HEADER = ("op", "signature", "what it computes", "domain", "convention", "JAX, 
 
 
 def render(ops: Iterable[Any]) -> str:
-    """The page."""
+    """Return the page."""
     ops = list(ops)
     parts = [_INTRODUCTION.format(count=len(ops), legend=LEGEND)]
     for module, group in groupby(ops, key=lambda op: op.__module__):

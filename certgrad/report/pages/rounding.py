@@ -22,7 +22,7 @@ def _of(measured: float) -> str:
 
 
 def beyond(one: Bounded) -> list[str]:
-    """Parts whose measured error is beyond the bound: then the model does not hold there, or the bound is wrong."""
+    """Return the parts whose measured error is beyond the bound: the model does not hold, or the bound is wrong."""
     return [
         f"{part} in {dtype}: {p.measured:.3g} beyond {p.bound:.3g}"
         for dtype, parts in one.parts.items()
@@ -32,7 +32,7 @@ def beyond(one: Bounded) -> list[str]:
 
 
 def as_text(found: Sequence[Bounded]) -> str:
-    """A line an op and dtype."""
+    """Return a line for each op and dtype, with what is beyond its bound below it."""
     lines = []
     for one in found:
         for dtype, parts in one.parts.items():
@@ -50,12 +50,12 @@ def as_text(found: Sequence[Bounded]) -> str:
 
 
 def as_markdown(found: Sequence[Bounded], versions: str) -> str:
-    """The page."""
+    """Return the page on the bounds of each op; `versions` says by which JAX was measured."""
     from certgrad.accel.rounding import ACCURACY, MODEL
 
     dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
-    closed = {d: sum(all(not p.reason for p in one.parts[d].values()) for one in found if one.parts) for d in dtypes}
-    counts = ", ".join(f"{n} in {d}" for d, n in closed.items())
+    bounded = {d: sum(all(not p.reason for p in one.parts[d].values()) for one in found if one.parts) for d in dtypes}
+    counts = ", ".join(f"{n} in {d}" for d, n in bounded.items())
     lines = [
         "# Rounding",
         "",

@@ -61,7 +61,7 @@ def of_operand(j: int, function: str) -> Act:
 
 
 def accumulated(value: ValueRef | None, axis: int, backwards: bool) -> Act:
-    """The running sum of a value, or of the step's own, from the start of an axis or from its end."""
+    """Return the running sum of a value, or of the step's own, from the start of an axis or from its end."""
 
     def act(r: Run, s: Step) -> Any:
         x = r.own(s) if value is None else value.value(r)
@@ -101,7 +101,7 @@ def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> A
 
 
 def multiplied_inside(j: int, total: Step) -> Act:
-    """A product with a sum, operand `j`, as the sum of the products."""
+    """Return a product with a sum, operand `j`, as the sum of the products."""
 
     def act(r: Run, s: Step) -> Any:
         products = r.operands(total)[0] * r.operands(s)[1 - j]
@@ -174,7 +174,7 @@ def with_number(j: int, number: float | str) -> Act:
 
 
 def _of_matrix(part: Callable[[Any, Any], Any]) -> Act:
-    """A part of the matrices in the last two axes of what a step gives; `part` takes them and the identity."""
+    """Return a part of the matrices in the last two axes of what a step gives; `part` takes them and the identity."""
 
     def act(r: Run, s: Step) -> Any:
         value = r.own(s)

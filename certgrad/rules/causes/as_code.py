@@ -39,7 +39,7 @@ class Writer:
     """The order of the axes in the result."""
 
     def at(self, term: t.Term, axes: Sequence[str]) -> str:
-        """The term as an array with these axes, or one that broadcasts to it. Raises NotCodeError."""
+        """Return the term as an array with these axes, or one that broadcasts to it. Raises NotCodeError."""
         found = replace(self, order=axes).code(term)
         if not {*found.axes} <= {*axes}:
             raise NotCodeError("an index that is free")
@@ -76,7 +76,7 @@ class Writer:
         raise NotCodeError(type(term).__name__)
 
     def sum(self, terms: Sequence[t.Term]) -> Code:
-        """A sum, with the factors that all its terms have before a bracket."""
+        """Return a sum, with the factors that all its terms have before a bracket."""
         factors = [one.factors if isinstance(one, t.Mul) else (one,) for one in terms]
         common = [f for f in factors[0] if not isinstance(f, t.Number) and all(f in other for other in factors)]
         if common:
@@ -140,14 +140,14 @@ class Writer:
         return Code(f"{self.numpy}.{'sum' if kind == 'sum' else 'max'}({inner.text}{axis})", left)
 
     def together(self, terms: Sequence[t.Term]) -> list[Code]:
-        """The terms as arrays that broadcast against each other: all with the axes of all."""
+        """Return the terms as arrays that broadcast against each other: all with the axes of all."""
         codes = [self.code(one) for one in terms]
         longest = max(codes, key=lambda c: len(c.axes), default=Code(""))
         axes = [*longest.axes, *dict.fromkeys(a for c in codes for a in c.axes if a not in longest.axes)]
         return [self.aligned(c, axes) for c in codes]
 
     def aligned(self, code: Code, axes: Sequence[str]) -> Code:
-        """The array with its axes where those of others are."""
+        """Return the array with its axes where those of others are."""
         if not code.axes or tuple(axes) == code.axes:
             return Code(code.text, tuple(axes), code.weak)
         wanted = tuple(a for a in axes if a in code.axes)

@@ -82,34 +82,41 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
     the rule is made for each argument alone (`made`) and audited, unless the case that decided the rule's verdict
     names it. For a refuted argument the cause is searched for. Time for this is in proportion to the `seconds` that the
     verdict took; after it, and once an argument is refuted, the others are unproved.
+
+    Args:
+        rule: the rule of all arguments.
+        certificate: what came of it.
+        made: makes the rule for one argument alone, by name, at static values or its own.
+        seconds: those that the certificate took.
     """
     until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
-    whole = _decisive(adjoint)
-    if whole is not None and _of_shapes(whole.reason) and (others := _misshapen(rule)):
-        return tuple(ArgumentClaim(n, whole.verdict, whole.reason, cause=others.get(n, "")) for n in rule.moving)
+    decisive = _decisive(adjoint)
+    if decisive is not None and _of_shapes(decisive.reason) and (shapes := _misshapen(rule)):
+        return tuple(ArgumentClaim(n, decisive.verdict, decisive.reason, cause=shapes.get(n, "")) for n in rule.moving)
     out: list[ArgumentClaim] = []
     known: list[Change] = []
     for name in rule.moving:
-        shown = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
-        if shown and time.thread_time() > until:
+        # Of a refuted rule arguments are audited until one is refuted, whatever that takes.
+        may_be_skipped = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
+        if may_be_skipped and time.thread_time() > until:
             out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
             continue
         one = made(name, None) if len(rule.moving) > 1 else rule
         if one is not rule:
             one.claim([kind for kind in one.kinds if kind != "rule_runs_forward"])
             one.steps = FIRST_STEPS
-        worst = whole if one is rule else _of_argument(whole, name)
-        cases = [worst if worst is not None and c is whole else c for c in adjoint]
+        worst = decisive if one is rule else _of_argument(decisive, name)
+        cases = [worst if worst is not None and c is decisive else c for c in adjoint]
         if worst is None and one is not rule:
             try:
-                found = audit(one)
+                alone = audit(one)
             except Exception as error:  # whatever the rule does when it is traced
                 out.append(ArgumentClaim(name, "unproved", reason=str(error)))
                 continue
-            cases = [c for claim in found.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
+            cases = [c for claim in alone.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
             worst = _decisive(cases)
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
@@ -120,24 +127,33 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
             if worst.needless:
                 cause = _right_where(one, worst.needless)
             else:
-                at_case = _at_the_case(name, one, rule, k, worst, made)
-                twins = [*_twins(at_case[0], partial(made, name))]
-                mistake = likely_cause(*at_case, until, worst.witness, twins, known)
-                cause = mistake or _of_positive_numbers(at_case[0], partial(made, name), until) or cause
-                known += [cause.change] if cause.change is not None else []
-                if cause.text:
-                    cause = replace(cause, text=cause.text + _of_case(rule, one, k))
+                cause = _cause_in_case(name, one, rule, k, worst, made, until, known)
             missing = NOTHING if INTENDED in cause.text else missing_term(one, k, LONGEST if cause.text else ALONE)
         where = " and ".join(cause.domain)
-        said = (worst.verdict, worst.reason, worst.residual, worst.witness, cause.text, missing.text, where)
-        out.append(ArgumentClaim(name, *said, mended=cause.mended, lacks=missing))
+        verdict = (worst.verdict, worst.reason, worst.residual, worst.witness)
+        out.append(ArgumentClaim(name, *verdict, cause.text, missing.text, where, mended=cause.mended, lacks=missing))
     return tuple(out)
+
+
+def _cause_in_case(
+    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule, until: float, known: list[Change]
+) -> Cause:
+    """Return the likely cause that the rule `one` for an argument is refuted in case `k`, empty if none is found.
+
+    Changes of the backward that mend earlier arguments are in `known`; the one that mends this is added to them.
+    """
+    alone, whole = _at_the_case(name, one, rule, k, case, made)
+    twins = [*_twins(alone, partial(made, name))]
+    mistake = likely_cause(alone, whole, until, case.witness, twins, known)
+    cause = mistake or _of_positive_numbers(alone, partial(made, name), until) or Cause()
+    known += [cause.change] if cause.change is not None else []
+    return replace(cause, text=cause.text + _of_case(rule, one, k)) if cause.text else cause
 
 
 def _at_the_case(
     name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule
 ) -> tuple[UserRule, UserRule]:
-    """The rule for one argument and the whole rule, at the static values where it is wrong."""
+    """Return the rule for one argument and the whole rule, at the static values of the witness of a refuted case."""
     if (len(one.choices) == 1 and not one.params) or case.witness is None:
         return one, rule
     statics = one.statics_of(k, numbers(one, case.witness))
@@ -145,6 +161,7 @@ def _at_the_case(
 
 
 def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
+    """Return the last refuted case, or else the last unproved one; None if all are proved."""
     for verdict in ("refuted", "unproved"):
         for case in reversed(cases):
             if case.verdict == verdict:
@@ -152,13 +169,15 @@ def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
     return None
 
 
-def _of_argument(whole: CaseClaim | None, name: str) -> CaseClaim | None:
-    """Return what is wrong with the whole rule for the only argument perturbed at its witness; None for the others."""
-    witness = whole.witness if whole is not None and whole.verdict == "refuted" else None
-    if witness is None or whole is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
+def _of_argument(decisive: CaseClaim | None, name: str) -> CaseClaim | None:
+    """Return the case that decides the whole rule's verdict as one of an argument; None unless that argument alone is
+    perturbed at its witness.
+    """
+    witness = decisive.witness if decisive is not None and decisive.verdict == "refuted" else None
+    if witness is None or decisive is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
         return None
     alone = msgspec.structs.replace(witness, tangents={name: witness.tangents[name]})
-    return msgspec.structs.replace(whole, witness=alone, residual="")  # which is that of any argument
+    return msgspec.structs.replace(decisive, witness=alone, residual="")  # the residual may be of another argument
 
 
 def _moves(tangent: Any) -> bool:
@@ -179,28 +198,28 @@ def _misshapen(rule: UserRule) -> dict[str, str]:
 def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
     """Yield the same rule at other values of its real numbers, at which a cause has to hold as well.
 
-    Several numbers are tried in the other order too, and far apart: where a lower bound is the higher one, nothing
-    depends on what is between.
+    Several numbers are also tried far apart and in the opposite order: of two bounds the lower one is then above the
+    upper one, and nothing depends on values between them.
     """
-    statics = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
-    least, *rest = sorted(statics.values()) or [0.0]
+    numbers = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
+    least, *rest = sorted(numbers.values()) or [0.0]
     far = [_scaled(least, -3), *rest[:-1], *(_scaled(v, 3) for v in rest[-1:])]
-    exchanged = dict(zip(sorted(statics, key=lambda n: -statics[n]), far, strict=False))
-    for others in [{n: _another_value(v) for n, v in statics.items()}, *([exchanged] if rest else [])]:
+    exchanged = dict(zip(sorted(numbers, key=lambda n: -numbers[n]), far, strict=False))
+    for values in [{n: _another_value(v) for n, v in numbers.items()}, *([exchanged] if rest else [])]:
         with suppress(CertgradError):
-            if others:
-                yield made({**one.cases[0].statics, **others})
+            if values:
+                yield made({**one.cases[0].statics, **values})
 
 
 def _scaled(value: float, power: int) -> float:
-    """The value, further up or down by that power of 2."""
+    """Return the value times that power of 2 if it is positive, else divided by it: larger for a positive power."""
     return value * 2.0 ** (power if value > 0 else -power)
 
 
 def _another_value(value: float) -> float:
-    """Another value, and none at which a factor or a power is idle: 0, 1, −1."""
-    found = 1.5 * value + 0.25
-    return found + 0.125 if found in (0.0, 1.0, -1.0) else found
+    """Return another value, and none at which a factor or a power may make no difference: 0, 1, −1."""
+    other = 1.5 * value + 0.25
+    return other + 0.125 if other in (0.0, 1.0, -1.0) else other
 
 
 def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
@@ -218,10 +237,10 @@ def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRul
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
-    """Return at which of several static values a cause is one."""
+    """Return in words which static values case `k` has, of those that differ between cases; "" if none do."""
     varied = {n for n in rule.choices[0] if len({repr(c.get(n)) for c in rule.choices}) > 1}
-    found = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
-    return f" (at {', '.join(found)})" if found else ""
+    values = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
+    return f" (at {', '.join(values)})" if values else ""
 
 
 @dataclass(frozen=True)
@@ -233,11 +252,11 @@ class Cause:
     mended: UserRule | None = None
     """The rule but for the mistake, which is proved."""
     change: Change | None = None
-    """What is done otherwise there, if that is a step or some."""
+    """The change of one or several steps of the backward that makes it so, if it is one."""
 
 
 def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
-    """The points where the rule is wrong, as the audit has shown: those outside of what the rule alone needs."""
+    """Return the cause that a rule is right only where hypotheses hold which it needs and the function does not."""
     domain = tuple(text for h in needed if (text := _as_written(h, tuple(one.arg_names))))
     text = f"right where {' and '.join(h.text for h in needed)}"
     return Cause(text, domain if len(domain) == len(needed) else ())
@@ -275,13 +294,18 @@ def likely_cause(
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
+        """Return the first mistake of a family but for which the rule is proved, and agrees at all twins.
+
+        Those that were `tried` at points are proved at once, with more steps. Seconds that are `reserved` are left to
+        other families.
+        """
         for k, mistake in enumerate(family(trial)):
             if time.thread_time() > until - reserved:
                 return None
             if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in others):
                 patience = (LIKELY if k else LIKELIEST) if tried else 1
-                made = (mended(one, special, patience) for special in _special(one, mistake))
-                subject = next((s for s in made if proved(s, likely=tried)), None)
+                candidates = (mended(one, special, patience) for special in _special(one, mistake))
+                subject = next((s for s in candidates if proved(s, likely=tried)), None)
                 if subject is not None:
                     return Cause(mistake.text, mistake.domain, subject, mistake.change)
         return None
@@ -293,21 +317,22 @@ def likely_cause(
     if time.thread_time() > until:
         return None
     cause = first(lambda t: forgotten(t.one, t.rules), reserved=RESERVED)
-    odd = cause is None and nonlinear(one, trial)
-    if cause is None and not odd:
+    not_linear = cause is None and nonlinear(one, trial)
+    if cause is None and not not_linear:
         right = (c for c in changes(one, trial.rules, witness) if all(t.agrees(_otherwise(t, c)) for t in others))
-        found = list(islice(right, MAX_CHANGES))
-        cause = first(lambda t: (_otherwise(t, change) for change in found), tried=True)
-    somewhere = first(_in_part)
+        of_steps = list(islice(right, MAX_CHANGES))
+        cause = first(lambda t: (_otherwise(t, change) for change in of_steps), tried=True)
+    in_part = first(_in_part)
     if cause is not None:
-        return replace(cause, domain=somewhere.domain) if somewhere is not None else cause
-    if somewhere is not None:
-        return somewhere
+        return replace(cause, domain=in_part.domain) if in_part is not None else cause
+    if in_part is not None:
+        return in_part
     if cause := first(lambda t: halves_of_arguments(t.one, t.rules)):
         return cause
-    if odd and trial.at_no_cotangent():  # a term that no cotangent multiplies is a mistake, and none that is meant
+    # A term that no cotangent multiplies is a mistake, and none that is meant.
+    if not_linear and trial.at_no_cotangent():
         return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
-    if odd:
+    if not_linear:
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
     if cause := first(lambda t: right_where_written_once(t.one, t.rules), tried=True):
         return cause
@@ -315,17 +340,21 @@ def likely_cause(
 
 
 def _special(one: UserRule, mistake: Mistake) -> Iterator[Mistake]:
-    """The mistake, and the same where the rule is meant: of indices of an axis, if its only integers are that."""
+    """Yield the mistake; if the rule has one array of integers, also the mistake where these are indices of an axis.
+
+    That is how such a rule is meant, for each axis of another array.
+    """
     yield mistake
-    whole = [n for n, s in zip(one.arg_names, one.signature.inputs, strict=True) if s.dtype == "int"]
-    if len(whole) == 1 and not one.domain:
+    integers = [n for n, s in zip(one.arg_names, one.signature.inputs, strict=True) if s.dtype == "int"]
+    if len(integers) == 1 and not one.domain:
         for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
-            for axis in range(len(spec.dims)) if name not in whole and not spec.stars else ():
-                indices = f"{whole[0]} >= 0", f"{whole[0]} < {name}.shape[{axis}]"
+            for axis in range(len(spec.dims)) if name not in integers and not spec.stars else ():
+                indices = f"{integers[0]} >= 0", f"{integers[0]} < {name}.shape[{axis}]"
                 yield replace(mistake, domain=(*mistake.domain, *indices))
 
 
 def _in_part(trial: Trial) -> Iterator[Mistake]:
+    """Yield the mistakes that leave the rule right in a domain alone, then that the cotangent is passed through."""
     yield from right_in_a_domain(trial.one, trial.rules)
     yield passed_through(trial.rules)
 
@@ -336,18 +365,21 @@ def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) 
 
 
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
-    """The rule without a mistake, at all shapes or those of the mistake, with `patience` times the first steps."""
-    found = copy(one)
-    _one_proof(found, patience)
-    found.domain = (*one.domain, *mistake.domain)
-    found.signature = one.signature.renamed(mistake.fixed)
-    found.cases = (Case(found.signature, one.cases[0].statics),)
-    found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
-    return found
+    """Return the rule without a mistake, to be proved at all shapes or those of the mistake.
+
+    The proof has `patience` times the steps that a first try has.
+    """
+    subject = copy(one)
+    _one_proof(subject, patience)
+    subject.domain = (*one.domain, *mistake.domain)
+    subject.signature = one.signature.renamed(mistake.fixed)
+    subject.cases = (Case(subject.signature, one.cases[0].statics),)
+    subject.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
+    return subject
 
 
 def _one_proof(subject: UserRule, patience: int = 1) -> None:
-    """Restrict an audit to the proof of the adjoint, with `patience` times the first steps."""
+    """Restrict the audit of a rule to the proof of the adjoint, with `patience` times the steps of a first try."""
     subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
     subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
@@ -355,7 +387,7 @@ def _one_proof(subject: UserRule, patience: int = 1) -> None:
 def proved(subject: UserRule, likely: bool = False) -> bool:
     """Return whether the rule is proved at all shapes, perhaps under hypotheses.
 
-    A failure at the first shapes ends it, unless the proof is `likely`.
+    Unless the proof is `likely`, it is tried first at one family of shapes, and a failure there ends it.
     """
     if likely:
         return _audited(subject)
@@ -380,7 +412,7 @@ def _audited(subject: UserRule) -> bool:
 
 
 def _otherwise(trial: Trial, change: Change) -> Mistake:
-    """The rule with a step done otherwise."""
+    """Return a change of steps as a mistake, with the rule that has those steps done otherwise."""
     rules = trial.rules
 
     def vjp(args: list, seeds: list, params: list) -> list:
@@ -391,24 +423,30 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
 
 
 def nonlinear(one: UserRule, trial: Trial) -> bool:
-    """Return whether a backward is shown not to be linear: at a point, twice the seed does not give twice the
-    cotangent.
+    """Return whether ball arithmetic shows that a backward is not linear: at a point, twice the seed does not give
+    twice the cotangent.
+
+    The search for witnesses compares a rule's forward with its primal; here these are twice the cotangent, and that of
+    twice the seed.
     """
     if not trial.nonlinear():
         return False
     rules = trial.rules
 
-    def of(args: list, scale: int) -> list:
+    def cotangents(args: list, scale: int) -> list:
         seeds = [scale * jnp.ones_like(y) for y in rules.forward(args, [])]
         return rules.vjp(args, seeds, [])
 
-    double = copy(one)
-    double.undefined_differs = False
-    found = Rules(
-        forward=lambda args, params: [2 * c for c in of(args, 1)], jvp=None, vjp=rules.vjp, primal=lambda a, p: of(a, 2)
+    subject = copy(one)
+    subject.undefined_differs = False
+    compared = Rules(
+        forward=lambda args, params: [2 * c for c in cotangents(args, 1)],
+        jvp=None,
+        vjp=rules.vjp,
+        primal=lambda args, params: cotangents(args, 2),
     )
-    double.rules = lambda statics: found  # type: ignore[method-assign]
+    subject.rules = lambda statics: compared  # type: ignore[method-assign]
     try:
-        return search(double, family(one, one.cases[0]).prove[0], "rule_runs_forward") is not None
+        return search(subject, family(one, one.cases[0]).prove[0], "rule_runs_forward") is not None
     except Exception:
         return False

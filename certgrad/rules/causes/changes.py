@@ -91,6 +91,7 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
 
 
 def _of_one_step(search: Search, until: float) -> Iterator[Change]:
+    """Yield the changes of one step that make the cotangent right, the steps of the backward's own lines first."""
     for own in (True, False):
         for of_step in KINDS:
             for step in search.live(own):
@@ -102,7 +103,7 @@ def _of_one_step(search: Search, until: float) -> Iterator[Change]:
 
 
 def _factor(search: Search, step: Step) -> Iterator[Change]:
-    """The step's value times a number, a product of sizes or both; or with a number added."""
+    """Yield the change of a step's value by a factor, a number, a product of sizes or both; or by a summand."""
     if not _is_float(step):
         return
     the = search.the(step)
@@ -120,7 +121,7 @@ def _factor(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change]:
-    """Another number where the step's value is a multiple of one: 0.134145, and no factor 268290/226829."""
+    """Yield the change of a literal that the step multiplies by: to say 0.134145, and no factor 268290/226829."""
     name = step.eqn.primitive.name
     for j, operand in enumerate(step.operands if name in PRODUCTS and factor != -1 else ()):
         if not _is_number(operand):
@@ -147,7 +148,7 @@ def _solved(at: Point, step: Step, shift: bool) -> float | None:
 
 
 def _of_sizes(search: Search, step: Step, solved: Sequence[tuple[Point, float]]) -> Iterator[Change]:
-    """A number times sizes: 4 / (d · n)."""
+    """Yield the change of a step's value by a number times sizes: 4 / (d · n)."""
     if search.one.signature.stars:
         return
     named = {
@@ -206,7 +207,7 @@ def _superfluous(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _needless(search: Search, step: Step) -> Iterator[Change]:
-    """A value that is known before in the place of the step's own."""
+    """Yield the change of a step to a value that is known before it."""
     the = search.the(step)
     for known in search.alike(step, step.outs[0]):
         if (what := search.named(known)) != the:
@@ -316,7 +317,7 @@ def _added_at(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _masked(search: Search, step: Step) -> Iterator[Change]:
-    """The step's value where a condition that is known holds, and 0 elsewhere."""
+    """Yield the change of a step to its value where a condition that is known holds, and 0 elsewhere."""
     if not _is_float(step):
         return
     for known in search.alike(step, step.outs[0], kind="b"):
@@ -326,7 +327,7 @@ def _masked(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _joined(search: Search, step: Step) -> Iterator[Change]:
-    """The step's value times, divided by, plus or less a value that is known."""
+    """Yield the change of a step to its value times, divided by, plus or less a value that is known."""
     if not _is_float(step):
         return
     the = search.the(step)
@@ -342,7 +343,7 @@ def _joined(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:
-    """A triangle, the diagonal or the symmetric part of square matrices, or these less the identity."""
+    """Yield the change of matrices to a triangle, the diagonal or the symmetric part, or to these less the identity."""
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     if not _is_float(step) or len(shape) < 2 or shape[-1] != shape[-2]:
         return

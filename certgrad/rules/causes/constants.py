@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -54,20 +54,23 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """Yield the forward with a part held constant: each step in turn, reductions first, all reductions, the carried
-    state.
+    """Yield mistakes in words, each with the forward that a rule with this mistake is the derivative of.
 
-    Also with the derivative of a step taken for 1.
+    First, if there are several, all reductions held constant; then for each step, reductions first: the step held
+    constant, a scan's carry held constant, the derivative of the step taken for 1; at last an expression's derivative
+    taken for 1.
     """
     steps: dict[_Key, Any] = {}
     placed: dict[_Key, Any] = {}
-    waiting: list[_Key] = []
+    without_line: list[_Key] = []
 
     def note(key: _Key, eqn: Any) -> None:
-        waiting.append(key)
-        if key[1][0]:  # what is inside of a function of JAX stands where that is called, which comes after it
-            placed.update(dict.fromkeys(waiting, eqn))
-            waiting.clear()
+        # Equations without a line of the user's code are inside of a function of JAX. They get the line of the next one
+        # that has one: the call of that function, which comes after what is inside of it.
+        without_line.append(key)
+        if key.place[0]:
+            placed.update(dict.fromkeys(without_line, eqn))
+            without_line.clear()
         if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
             steps[key] = eqn
 
@@ -78,21 +81,21 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         trace(lambda *xs: evaluate(program, xs, _by_key(note)), arrays)
     except Exception:  # what does not trace has no steps
         return
-    reductions = [key for key in steps if key[0] in _FIRST]
+    reductions = [key for key in steps if key.kind in _FIRST]
     if len(reductions) > 1:
         text = "terms are missing: all sums and maxima are treated as constants"
         yield text, _changed(rules, dict.fromkeys(reductions, _constant))
-    order = [*reductions, *(key for key in steps if key[0] not in _FIRST)][:MAX_STEPS]
+    order = [*reductions, *(key for key in steps if key.kind not in _FIRST)][:MAX_STEPS]
     for key in order:
-        eqn, called = steps[key], _called(steps[key])
-        what = f"{called or f'the {word_of(key[0])}'}{place_of_step(placed.get(key, eqn))}"
-        if not called:
+        eqn, function = steps[key], _called(steps[key])
+        what = f"{function or f'the {word_of(key.kind)}'}{place_of_step(placed.get(key, eqn))}"
+        if not function:
             yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
             floats = [k for k, v in enumerate(eqn.outvars) if jnp.issubdtype(v.aval.dtype, jnp.floating)]
             for k in floats if len(floats) > 1 else ():
                 text = f"a term is missing: result {k} of {what} is treated as a constant"
                 yield text, _changed(rules, {key: partial(_one_constant, k)})
-        if key[0] == "scan":
+        if key.kind == "scan":
             text = f"a term is missing: the state that a step of {what} hands to the next is treated as a constant"
             yield text, _changed(rules, {key: _without_state})
         if _of_one(eqn):
@@ -102,36 +105,43 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
 
 def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """Yield the forward with the derivative of one expression's value taken for that of the identity."""
+    """Yield mistakes, each with its forward: the derivative of one expression's value is taken for the identity's.
+
+    An expression is the steps at one place in the user's code.
+    """
     expressions: dict[Any, list[_Key]] = defaultdict(list)
     for key in steps:
-        expressions[key[1]].append(key)
+        expressions[key.place].append(key)
     for place, keys in expressions.items():
         first, last = steps[keys[0]], steps[keys[-1]]
-        given = [v.aval.shape for v in first.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
-        if place[0] and len(keys) > 1 and given[:1] == [last.outvars[0].aval.shape] and len(last.outvars) == 1:
+        operands = [v.aval.shape for v in first.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
+        if place[0] and len(keys) > 1 and operands[:1] == [last.outvars[0].aval.shape] and len(last.outvars) == 1:
             what = f"what is computed{place_of_step(last)} is differentiated as if it were its operand"
             yield f"a factor is missing: {what}", _changed(rules, _as_identity(keys[0], keys[-1]))
 
 
 def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
-    """Return replacements for some steps: the last gives its value with the derivative of the first one's operand."""
-    taken: list[Any] = []
+    """Return replacements for two steps: the last gives its value with the derivative of the first one's operand."""
+    operand: list[Any] = []  # of the first step, its one float operand, when it has run
 
     def note(eqn: Any, operands: list, outs: list) -> list:
-        taken[:] = [x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating)][:1]
+        operand[:] = [x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating)][:1]
         return outs
 
-    return {first: note, last: lambda eqn, operands, outs: _identity(eqn, taken, outs)}
+    return {first: note, last: lambda eqn, operands, outs: _identity(eqn, operand, outs)}
 
 
 def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
-    """Yield the rule of a function whose scattered places are promised to be distinct."""
+    """Yield in words that the rule is right where no place is written to twice, with the rule for such places alone.
+
+    That is the rule whose forward and VJP promise JAX that the places of each `scatter` are distinct. Nothing is
+    yielded where the forward has no `scatter`, or promises it already.
+    """
     try:
         with own_lines():
             arrays = family(one, one.cases[0]).prove[0].shapes().structs()
             program = primal_body(trace(lambda *xs: rules.forward(list(xs), []), arrays))
-    except Exception:  # as above
+    except Exception:  # what does not trace writes to no places
         return
     writes = [e for e in equations_of(program.jaxpr) if e.primitive.name == "scatter"]
     if not any(not e.params["unique_indices"] for e in writes):
@@ -160,10 +170,18 @@ def _written_once(eqn: Any, operands: list, outs: list) -> list:
 
 
 _Act = Callable[[Any, list, list], list]
-"""What an equation gives instead: of it, its operands and what it gives."""
-_Key = tuple[str, tuple[str, int, int, int], int]
-"""A step: its primitive, or the function that it calls, its place, and which of those steps it is. At other sizes JAX
-may make fewer steps elsewhere."""
+"""Returns what an equation gives instead, from the equation, its operands and its outputs."""
+
+
+class _Key(NamedTuple):
+    """Which step of a program an equation is, also at other sizes, where JAX may make fewer steps elsewhere."""
+
+    kind: str
+    """Its primitive, or the function that it calls."""
+    place: tuple[str, int, int, int]
+    """Where in the user's code it stands; the file is "" if it stands nowhere there."""
+    number: int
+    """Which of the steps of this kind at this place it is."""
 
 
 def _called(eqn: Any) -> str:
@@ -171,21 +189,21 @@ def _called(eqn: Any) -> str:
 
 
 def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
-    """Return the replacement that looks an equation up by its key."""
+    """Return what is done instead of each equation: what `seen` says for its key, and as it is where that says None."""
     counts: Counter[Any] = Counter()
 
     def replaced(eqn: Any, operands: list, outs: list) -> list:
-        made = _called(eqn) or eqn.primitive.name, place_in_users_code(eqn)
-        act = seen((*made, counts[made]), eqn)
-        counts[made] += 1
+        kind, place = _called(eqn) or eqn.primitive.name, place_in_users_code(eqn)
+        act = seen(_Key(kind, place, counts[kind, place]), eqn)
+        counts[kind, place] += 1
         return outs if act is None else act(eqn, operands, outs)
 
     return replaced
 
 
 def _of_one(eqn: Any) -> bool:
-    """Return whether an equation maps an array of floats to one of the same shape, so that its derivative is a
-    factor.
+    """Return whether an equation maps one array of floats to one of the same shape: its derivative can be forgotten as
+    a factor. A change of sign or of names is none that is forgotten.
     """
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
@@ -213,17 +231,17 @@ def _without_state(eqn: Any, operands: list, outs: list) -> list:
     fixed, state = operands[: p["num_consts"]], operands[p["num_consts"] :][: p["num_carry"]]
 
     def step(carry: list, row: list) -> tuple[list, list]:
-        held = [jax.lax.stop_gradient(x) for x in carry]
-        found = evaluate(p["jaxpr"], [*fixed, *held, *row])
-        return found[: len(carry)], found[len(carry) :]
+        constant = [jax.lax.stop_gradient(x) for x in carry]
+        outputs = evaluate(p["jaxpr"], [*fixed, *constant, *row])
+        return outputs[: len(carry)], outputs[len(carry) :]
 
     rows = operands[p["num_consts"] + p["num_carry"] :]
-    last, made = jax.lax.scan(step, state, rows, None if rows else p["length"], p["reverse"])
-    return [*last, *made]
+    last, collected = jax.lax.scan(step, state, rows, None if rows else p["length"], p["reverse"])
+    return [*last, *collected]
 
 
 def _changed(rules: Rules, acts: Mapping[_Key, _Act]) -> Callable[[list], list]:
-    """The forward with some of its equations done otherwise."""
+    """Return the forward with the equations of these keys done otherwise, each as its act says."""
 
     def forward(args: list) -> list:
         with own_lines():  # also where it is called by a backward

@@ -24,7 +24,7 @@ WITHIN = 1000
 
 
 def difference_step(rule: UserRule, certificate: Certificate, witness: Witness) -> str:
-    """The step as a script writes it: `1e-6`, or a smaller one where a hypothesis of any claim that holds at the
+    """Return the step as a script writes it: `1e-6`, or a smaller one where a hypothesis of any claim that holds at the
     witness fails near it along the tangents, or where a number that one excludes is near.
     """
     point = _Point(witness, {n: s.dtype for n, s in zip(rule.arg_names, rule.signature.inputs, strict=True)})
@@ -53,7 +53,7 @@ class _Point:
         return all(self.failing(statement, sign * far) == failing for sign in (1, -1))
 
     def failing(self, statement: Statement, moved: Fraction) -> set[tuple[int, ...]] | None:
-        """The entries at which it does not hold, that far along the tangents; None where nobody can say it."""
+        """Return the entries at which it does not hold, that far along the tangents; None where nobody can say it."""
         arrays = {
             name: np.array(_along(value, self.witness.tangents.get(name), moved, self.dtypes.get(name)), dtype=object)
             for name, value in self.witness.inputs.items()
@@ -65,7 +65,7 @@ class _Point:
 
 
 def _along(value: list | str, tangent: list | str | None, moved: Fraction, dtype: str | None) -> Any:
-    """The entries as exact numbers, moved along the tangent."""
+    """Return the entries as exact numbers, moved along the tangent."""
     if isinstance(value, list):
         tangents = tangent if isinstance(tangent, list) else [None] * len(value)
         return [_along(v, t, moved, dtype) for v, t in zip(value, tangents, strict=True)]

@@ -39,7 +39,8 @@ _WEAK = (ast.IfExp, ast.Lambda, ast.BoolOp, ast.Compare, ast.NamedExpr)
 
 
 def mend(rule: UserRule, report: Report, declaration: Declaration) -> Mend | None:
-    """The change, if every wrong cotangent lacks a term that can be written with what the backward function has.
+    """Return the change as a diff, if every wrong cotangent lacks a term that can be written with what the backward
+    function has; else None.
 
     The function is compiled anew with the change and the rule checked as it was; only a proof makes it a mend. It is
     for rules of `jax.custom_vjp` with a backward function of its own that closes over nothing, no surrogates among
@@ -103,16 +104,16 @@ class _Source:
         result, kept = returned_by(function), returned_by(forward)
         if result is None or not isinstance(kept, ast.Tuple) or len(kept.elts) != 2:
             return None
-        residuals, seed = (a.arg for a in function.args.args)
+        residuals, seed = (a.arg for a in function.args.args)  # the names of the two
         parameters = [a.arg for a in forward.args.args]
         if len(parameters) != len(rule.arg_names):  # an argument of several arrays has no name for each
             return None
         arguments = dict(zip(parameters, rule.arg_names, strict=True))
-        held = {arguments[n]: e for n, e in _kept_names(kept.elts[1], residuals, function).items() if n in arguments}
-        return cls(rule, file, text, function, result, {**held, "seed": seed}, numpy)
+        saved = {arguments[n]: e for n, e in _kept_names(kept.elts[1], residuals, function).items() if n in arguments}
+        return cls(rule, file, text, function, result, {**saved, "seed": seed}, numpy)
 
     def changed(self, lacks: Mapping[str, Missing]) -> str | None:
-        """The text with the missing terms added to the cotangents that are returned."""
+        """Return the text with the missing terms added to the cotangents that are returned."""
         names = list(self.rule.arg_names)
         parts = self.result.elts if isinstance(self.result, ast.Tuple) else [self.result]
         if len(parts) != len(names) or (not isinstance(self.result, ast.Tuple) and len(names) != 1):
@@ -143,7 +144,13 @@ class _Source:
 
 
 def _kept_names(kept: ast.expr, name: str, function: ast.FunctionDef | ast.Lambda) -> dict[str, str]:
-    """The names that a forward function keeps as they are, each with an expression for it in the backward function."""
+    """Return the names that a forward function saves as they are, each with an expression for it in the backward.
+
+    Args:
+        kept: the residuals that the forward returns.
+        name: what the backward calls these.
+        function: the backward.
+    """
     if isinstance(kept, ast.Name):
         return {kept.id: name}
     if not isinstance(kept, ast.Tuple):
@@ -167,7 +174,7 @@ def _assigned_once(name: str, body: Sequence[ast.stmt]) -> bool:
 
 
 def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declaration) -> str:
-    """The verdict on the rule with the changed backward function, of all that is claimed of it."""
+    """Return the verdict on the rule with the changed backward function, of all that is claimed of it."""
     forward, old = rule.fwd_rule, rule.vjp_rule
     assert isinstance(forward, FunctionType), "the source was found"
     assert isinstance(old, FunctionType), "the source was found"
@@ -184,7 +191,7 @@ def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declara
 
 
 def _compiled(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
-    """The function from the changed text, with the globals of the old one."""
+    """Return the function from the changed text, with the globals of the old one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # of the user's code, which was compiled before
         return _function_from(changed, source, old)

@@ -51,7 +51,10 @@ def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
 
 
 def _term(one: UserRule, k: int, longest: int) -> Missing:
-    """The term that a cotangent lacks, in at most `longest` characters; `NOTHING` where it is not one short term."""
+    """Return the term that a cotangent lacks; `NOTHING` where that is not one term of at most `longest` characters.
+
+    It is the right cotangent less the returned one, both in normal form.
+    """
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
@@ -61,22 +64,22 @@ def _term(one: UserRule, k: int, longest: int) -> Missing:
     unknown = any(value.tensors & moving for value in problem.opaque.values())
     if unknown or not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function
         return NOTHING
-    found = differentiated(problem, problem.facts, ())
-    if found.failure is not None:
+    derivative = differentiated(problem, problem.facts, ())
+    if derivative.failure is not None:
         return NOTHING
-    ((returned, right, _),) = adjoint_of_derivative_obligation(problem, found).pairs
+    ((returned, right, _),) = adjoint_of_derivative_obligation(problem, derivative).pairs
     difference = right - returned
     (tangent,) = problem.tangents.values()
     argument = problem.inputs[problem.differentiable[0]]
     groups = paired_by_coordinates(difference, {tangent: argument.shape}, [{tangent}])
     if len(groups) != 1 or extent(groups[0][0]) > longest:
         return NOTHING
-    coefficient, places = groups[0]
+    coefficient, places = groups[0]  # of the tangent's entry at these places
     if len(places) != len(argument.shape) or coefficient.free - {*places}:
         return NOTHING
     names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))
     lacking = term(coefficient, names)
-    if any(mentions(coefficient, {name}) for name in problem.opaque):  # it has no name that a reader knows
+    if any(mentions(coefficient, {name}) for name in problem.opaque):  # an opaque value has no name that a reader knows
         return NOTHING
     text = term_text(lacking)
     entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]

@@ -131,7 +131,7 @@ def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]
 
 
 def _about_numbers(one: UserRule, changed: Callable) -> Iterator[Mistake]:
-    """A real number among the static arguments is a factor too few, or one too many."""
+    """Yield the mistakes that a real number among the static arguments is missing as a factor, or is one too many."""
     for name, value in one.cases[0].statics.items():
         if type(value) is not float or value in (0.0, 1.0, -1.0):
             continue
@@ -187,28 +187,35 @@ def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules
 
 
 def _about_frequencies(
-    k: int, own: Sequence[Any], seeds: Sequence[Any], changed: Callable, plain: Rules
+    k: int, shape: Sequence[Any], seed_shapes: Sequence[Any], changed: Callable, plain: Rules
 ) -> Iterator[Mistake]:
     """Yield the mistakes about half spectra, in which most frequencies of a real transform stand for two.
 
     The first, and of an even length the last, stand for one.
+
+    Args:
+        k: the place of the argument that the cotangent is for.
+        shape: that of this argument.
+        seed_shapes: those of the cotangents of the outputs.
+        changed: the rule with a function of its cotangent and the seeds in the cotangent's place.
+        plain: the rule as it is.
     """
 
     def scaled(spectrum: Any, length: Any, factor: float) -> Any:
         place = jnp.arange(spectrum.shape[-1])
         return jnp.where((place == 0) | (2 * place == length), spectrum, factor * spectrum)
 
-    def of_half(one: Sequence[Any], other: Sequence[Any]) -> bool:
-        return bool(one) and len(one) == len(other) and str(other[-1]) == str(one[-1] // 2 + 1)
+    def of_half(full: Sequence[Any], half: Sequence[Any]) -> bool:
+        return bool(full) and len(full) == len(half) and str(half[-1]) == str(full[-1] // 2 + 1)
 
     stand = "the frequencies but the first and, of an even length, the last stand for two each"
-    if all(of_half(own, shape) for shape in seeds):
+    if all(of_half(shape, seed) for seed in seed_shapes):
 
         def halved(args: list, given: list, params: list) -> list:
             return plain.vjp(args, [scaled(y, args[k].shape[-1], 0.5) for y in given], params)
 
         yield Mistake(f"{stand}: in the cotangent of the output they are to be halved", replace(plain, vjp=halved))
-    elif all(of_half(shape, own) for shape in seeds):
+    elif all(of_half(seed, shape) for seed in seed_shapes):
         yield Mistake(f"{stand}: they are to be doubled", changed(lambda c, given: scaled(c, given[0].shape[-1], 2)))
 
 
@@ -290,7 +297,7 @@ def _about_halves(one: UserRule, changed: Callable) -> Iterator[Mistake]:
 
 
 def halves_of_arguments(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """The backward takes the halves of an argument for one another."""
+    """Yield the mistakes that the backward takes the halves of an argument for one another."""
     plain = replace(rules, jvp=None, primal=None)
     for k, name in enumerate(one.arg_names):
         for axis in _in_halves(one, name):

@@ -228,6 +228,6 @@ def _exact(array: np.ndarray) -> Any:
 
 
 def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:
-    """The derivative of the primal function, as JAX computes it."""
+    """Return the derivative of the primal function, as JAX computes it."""
     run, x = primal_of(one, rules, args)
     return jax.jvp(run, [x], [tangent])[1]

@@ -17,7 +17,7 @@ _OF_ONE = frozenset("integer_pow square sqrt rsqrt exp log tanh logistic sin cos
 
 
 def brackets(search: Search, step: Step) -> Iterator[Change]:
-    """A product or quotient of a sum, and not of one of its terms alone; or of a term, and not of the sum."""
+    """Yield changes to a product or quotient of a sum, and not of one of its terms alone, or the other way round."""
     name = step.eqn.primitive.name
     for j, operand in enumerate(step.operands if name in (*SUMS, *PRODUCTS) else ()):
         inner = search.maker(operand.key)
@@ -39,15 +39,15 @@ def _exchanged(inner: Step, j: int, k: int) -> Act:
 
     def act(r: Run, s: Step) -> Any:
         within = r.program.step(inner.key)
-        outer, own = r.operands(s), r.operands(within)
-        own[k] = r.apply(s.eqn, [*outer[:j], own[k], *outer[j + 1 :]])[0]
-        return r.apply(within.eqn, own)[0]
+        of_outer, of_inner = r.operands(s), r.operands(within)
+        of_inner[k] = r.apply(s.eqn, [*of_outer[:j], of_inner[k], *of_outer[j + 1 :]])[0]
+        return r.apply(within.eqn, of_inner)[0]
 
     return act
 
 
 def of_one_operand(search: Search, step: Step) -> Iterator[Change]:
-    """A function of one operand of a sum or product, and not of the whole; or of the whole, and not of the operand."""
+    """Yield changes to a function of one operand of a sum or product, and not of the whole, or the other way round."""
     name, joins = step.eqn.primitive.name, (*SUMS, *PRODUCTS)
     for j, operand in enumerate(step.operands if name in (*_OF_ONE, *joins) else ()):
         inner = search.maker(operand.key)
@@ -63,7 +63,7 @@ def of_one_operand(search: Search, step: Step) -> Iterator[Change]:
 
 
 def made_before(search: Search, step: Step) -> Iterator[Change]:
-    """A product or quotient that is made before other steps, and not of what these give."""
+    """Yield changes to a product or quotient that is made before other steps, and not of what these give."""
     name = step.eqn.primitive.name
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for j in range(len(step.operands) if name == "mul" else 1 if name == "div" else 0):

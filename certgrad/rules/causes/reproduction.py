@@ -81,7 +81,7 @@ def _of_floats(name: str, points: str, call: str, parts: bool, made: Sequence[st
 
 
 def _written(lines: Sequence[str], taken: Sequence[str]) -> str:
-    """The script, with names of its own (those in guillemets) that no argument has."""
+    """Return the script, with names of its own (those in guillemets) that no argument has."""
 
     def own(match: re.Match[str]) -> str:
         name = match[1]
@@ -94,7 +94,7 @@ def _written(lines: Sequence[str], taken: Sequence[str]) -> str:
 
 
 def _short(line: str) -> str:
-    """The line, or the same statement over several that fit on a page."""
+    """Return the line, or the same statement over several that fit on a page."""
     begins = " " * (len(line) - len(line.lstrip()) + 4)
     cut = _AfterCommas(WIDTH, subsequent_indent=begins, break_long_words=False, break_on_hyphens=False).fill(line)
     try:
@@ -115,7 +115,7 @@ def _floats(value: Any) -> str:
 
 
 def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
-    """The values that the witness gives to the numbers that are left open."""
+    """Return the values that the witness gives to the numbers that are left open."""
     return {n: float(Fraction(str(witness.inputs[n]))) for n in rule.params}
 
 
@@ -178,7 +178,7 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
 
 
 def _place(rule: UserRule) -> tuple[str, str]:
-    """The function's module, and its name in it."""
+    """Return the function's module, and its name in it."""
     module = rule.name.partition(":")[0] if ":" in rule.name else getattr(rule.plain, "__module__", "") or ""
     return module, rule.name.partition(":")[2] or getattr(rule.plain, "__qualname__", "")
 

@@ -85,12 +85,12 @@ def in_own_lines(one: UserRule) -> Iterator[None]:
 
 
 def numbers_of(one: UserRule) -> Mapping[str, float]:
-    """The real numbers among its static arguments."""
+    """Return the real numbers among its static arguments."""
     return {name: value for name, value in one.cases[0].statics.items() if type(value) is float}
 
 
 def backward(rules: Rules, count: int, params: list) -> Callable[..., list]:
-    """The backward of the arguments and the cotangents, which are a step of it each."""
+    """Return the backward of the arguments and the cotangents, which are a step of it each."""
     return lambda *xs: rules.vjp(list(xs[:count]), [jnp.copy(x) for x in xs[count:]], params)
 
 
@@ -108,8 +108,9 @@ class Search:
     _parts: dict[Key, list[_Part]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Trace the backward and evaluate it at points, those first where it is wrong. Raises ValueError where none
-        shows it.
+        """Trace the backward, and evaluate it at points, of which those where it is wrong come first.
+
+        Raises ValueError if it has too many steps, or is right at all of the points.
         """
         self.instance = family(self.one, self.one.cases[0]).prove[0]
         self.statics = numbers_of(self.one)
@@ -135,7 +136,7 @@ class Search:
         self._first = _entries(self.points[0].returned, self.points[0].right)
 
     def _at(self, right: Any, sizes: dict[str, int], args: list, seeds: list) -> Point | None:
-        """A point; None where the function has no derivative there."""
+        """Return a point; None where the function has no derivative there."""
         setting, values = Setting(sizes), [*args, *seeds]
         with np.errstate(all="ignore"):
             due = evaluated(right, values, setting)[0]
@@ -145,8 +146,7 @@ class Search:
             return Point(sizes, run, run.all()[0], due)
 
     def _places(self, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
-        """Yield three sources of points, each with sizes, arguments and seeds: drawn at two choices of sizes, and the
-        witness.
+        """Yield sources of points: two that draw arguments and seeds, at one choice of sizes each, and the witness.
 
         One point of each source is used.
         """
@@ -169,14 +169,15 @@ class Search:
                 yield iter([(sizes, args, given or [np.ones(_shape(aval, sizes)) for aval in outs])])
 
     def live(self, own: bool) -> list[Step]:
-        """The steps that the result depends on, the last one first: those of lines of the backward alone, or those that
-        the function has as well.
+        """Return the steps that the result depends on, the last one first.
+
+        If `own`, those of lines that the backward alone has; else those of lines that the function has as well.
         """
-        found = reversed(self.program.live())
-        return [s for s in found if len(s.outs) == 1 and (s.key[1] in self._shared) != own]
+        steps = reversed(self.program.live())
+        return [s for s in steps if len(s.outs) == 1 and (s.key[1] in self._shared) != own]
 
     def tried(self, step: Step, what: str, act: Act) -> Iterator[Change]:
-        """The change, if the cotangent is right with it at all points."""
+        """Yield the change of a step, described by `what`, if the cotangent is right with it at all points."""
         change = Change(what, {step.key: act})
         for k, at in enumerate(self.points):
             try:
@@ -192,6 +193,7 @@ class Search:
         yield change
 
     def _note(self, step: Step, change: Change, right: np.ndarray) -> None:
+        """Keep a change that makes more entries `right` and none wrong, if no other of this step makes more so."""
         known = self._parts.setdefault(step.key, [])
         most = known[0].right.sum() if known else self._first.sum() + 1
         if right.shape == self._first.shape and np.all(right >= self._first) and right.sum() >= most:
@@ -199,13 +201,14 @@ class Search:
             self._parts[step.key].append(_Part(change, right))
 
     def together(self) -> Iterator[Change]:
-        """Changes of several steps, as of a loop that Python unrolls: each mends some of the entries."""
+        """Yield changes of several steps, as of a loop that Python unrolls: each mends some of the entries."""
         for k in range(MAX_PARTS):
             change = self._together([parts[k] for parts in self._parts.values() if len(parts) > k])
             if change is not None and self.is_right_with(change.acts):
                 yield change
 
     def _together(self, parts: Sequence[_Part]) -> Change | None:
+        """Return the change of several steps that together mend all entries, chosen one by one; None if none do."""
         chosen: list[_Part] = []
         covered = self._first
         while not np.all(covered):
@@ -227,7 +230,7 @@ class Search:
     def after(self) -> Iterator[tuple[Change, Search]]:
         """Yield the changes that make most entries right, each with the search for a second one."""
         before = [_entries(at.returned, at.right) for at in self.points]
-        found: list[tuple[int, Change, list[Point]]] = []
+        candidates: list[tuple[int, Change, list[Point]]] = []
         for change in (p.change for parts in self._parts.values() for p in parts):
             try:
                 with np.errstate(all="ignore"):
@@ -236,40 +239,40 @@ class Search:
                 continue
             right = [_entries(at.returned, at.right) for at in points]
             if all(np.all(now >= then) for now, then in zip(right, before, strict=True)):
-                found.append((sum(map(np.sum, right)), change, points))
-        for _, change, points in sorted(found, key=lambda part: -part[0])[:MAX_FIRST]:
+                candidates.append((sum(map(np.sum, right)), change, points))
+        for _, change, points in sorted(candidates, key=lambda one: -one[0])[:MAX_FIRST]:
             rest = copy(self)
             rest.points, rest._parts, rest._first = points, {}, _entries(points[0].returned, points[0].right)
             yield change, rest
 
     def alike(self, step: Step, than: Key, *others: Key, kind: str = "") -> list[ValueRef]:
-        """Return the known values at a step with the shape of `than`, or along some of the step's axes, the latest
-        first.
+        """Return values that are known at a step and can stand in the place of `than`, the latest first.
 
-        They have the same dtype, or a dtype of a `kind`.
+        They have the shape of `than` or of one of `others`, or the lengths of some of the step's axes; and the dtype of
+        `than`, or a dtype of a `kind` if one is given. None has the same entries as `than` or another of them.
         """
         run = self.points[0].run
         old = np.asarray(run.values[than])
         shapes = {np.shape(run.values[key]) for key in (than, *others)}
-        own = np.shape(run.values[step.outs[0]])
-        found: list[ValueRef] = []
+        of_step = np.shape(run.values[step.outs[0]])
+        out: list[ValueRef] = []
         seen = [old]
         for key, value in reversed(list(run.before(step))):
             value = np.asarray(value)
             if key == than or (value.dtype.kind != kind if kind else value.dtype != old.dtype):
                 continue
-            there = (
-                [ValueRef(key)] if value.shape in shapes else [ValueRef(key, a, len(own)) for a in _along(value, own)]
-            )
-            for one in there:
-                array = one.value(run)
+            refs = [ValueRef(key)]
+            if value.shape not in shapes:
+                refs = [ValueRef(key, axes, len(of_step)) for axes in _along(value, of_step)]
+            for ref in refs:
+                array = ref.value(run)
                 if not any(np.array_equal(array, other) for other in seen):
-                    found.append(one)
+                    out.append(ref)
                     seen.append(array)
-        return found[:MAX_VALUES]
+        return out[:MAX_VALUES]
 
     def arguments_along(self, step: Step) -> list[ValueRef]:
-        """The arguments with axes of length 1 that go with the value of a step, as a scale does."""
+        """Return the arguments with axes of length 1 that go with the value of a step, as a scale does."""
         run, shape = self.points[0].run, np.shape(self.points[0].run.values[step.outs[0]])
         floats = [key for key, value in run.before(step) if key[0] == "in" and np.asarray(value).dtype.kind == "f"]
         return [
@@ -277,11 +280,11 @@ class Search:
         ]
 
     def maker(self, key: Key | None) -> Step | None:
-        """The step that gives a value."""
+        """Return the step that gives a value."""
         return next((s for s in self.program.steps if key in s.outs), None)
 
     def origin(self, key: Key | None) -> Step | None:
-        """The step that gives a value, behind those that hand it on as it is."""
+        """Return the step that gives a value, behind those that hand it on as it is."""
         step = self.maker(key)
         while step is not None and step.eqn.primitive.name in HANDS_ON:
             step = self.maker(step.operands[0].key)
@@ -294,7 +297,7 @@ class Search:
         return made_of is not None and made_of[0] == "in" and made_of[1] >= len(self.one.arg_names)
 
     def named(self, known: ValueRef | Key) -> str:
-        """A value in words."""
+        """Return a value in words."""
         if isinstance(known, ValueRef):
             axes = known.axes or ()
             as_numpy = not axes or axes[0] + len(axes) == known.rank  # its axes are the last ones
@@ -311,7 +314,7 @@ class Search:
         return self._worded(step) if passed is None else self.named(passed)
 
     def _passed_on(self, step: Step) -> Key | None:
-        """The value that a step hands on; of an index that may count from the end, that index."""
+        """Return the value that a step hands on; of an index that may count from the end, that index."""
         if step.eqn.primitive.name == "select_n" and len(step.operands) == 3:
             longer = self.maker(step.operands[2].key)
             own = step.operands[1].key
@@ -319,7 +322,7 @@ class Search:
         return step.operands[0].key if step.eqn.primitive.name in HANDS_ON else None
 
     def the(self, step: Step) -> str:
-        """A step in words, with its place; of a line that the function has as well, whose use it is."""
+        """Return a step in words, with its place; of a line that the function has as well, whose use it is."""
         passed = self._passed_on(step)
         if passed is not None and passed[0] == "in":
             return self.named(passed) + place_of_step(step.placed)
@@ -346,7 +349,7 @@ def _counts_back(array: np.ndarray) -> bool:
 
 
 def _along(value: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The axes of a shape that those of a value with fewer may be, in order."""
+    """Yield the axes of a shape that those of a value with fewer may be, in order."""
     if 0 < value.ndim < len(shape):
         for axes in combinations(range(len(shape)), value.ndim):
             if all(shape[a] == n for a, n in zip(axes, value.shape, strict=True)):
@@ -361,7 +364,7 @@ def _goes_with(value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _adjoint(one: UserRule, rules: Rules, count: int) -> Callable[..., list]:
-    """The cotangent that the function's own derivative gives to the argument that moves."""
+    """Return the cotangent that the function's own derivative gives to the argument that moves."""
 
     def run(*xs: Any) -> list:
         function, x = primal_of(one, rules, list(xs[:count]))

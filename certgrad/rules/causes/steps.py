@@ -62,13 +62,14 @@ class Steps:
     @classmethod
     def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
         """Return the steps of a jaxpr with the programs that it calls inlined."""
-        found: list[Step] = []
+        steps: list[Step] = []
         values: dict[Key, Value] = {}
         counts: Counter[Key] = Counter()
 
         def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand], call: Any) -> list[Operand]:
-            """Add the steps of a program, those of the programs that it calls in their place, and return its
-            outputs.
+            """Add the steps of a program, with those of the programs that it calls in their place; return its outputs.
+
+            Steps inside of a library's function get the place of its `call` in the user's code, None outside of those.
             """
             refs = dict(zip(jaxpr.invars, operands, strict=True))
             for v, c in zip(jaxpr.constvars, consts, strict=True):
@@ -79,24 +80,24 @@ class Steps:
                 return Operand(None, v) if is_literal(v) else refs[v]
 
             for eqn in jaxpr.eqns:
-                name, taken = eqn.primitive.name, [ref(v) for v in eqn.invars]
+                name, inputs = eqn.primitive.name, [ref(v) for v in eqn.invars]
                 inner = inner_program(eqn) if name not in ("custom_jvp_call", "custom_lin") else None
                 placed = eqn if call is None else call
                 if inner is not None:
                     info = getattr(inner.jaxpr, "debug_info", None)
                     own = not from_library(str(getattr(info, "func_filename", "")))
-                    outs = inline(inner.jaxpr, inner.consts, taken, None if own and call is None else placed)
+                    outs = inline(inner.jaxpr, inner.consts, inputs, None if own and call is None else placed)
                 else:
-                    made = _ENTRIES.get(name, name), place_in_users_code(placed)
-                    keys = tuple((*made, counts[made], j) for j in range(len(eqn.outvars)))
-                    counts[made] += 1
+                    kind_and_place = _ENTRIES.get(name, name), place_in_users_code(placed)
+                    keys = tuple((*kind_and_place, counts[kind_and_place], j) for j in range(len(eqn.outvars)))
+                    counts[kind_and_place] += 1
                     outs = [*map(Operand, keys)]
-                    found.append(Step(eqn, tuple(taken), keys, placed))
+                    steps.append(Step(eqn, tuple(inputs), keys, placed))
                 refs.update(zip(eqn.outvars, outs, strict=True))
             return [ref(v) for v in jaxpr.outvars]
 
         results = inline(program, consts, [Operand(("in", k)) for k in range(len(program.invars))], None)
-        return cls(tuple(found), values, tuple(results))
+        return cls(tuple(steps), values, tuple(results))
 
     def behind(self, step: Step) -> list[Key]:
         """Return the values that a step depends on, the latest first."""
@@ -107,11 +108,11 @@ class Steps:
         return list(found)
 
     def step(self, key: Key) -> Step:
-        """The step with a key: that of another trace of the same code has other literals and sizes."""
+        """Return the step with a key, which in another trace of the same code has other literals and sizes."""
         return next(s for s in self.steps if s.key == key)
 
     def live(self) -> list[Step]:
-        """The steps that the results depend on."""
+        """Return the steps that the results depend on."""
         needed = {o.key for o in self.results}
         out = []
         for step in reversed(self.steps):
@@ -141,7 +142,7 @@ class Run:
         self.values |= self.program.consts
 
     def read(self, operand: Operand) -> Value:
-        """The value of an operand."""
+        """Return the value of an operand."""
         return self.literal(operand.literal) if operand.key is None else self.values[operand.key]
 
     def operands(self, step: Step) -> list[Value]:
@@ -167,7 +168,7 @@ class Run:
         return self.recomputed({step.outs[0]: value}, self.program.results)
 
     def recomputed(self, over: Mapping[Key, Value], wanted: Sequence[Operand]) -> list[Value]:
-        """Operands where some values are others. Only what depends on these is computed again."""
+        """Return the values of operands if some steps have other values: what depends on these is computed again."""
         there, moved = copy(self), set(over)
         there.values = {**self.values, **over}
         for step in self.program.steps:
@@ -177,7 +178,7 @@ class Run:
         return [there.read(o) for o in wanted]
 
     def before(self, step: Step) -> Iterator[tuple[Key, Value]]:
-        """The values that are known at a step."""
+        """Yield the values that are known at a step, each with its key."""
         for key, value in self.values.items():
             if key == step.outs[0]:
                 return
@@ -214,7 +215,10 @@ class Change:
 def changed(
     function: Callable[..., list], acts: Mapping[Key, Act], statics: Mapping[str, float]
 ) -> Callable[..., list]:
-    """A function of arrays that are traced, with some of its steps done otherwise; it is given real numbers by name."""
+    """Return a function of arrays that are traced, with some of its steps done otherwise.
+
+    `statics` are the real numbers of the rule by name, which such a step may use.
+    """
 
     def typed(act: Act) -> Act:
         return lambda r, s: _typed(act(r, s), s)

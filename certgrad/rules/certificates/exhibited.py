@@ -22,8 +22,9 @@ from certgrad.rules.subject.user_rule import UserRule
 def exhibited(
     found: FoundRule, table: Mapping[str, Sequence[Declaration]], certificate: Certificate, report: Report | None
 ) -> Iterator[bytes]:
-    """The exhibit, encoded, and then once more with its plots; empty where none can be made. With a report on a wrong
-    rule, its mend is looked for.
+    """Yield the exhibit of a rule, encoded, and then once more with its plots; b"" where none can be made.
+
+    With a report on a wrong rule, a mend of it is looked for, and shown.
     """
     try:
         doc = inspect.getdoc(plain_function(unwrapped(found.rule))) or ""
@@ -31,9 +32,9 @@ def exhibited(
         mended = None
         if not is_op(found.rule):
             at = certificate.sizes[0] if certificate.sizes else None
-            made = [(_rule_at(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
-            of = [(s, d) for s, d in made if [str(c.signature) for c in s.cases] == certificate.signature]
-            rule, declaration = (of or made)[0]
+            pairs = [(_rule_at(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
+            fitting = [(s, d) for s, d in pairs if [str(c.signature) for c in s.cases] == certificate.signature]
+            rule, declaration = (fitting or pairs)[0]
             subject, mended = rule, mend(rule, report, declaration) if report is not None else None
         shown = exhibit(subject, doc, mended)
     except Exception:  # a picture is no reason to lose a verdict
@@ -47,7 +48,7 @@ def exhibited(
 
 
 def _rule_at(found: FoundRule, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:
-    """The rule at a declaration, about what the certificate is about."""
+    """Return the rule at a declaration, about what the certificate is about."""
     without = () if d.differentiable is not None else tuple(certificate.without_gradient or ())
     about = {"excluded": without, "at": at, "assumed": assumed(certificate), **d.claimed}
     rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **about)

@@ -18,8 +18,10 @@ from .verify import as_audited, named_as_found, traced_case, unlike_what_was_aud
 
 
 def print_rule(certificate: Certificate, found: FoundRule) -> File:
-    """The certificate as a file of Coq. What the certificate says chooses no code: it has to be about the rule that
-    was found under its name, as its declaration has it now. Where that is not so, each theorem says why there is none.
+    """Return the certificate as a file of Coq; if it cannot be printed, a file in which each theorem says why.
+
+    What the certificate says chooses no code: it has to be about the rule that was found under its name, as its
+    declaration has it now.
     """
     if found.problem:
         return not_printed(certificate, found.problem)

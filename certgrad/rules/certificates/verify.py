@@ -73,7 +73,9 @@ def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", d
 def _verified(
     certificate: Certificate, subject: Subject, parts: Sequence[Subject], seed: str, draws: int
 ) -> Verification:
-    """The digests and claims of a subject, then what its code asks where each of the parts was audited alone."""
+    """Return the check of a subject's digests and claims, and then of what its code asks, as each of the parts that
+    were audited alone.
+    """
     traces = Traces(subject)
 
     def traced(k: int) -> dict[str, Any]:
@@ -129,15 +131,15 @@ def unlike_what_was_audited(
     for part in parts:
         if isinstance(part, Composed):
             return list(dict.fromkeys(_unsaid(certificate, part)))
-    found = heard_of(certificate, parts) if hearing is None else hearing()
-    if problems := list(dict.fromkeys(text for one in found for text in one.problems)):
+    heard = heard_of(certificate, parts) if hearing is None else hearing()
+    if problems := list(dict.fromkeys(text for one in heard for text in one.problems)):
         return problems
-    digests = [one.digest for one in found]
+    digests = [one.digest for one in heard]
     if certificate.digest != (digests[0] if len(digests) == 1 else digest_of(digests)):
-        at = "; ".join(dict.fromkeys(text for one in found for text in one.apart))
+        at = "; ".join(dict.fromkeys(text for one in heard for text in one.apart))
         where = f"sizes or ranks ({at})" if at else "sizes or ranks"
         return [f"at some {where} the code traces to other programs than those that were proved"]
-    scopes = [scope for one in found for scope in one.scopes]
+    scopes = [scope for one in heard for scope in one.scopes]
     for claim in certificate.claims:
         for case, scope in zip(claim.cases, scopes, strict=False):
             if case.scope != scope:
@@ -146,7 +148,7 @@ def unlike_what_was_audited(
 
 
 def named_as_found(found: FoundRule) -> Subject:
-    """The op that was found, under the name that it was found by."""
+    """Return the op that was found, under the name that it was found by."""
     named = copy(found.rule)
     named.name = found.name
     return named

@@ -108,7 +108,7 @@ def declare(
 
 
 def named_function(name: str) -> Callable:
-    """The function that a text such as `jax.numpy:exp` names. Raises UsageError."""
+    """Return the function that a text such as `jax.numpy:exp` names. Raises UsageError."""
     found: Callable = _led_to(name, "function such as 'jax.numpy:exp'")
     return found
 
@@ -126,7 +126,7 @@ def _led_to(name: str, what: str) -> Any:
 
 
 def _object(argument: str, value: Any) -> Any:
-    """A static value with objects in place of their names."""
+    """Return a static value with objects in place of their names."""
     if isinstance(value, Referred):
         return _led_to(value.name, "object such as 'mypkg.physics:argon'")
     if isinstance(value, Each):
@@ -200,9 +200,8 @@ def said_by(annotation: Any) -> Annotated:
 
 
 def _annotated(plain: Callable) -> Declaration | None:
-    """The signature that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are static.
-
-    None where they do not spell the shapes of all others: `"..."` says nothing of shapes.
+    """Return the declaration that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are
+    static. None where they do not spell the shapes of all others: `"..."` says nothing of shapes.
     """
     annotations, result = annotations_of(plain)
     inputs: list[str] = []
@@ -216,14 +215,14 @@ def _annotated(plain: Callable) -> Declaration | None:
         else:
             return None
     outputs = result if isinstance(result, tuple) else getattr(result, "__args__", None) or (result,)
-    shown = [_array(one) for one in outputs]
+    output_shapes = [_array(one) for one in outputs]
     if not inputs:
         return None
-    left = ", ".join(inputs)
-    both = f"{left} -> {', '.join(t for t in shown if t is not None)}"
-    if all(t is not None for t in shown) and _is_signature(both):
-        return Declaration(both, static, origin="annotated")
-    return Declaration(left, static, origin="annotated") if _is_signature(f"{left} ->") else None
+    of_inputs = ", ".join(inputs)
+    signature = f"{of_inputs} -> {', '.join(t for t in output_shapes if t is not None)}"
+    if all(t is not None for t in output_shapes) and _is_signature(signature):
+        return Declaration(signature, static, origin="annotated")
+    return Declaration(of_inputs, static, origin="annotated") if _is_signature(f"{of_inputs} ->") else None
 
 
 def _is_signature(text: str) -> bool:

@@ -43,7 +43,7 @@ def write(file: Path, wanted: Sequence[Beside]) -> set[int]:
 
 
 def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, set[int]]:
-    """The source with declarations, and the lines, as they were, of those that stand in it now.
+    """Return the source with declarations, and the lines, as they were, of the functions that have theirs in it now.
 
     A declaration is left out where it has no place: the function is no `def`, its declaration is written in a way that
     takes no addition, or the file means something else by `certgrad`.
@@ -69,7 +69,7 @@ def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, s
 
 
 def _with(source: bytes, one: Beside, module: str) -> bytes | None:
-    """The source with one declaration; None where it has no place."""
+    """Return the source with one declaration; None where it has no place."""
     function = _function(ast.parse(source), one.line)
     if function is None:
         return None
@@ -89,7 +89,7 @@ def _with(source: bytes, one: Beside, module: str) -> bytes | None:
 
 
 def _added_to(source: bytes, own: ast.Call, one: Beside) -> bytes | None:
-    """The source with conditions and a surrogate added to a declaration, marked as inferred."""
+    """Return the source with conditions and a surrogate added to a declaration, marked as inferred."""
     said = {k.arg: _texts(k.value) for k in own.keywords if k.arg in ("domain", SURROGATE, "inferred")}
     if any(texts is None for texts in said.values()):
         return None
@@ -115,7 +115,7 @@ def function_at(source: bytes, line: int) -> tuple[int, int] | None:
 
 
 def _function(module: ast.Module, line: int) -> ast.FunctionDef | None:
-    """The function that begins in a line."""
+    """Return the function that begins in a line."""
     found = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef) and _first_line(n) == line]
     return found[0] if len(found) == 1 else None
 
@@ -125,7 +125,7 @@ def _first_line(node: ast.FunctionDef) -> int:
 
 
 def _declaration(function: ast.FunctionDef) -> ast.Call | None:
-    """The decorator `declare` of a function."""
+    """Return the decorator `declare` of a function."""
     calls = (d for d in function.decorator_list if isinstance(d, ast.Call))
     return next((c for c in calls if "declare" in (getattr(c.func, "attr", ""), getattr(c.func, "id", ""))), None)
 
@@ -137,14 +137,14 @@ def _is_marked(own: ast.Call) -> bool:
 
 
 def _texts(said: ast.expr) -> list[str] | None:
-    """The texts that an argument gives; None where it is no text and no list of texts."""
+    """Return the texts that an argument gives; None where it is no text and no list of texts."""
     parts = said.elts if isinstance(said, ast.List | ast.Tuple) else [said]
     texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return texts if len(texts) == len(parts) else None
 
 
 def _inserted(source: bytes, function: ast.FunctionDef, text: str) -> bytes:
-    """The source with a decorator above that which makes the rule; above the `def`, where none does."""
+    """Return the source with a decorator above that which makes the rule; above the `def`, where none does."""
     makers = (d for d in function.decorator_list if _names(d) & _MAKERS)
     line = next((d.lineno for d in makers), function.lineno)
     lines = source.splitlines(keepends=True)
@@ -179,7 +179,7 @@ def _with_keywords(source: bytes, own: ast.Call, values: Mapping[str, str]) -> b
 
 
 def spliced(source: bytes, splices: Sequence[tuple[int, int, str]]) -> bytes:
-    """The source with texts in the place of what stands from one offset up to another."""
+    """Return the source with texts in the place of what stands from one offset up to another."""
     changed = source
     for start, end, text in sorted(splices, key=lambda one: one[:2], reverse=True):
         changed = changed[:start] + text.encode() + changed[end:]
@@ -260,22 +260,23 @@ def _is_of(module: str, package: str) -> bool:
 
 
 def _with_import(source: bytes) -> bytes | None:
-    """The source with `import certgrad`: before the first import of JAX at its top, or else after the last import.
+    """Return the source with `import certgrad`: before the first import of JAX at its top, or else after the last one.
 
     None where there is no import at the top, or one that shares its line.
     """
     tree = ast.parse(source)
-    top = []
+    imports = []
     for k, node in enumerate(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            top.append((k, node))
+            imports.append((k, node))
         elif not (k == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             break
-    if not top:
+    if not imports:
         return None
-    plain = ((k, node) for k, node in top if isinstance(node, ast.Import))
+    plain = ((k, node) for k, node in imports if isinstance(node, ast.Import))
     of_jax = ((k, node, node.lineno) for k, node in plain if any(_is_of(a.name, "jax") for a in node.names))
-    k, node, line = next(of_jax, (top[-1][0] + 1, top[-1][1], (top[-1][1].end_lineno or 0) + 1))
+    last_place, last = imports[-1]
+    k, node, line = next(of_jax, (last_place + 1, last, (last.end_lineno or 0) + 1))
     lines = source.splitlines(keepends=True)
     lines.insert(line - 1, b"import certgrad" + _line_end(lines[node.lineno - 1]))
     changed = b"".join(lines)
@@ -284,5 +285,5 @@ def _with_import(source: bytes) -> bytes | None:
     except (SyntaxError, ValueError):
         return None
     added = after.body.pop(k) if k < len(after.body) else None
-    of = isinstance(added, ast.Import) and [a.name for a in added.names] == [_OUTERMOST]
-    return changed if of and ast.dump(after) == ast.dump(tree) else None
+    is_the_import = isinstance(added, ast.Import) and [a.name for a in added.names] == [_OUTERMOST]
+    return changed if is_the_import and ast.dump(after) == ast.dump(tree) else None

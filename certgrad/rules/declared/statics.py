@@ -83,7 +83,7 @@ def each(*values: Any) -> Each:
 
 
 def reals(static: Mapping[str, Any]) -> dict[str, str | None]:
-    """The arguments that are left open, each with its condition."""
+    """Return the arguments that are left open, each with its condition."""
     return {name: v.condition or None for name, v in static.items() if isinstance(v, Real)}
 
 
@@ -100,7 +100,7 @@ def combinations(static: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def different(values: Iterable[Any]) -> list[Any]:
-    """The values, each once; 1, 1.0 and True are three."""
+    """Return the values, each once; 1, 1.0 and True are three."""
     out: list[Any] = []
     for value in values:
         if not any(type(value) is type(one) and value == one for one in out):
@@ -109,7 +109,7 @@ def different(values: Iterable[Any]) -> list[Any]:
 
 
 def plain(statics: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as the function takes them."""
+    """Return the values as the function takes them."""
     return {name: v.value if isinstance(v, Named) else v for name, v in statics.items()}
 
 
@@ -132,7 +132,7 @@ def _named(value: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value in words that are the same in every run and on every machine."""
+    """Return a value in words that are the same in every run and on every machine."""
     if isinstance(value, partial):
         given = [*map(text_of, value.args), *(f"{k}={text_of(v)}" for k, v in value.keywords.items())]
         return f"partial({', '.join([text_of(value.func), *given])})"

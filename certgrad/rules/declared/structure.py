@@ -49,7 +49,7 @@ class Argument:
         return [part for part, pair in zip(found, self.pairs, strict=True) for _ in range(1 + pair)]
 
     def made_of(self, parts: Sequence[Any], joined: Callable[[Any, Any], Any] = lax.complex) -> Any:
-        """The argument, of what stands for each of the `leaves`."""
+        """Return the argument, of what stands for each of the `leaves`."""
         rest = iter(parts)
         return jax.tree_util.tree_unflatten(
             self.tree, [joined(next(rest), next(rest)) if pair else next(rest) for pair in self.pairs]
@@ -65,7 +65,7 @@ class Declared:
 
 
 def read(signature: str | Sequence[Any]) -> Declared:
-    """The structure of a signature. Raises SignatureError where it does not parse."""
+    """Return the structure of a signature. Raises SignatureError where it does not parse."""
     if not isinstance(signature, str):
         return Declared(tuple(signature), None)
     left, arrow, right = signature.partition("->")
@@ -80,7 +80,10 @@ def read(signature: str | Sequence[Any]) -> Declared:
 
 
 def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) -> tuple[Any, ...]:
-    """The arguments with objects of the classes that a text names. Raises SignatureError where one cannot be made."""
+    """Return the arguments with objects of the classes that a signature names, which `class_of` knows by name.
+
+    Raises SignatureError where one cannot be made.
+    """
 
     def instance(structure: Any) -> Any:
         if not isinstance(structure, OfClass):
@@ -124,7 +127,7 @@ def array_fields(kind: Any) -> tuple[str, ...]:
 
 
 def written(structure: Any) -> str | None:
-    """A structure of texts as one text; None where it is of a class that no text names."""
+    """Return a structure of texts as one text; None where it is of a class that no text names."""
     if structure is None or type(structure) is str:
         return "None" if structure is None else structure
     kind: Any = type(structure)
@@ -146,7 +149,7 @@ def written(structure: Any) -> str | None:
 
 
 def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
-    """The arguments, each array under a name of its own: `params_w` for the entry `w` of `params`."""
+    """Return the arguments, each array under a name of its own: `params_w` for the entry `w` of `params`."""
     out = []
     for name, structure in zip(names, inputs, strict=True):
         found, tree = named_leaves(name, structure), jax.tree_util.tree_structure(structure)
@@ -173,12 +176,12 @@ def named_leaves(name: str, structure: Any) -> list[tuple[str, Any]]:
 
 
 def flat_signature(arguments: Sequence[Argument], outputs: tuple[ArraySpec, ...] | None) -> Signature:
-    """The signature of the arrays, in order."""
+    """Return the signature of the arrays, in order."""
     return Signature(tuple(s for a in arguments for s in a.specs), outputs or ())
 
 
 def _parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
-    """The arrays of real numbers that an array is."""
+    """Yield the arrays of real numbers that an array is."""
     if spec.dtype != "complex":
         yield name, spec
         return
@@ -189,6 +192,12 @@ def _parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
 def real_parts(arrays: Sequence[Any]) -> list[Any]:
     """Return the arrays with complex ones as real and imaginary parts."""
     return [part for x in arrays for part in ((lax.real(x), lax.imag(x)) if jnp.iscomplexobj(x) else (x,))]
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether it is an array of integers or booleans."""
+    kind = jnp.result_type(value)
+    return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))
 
 
 def _key(key: Any) -> str:

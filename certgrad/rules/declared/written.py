@@ -16,7 +16,7 @@ class UnwritableError(Exception):
 
 
 def entries(declared: Declaration) -> list[str]:
-    """The lines of a declaration: `signature = "n d"`. Arguments that stand at their defaults need no line.
+    """Return the lines of a declaration: `signature = "n d"`. Arguments that stand at their defaults need no line.
 
     Raises UnwritableError.
     """
@@ -54,13 +54,13 @@ def _text_parts(declared: Declaration) -> tuple[str, dict[str, Any]]:
 
 
 def inline(declared: Declaration) -> str:
-    """The declaration as a value of `[tool.certgrad.signatures]`. Raises UnwritableError."""
+    """Return the declaration as a value of `[tool.certgrad.signatures]`. Raises UnwritableError."""
     lines = entries(declared)
     return lines[0].partition(" = ")[2] if len(lines) == 1 else f"{{ {', '.join(lines)} }}"
 
 
 def unwritten(declared: Declaration) -> list[str]:
-    """The static values that the file cannot hold, in words: `config = Config(rate=0.1)`."""
+    """Return the static values that the file cannot hold, in words: `config = Config(rate=0.1)`."""
     found = []
     for name, value in declared.static.items():
         try:
@@ -73,7 +73,7 @@ def unwritten(declared: Declaration) -> list[str]:
 
 
 def call(declared: Declaration, module: str = "certgrad") -> str:
-    """The declaration as a decorator, marked as inferred: `certgrad.declare("n d", inferred=True)`.
+    """Return the declaration as a decorator, marked as inferred: `certgrad.declare("n d", inferred=True)`.
 
     `module` is what certgrad is called where the decorator stands. Raises UnwritableError.
     """
@@ -90,14 +90,14 @@ def call(declared: Declaration, module: str = "certgrad") -> str:
 
 
 def python(value: str | list[str]) -> str:
-    """A text, or several, as Python writes them, in double quotes; one condition stands without brackets."""
+    """Return a text, or several, as Python writes them, in double quotes; one condition stands without brackets."""
     if isinstance(value, list):
         return python(value[0]) if len(value) == 1 else f"[{', '.join(map(python, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
 def _python_value(name: str, value: Any, module: str) -> str:
-    """A static value as code that makes it."""
+    """Return a static value as code that makes it."""
     if isinstance(value, Each):
         return f"{module}.each({', '.join(_python_value(name, v, module) for v in value.values)})"
     if isinstance(value, Real):
@@ -110,7 +110,7 @@ def _python_value(name: str, value: Any, module: str) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    """A static value as TOML. A tuple is no list: what would be read back as another value is not written."""
+    """Return a static value as TOML. A tuple is no list: what would be read back as another value is not written."""
     if isinstance(value, Each):
         return f"{{ each = [{', '.join(_value(name, v) for v in value.values)}] }}"
     if isinstance(value, Real):
@@ -135,5 +135,5 @@ def _texts(values: Iterable[str]) -> str:
 
 
 def text(value: str) -> str:
-    """A text as TOML writes it."""
+    """Return a text as TOML writes it."""
     return json.dumps(value)

@@ -57,7 +57,7 @@ class Findings:
 
 
 def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
-    """The rules that a target names: `module`, `package`, `path/to/file.py` or `module:object`.
+    """Return the rules that a target names: `module`, `package`, `path/to/file.py` or `module:object`.
 
     Each rule once, at the module that defines it; that may be another module of the same distribution, where the target
     offers the rule to its users (`from ._src.act import relu as relu`). A module of a package that does not import is
@@ -92,7 +92,7 @@ def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> 
 
 
 def _all_in(loaded: Sequence[Loaded]) -> Findings:
-    """The rules of the modules that a target means."""
+    """Return the rules of the modules that a target means."""
     seen: set[int] = set()
     out = [_unimported(one) for one in loaded if one.problem]
     modules = [one.module for one in loaded if one.module is not None]
@@ -161,7 +161,7 @@ def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Foun
 
 
 def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[FoundRule]:
-    """The rules that variables of a module hold, at any depth."""
+    """Yield the rules that variables of a module hold, at any depth."""
     try:
         for name, value in named_objects(module.__name__, variables):
             yield from _rule_of(module, name, value, seen, owned)
@@ -194,7 +194,7 @@ def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: b
 
 
 def name_in(module: str, custom: Any) -> str:
-    """The name that a rule has in a module, or an empty text."""
+    """Return the name that a rule has in a module, or an empty text."""
     for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
         if unwrapped_safely(value) is custom:
             return name
@@ -202,7 +202,7 @@ def name_in(module: str, custom: Any) -> str:
 
 
 def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]) -> Iterator[FoundRule]:
-    """The rules and classes that a module offers from modules of its distribution outside of the target."""
+    """Yield the rules and classes that a module offers from modules of its distribution outside of the target."""
     for name, value, home in offered(module, [one.__name__ for one in loaded]):
         if isinstance(value, type):
             yield from _rules_in(sys.modules[home], {value.__qualname__: value}, seen, owned=True)

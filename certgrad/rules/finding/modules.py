@@ -38,7 +38,12 @@ class Loaded:
 
 
 def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> list[Loaded]:
-    """The modules of a target without its object: one for a module or a file, all for a package or a folder.
+    """Return the modules of a target without its object: one for a module or a file, all for a package or a folder.
+
+    Args:
+        path: the module, file or folder that the target names.
+        skip: modules that are left out.
+        begin: is told of each import: the module's name, and whether it is the target itself.
 
     Raises:
         UsageError: there is no such module, file or folder, or it does not import.
@@ -57,9 +62,9 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
         _first(sys.path, str(root))
         if package is not None:
             loaded = _target(package, path, skip, begin)
-            found = [Path(p).resolve() for p in getattr(loaded[0].module, "__path__", ())]
-            if file.resolve() not in found:  # one with an `__init__.py` counts before a folder that has none
-                other = found[0] if found else getattr(loaded[0].module, "__file__", "of Python itself")
+            folders = [Path(p).resolve() for p in getattr(loaded[0].module, "__path__", ())]
+            if file.resolve() not in folders:  # one with an `__init__.py` counts before a folder that has none
+                other = folders[0] if folders else getattr(loaded[0].module, "__file__", "of Python itself")
                 raise UsageError(
                     f"'{path}' is imported as '{package}', and that is {other}: rename the folder, give it an "
                     "__init__.py, or name its files."
@@ -152,7 +157,7 @@ def _target(name: str, shown: str, skip: Collection[str], begin: Begin) -> list[
 
 
 def _file(file: Path, shown: str, begin: Begin) -> Loaded:
-    """A file: as the module of its package where it is in one, else by itself."""
+    """Return a file, imported as the module of its package if it is in one, else by itself."""
     root, package = _of_folder(file.parent)
     if (file.parent / "__init__.py").exists() and package:
         name = package if file.stem == "__init__" else f"{package}.{file.stem}"
@@ -229,8 +234,11 @@ def _below(module: ModuleType, skip: Collection[str], begin: Begin) -> list[Load
 
 
 def _in_folders(paths: list[str], prefix: str, skip: Collection[str], begin: Begin) -> list[Loaded]:
-    """What the folders of a package hold: modules, packages, folders of modules, and files that are not imported."""
-    children: dict[str, Path | None] = {info.name: None for info in pkgutil.iter_modules(paths)}
+    """Return what the folders of a package hold: modules, packages and folders of modules, imported, and other files.
+
+    Files that are not imported are named, with a problem if they make rules.
+    """
+    children: dict[str, Path | None] = {info.name: None for info in pkgutil.iter_modules(paths)}  # None: a module
     for folder in (Path(p) for p in paths if Path(p).is_dir()):
         children |= {c.name: c for c in folder.iterdir() if c.name not in children and _holds_python(c)}
         children |= {c.stem: c for c in folder.glob("*.py") if c.stem != "__init__" and not c.name.startswith(".")}
@@ -239,8 +247,8 @@ def _in_folders(paths: list[str], prefix: str, skip: Collection[str], begin: Beg
         if _imported_by_name(name, prefix):
             out += _tree(prefix + name, skip, begin)
             continue
-        own = place or next((c for p in paths if (c := Path(p, name)).is_dir()), None)
-        files = [] if own is None else [own] if own.is_file() else _python_below(own)
+        child = place or next((c for p in paths if (c := Path(p, name)).is_dir()), None)
+        files = [] if child is None else [child] if child.is_file() else _python_below(child)
         for file in files:
             if "." in name and makes_rules(str(file)):
                 problem = (
@@ -269,7 +277,7 @@ def _tree(name: str, skip: Collection[str], begin: Begin) -> Iterator[Loaded]:
 
 
 def _file_of(name: str) -> str:
-    """The file of a module that does not import; empty where none is known."""
+    """Return the file of a module that does not import; empty where none is known."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, AttributeError, ValueError):
@@ -278,7 +286,7 @@ def _file_of(name: str) -> str:
 
 
 def _line_in(file: str, error: BaseException) -> int:
-    """The line of a file at which its import failed; the first where that is not known."""
+    """Return the line of a file at which its import failed; the first where that is not known."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 1
     line, trace = 1, error.__traceback__

@@ -33,7 +33,9 @@ class TooManyError(Exception):
 
 
 def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """All objects that variables of a module hold, nearest first; an object that several names lead to has the first.
+    """Yield all objects that variables of a module hold, each with its name, nearest first.
+
+    An object that several names lead to has the first of them.
 
     Raises:
         TooManyError: after `MOST` objects.
@@ -43,13 +45,14 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
         names.setdefault(id(value), name)
 
     def reached(value: Any) -> list[Any]:
+        """Return the objects that a value leads to, and note their names."""
         try:
-            found = [(suffix, part) for suffix, part in _parts(module, value) if type(part) not in _PLAIN]
+            parts = [(suffix, part) for suffix, part in _parts(module, value) if type(part) not in _PLAIN]
         except Exception:  # an object may answer any question about its attributes with an error
             return []
-        for suffix, part in found:
+        for suffix, part in parts:
             names.setdefault(id(part), names[id(value)] + suffix)
-        return [part for _, part in found]
+        return [part for _, part in parts]
 
     values = [value for value in variables.values() if type(value) not in _PLAIN]
     for count, value in enumerate(each_once(values, reached, nearest_first=True)):
@@ -86,7 +89,7 @@ def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _function_of(member: Any) -> Any:
-    """The function of a static or class method, a property or a cached property; any other member as it is."""
+    """Return the function of a static or class method, a property or a cached property; any other member as it is."""
     if isinstance(member, (staticmethod, classmethod)):
         return member.__func__
     if isinstance(member, property):

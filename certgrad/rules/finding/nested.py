@@ -28,7 +28,7 @@ class Maker:
 
 
 def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Maker]:
-    """What makes rules in a module, but for what made one of these `rules`, given by their names there."""
+    """Yield what makes rules in a module by its text, but for what made one of these `rules`, by their names there."""
     tree = _parsed(getattr(module, "__file__", None) or "")
     makers = _names_of_makers(tree)
     made_by = {name: _outer_functions(rule) for name, rule in rules.items()}
@@ -40,15 +40,16 @@ def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Maker]:
     }
     yield from (Maker(name, line, AT_EACH_CALL) for name, line in functions.items() if name not in known)
     statements = list(_statements(tree, "", makers))
-    # A rule that no text explains comes of a statement that does not say its name: a loop, a call that registers it.
+    # A rule that was found, and that no function or statement explains by its name, comes of a statement that does not
+    # say it: a loop, a call that registers it. So many of the statements that explain no rule are passed over.
     written = {*functions, *(name for name, _ in statements)}
     unexplained = [n for n, outer in made_by.items() if not (outer & written or any(_leads(w, n) for w in written))]
-    left = len(unexplained)
+    to_pass_over = len(unexplained)
     for name, line in statements:
         if name in known or any(_leads(name, rule) for rule in rules) or _alias(module, name, rules):
             continue
-        if left:
-            left -= 1
+        if to_pass_over:
+            to_pass_over -= 1
             continue
         yield Maker(name, line, UNDER_NO_NAME)
 
@@ -82,7 +83,7 @@ def makes_rules(file: str) -> bool:
 
 
 def _parsed(file: str) -> ast.Module:
-    """The text of a file; empty where it cannot be read, or makes no rule for certain."""
+    """Return the text of a file; empty where it cannot be read, or makes no rule for certain."""
     try:
         text = Path(file).read_bytes()
         if any(name.encode() in text for name in MAKERS):
@@ -93,7 +94,7 @@ def _parsed(file: str) -> ast.Module:
 
 
 def _names_of_makers(tree: ast.AST) -> frozenset[str]:
-    """The functions that make rules, by the names that the text has for them."""
+    """Return the functions that make rules, by the names that the text has for them."""
     found = set(MAKERS)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -136,7 +137,7 @@ def _first_maker(node: ast.AST, makers: frozenset[str]) -> str:
 
 
 def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions at the top and in classes, by qualified name."""
+    """Yield the functions at the top and in classes, by qualified name."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef):
             yield from _functions(node, f"{prefix}{node.name}.")

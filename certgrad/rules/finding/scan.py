@@ -66,6 +66,6 @@ def _makes_rules(file: Path) -> bool:
 
 
 def joined(names: Sequence[Path], limit: int = 4) -> str:
-    """The first names, and how many more."""
+    """Return the first names, and how many more."""
     more = len(names) - limit
     return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")

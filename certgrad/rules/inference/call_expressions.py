@@ -155,7 +155,7 @@ class Expressions:
     # --- what names and expressions are ---
 
     def scope_in_call(self, target: Function, given: Arguments) -> Scope | None:
-        """The scope of a function in a call; None where it does not take these arguments."""
+        """Return the scope of a function in a call; None where it does not take these arguments."""
         a = target.node.args
         places = [p.arg for p in (*a.posonlyargs, *a.args)]
         names = parameters_of(target.node)
@@ -170,7 +170,7 @@ class Expressions:
         return Scope(target.node, target.scope, target.scope.file, values)
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
-        """What an expression is; None where its text does not say it."""
+        """Return the value of an expression; None where its text does not say it, or too much was read already."""
         self.steps += 1
         if self.steps > MOST_STEPS:
             return None
@@ -277,7 +277,7 @@ class Expressions:
             return self.value(result, scope)
 
     def _object(self, node: ast.Call, given: Arguments) -> Value:
-        """An object of a named tuple or a dataclass that the rule's code or module names."""
+        """Return an object of a named tuple or a dataclass that the rule's code or module names."""
         kind = self._classes.get(name_of(node.func))
         values = {**dict(zip(field_names(kind), given.args, strict=False)), **given.named}
         return Row(tuple(values.values()), tuple(values)) if kind is not None else None
@@ -306,7 +306,7 @@ class Expressions:
     def given_by_pytest(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, marks: Sequence[ast.expr]
     ) -> Iterator[dict[str, Value]]:
-        """The parameters of a function that nobody calls: rows of `parametrize`, fixtures, defaults."""
+        """Yield the parameters of a function that nobody calls: rows of `parametrize`, fixtures, defaults."""
         rows = [rows for mark in marks if (rows := self._rows(mark, scope)) is not None]
         names = {name for some in rows for name in some[0]}
         given: dict[str, Value] = dict.fromkeys(parameters_of(node))
@@ -316,7 +316,7 @@ class Expressions:
             yield given | {name: value for one in chosen for name, value in one.items() if name in given}
 
     def _rows(self, mark: ast.expr, scope: Scope) -> list[dict[str, Value]] | None:
-        """The rows of a `parametrize`; None for another decorator."""
+        """Return the rows of a `parametrize`; None for another decorator."""
         if not isinstance(mark, ast.Call) or len(mark.args) < 2:
             return None
         if self.value(mark.func, scope) != Path("pytest.mark.parametrize"):

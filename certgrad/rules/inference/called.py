@@ -61,11 +61,11 @@ def _says_more(row: Sequence[int | None], than: Sequence[int | None]) -> bool:
 
 
 def kinds(calls: Sequence[Call], names: Sequence[str]) -> list[str | None]:
-    """The dtypes that all calls give for these arguments; None where none is known, or several."""
+    """Return the dtypes that all calls give for these arguments; None where none is known, or several."""
     given = [{call.of(name).kind for call in calls} - {None} for name in names]
     return [next(iter(some)) if len(some) == 1 else None for some in given]
 
 
 def values(calls: Sequence[Call], name: str) -> list[object]:
-    """The literals that calls give for an argument, each once."""
+    """Return the literals that calls give for an argument, each once."""
     return different(given.value for call in calls if (given := call.of(name).value) is not None)

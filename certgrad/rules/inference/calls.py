@@ -64,7 +64,7 @@ _READ: dict[int, tuple[Any, tuple[Call, ...]]] = {}
 
 
 def calls_of(found: FoundRule) -> tuple[Call, ...]:
-    """The calls of a rule that could be read, each once, those of its own module first."""
+    """Return the calls of a rule that could be read, each once, those of its own module first."""
     known = _READ.get(id(found.rule))
     if known is None or known[0] is not found.rule:
         home = found.name.partition(":")[0]

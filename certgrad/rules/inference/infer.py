@@ -107,6 +107,12 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     Arguments with defaults have these, those without a gradient are unknown, and all others are arrays, whose shapes
     are searched for. Unknown arguments are open numbers first. Where the rule does not trace so, they have values of
     calls or of their kinds: the first ones, or if that fails the last ones. The result is then claimed at each value.
+
+    Args:
+        function: the rule.
+        calls: the calls of it, which say ranks and values.
+        given: values of some arguments, None among them.
+        rest: how many arrays `*args` takes, less those that have names.
     """
     custom = unwrapped(function)
     known = _KNOWN.get(id(function))
@@ -133,6 +139,7 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     values = {n: _first(used[n], some) for n, some in values_by_kind(plain, unknown).items()}
 
     def search(given: Mapping[str, Any]) -> Tried:
+        """Return what is inferred with these values of the unknown arguments."""
         fixed = {**static, **given}
         if known is not None and known[0] is function:
             if any(len(read(d.signature).inputs) != len(arrays) for d in known[1].found):
@@ -149,19 +156,19 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     seen = known is None and bool(tried.found) and str(tried.found[0].signature) not in tried.refused
     if not unknown or (tried.found and _is_open(function, tried.found[0], seen)):
         return tried.each(lambda d: _at_each(function, d, {n: values[n] for n in switches}))
-    first: Tried | None = None
-    for which in (0, -1):  # a rule may be of some numbers alone
-        there = search({n: some[which if type(some[0]) is int else 0] for n, some in values.items()})
-        first = first if first is not None and first.found else there
-        if there.found and _traces(function, there.found[0]):
-            first = there
+    best: Tried | None = None
+    for place in (0, -1):  # a rule may be of some numbers alone
+        tried = search({n: some[place if type(some[0]) is int else 0] for n, some in values.items()})
+        best = best if best is not None and best.found else tried
+        if tried.found and _traces(function, tried.found[0]):
+            best = tried
             break
-    assert first is not None
-    return first.each(lambda d: _at_values(function, d, values))
+    assert best is not None
+    return best.each(lambda d: _at_values(function, d, values))
 
 
 def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
-    """The values that calls use, and then those of its kind that are of their types."""
+    """Return values to try for an argument: those that calls use, then those of its kind that are of their types."""
     types = {type(v) for v in used}
     types |= {int, float} if types & {int, float} else set()
     further = [*(True, False), *by_kind] if bool in types else by_kind
@@ -169,7 +176,8 @@ def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
 
 
 def _searched(function: Callable, forms: Forms, static: Mapping[str, Any], calls: Sequence[Call]) -> Tried:
-    """The search with the structures that failures ask for; where nothing runs with these, with those before.
+    """Return the result of a search with the structures of arguments that failures ask for; where nothing runs with
+    these, with those before.
 
     An array that a rule without a backward unpacks may be a tuple: both are tried.
     """
@@ -188,7 +196,10 @@ def _searched(function: Callable, forms: Forms, static: Mapping[str, Any], calls
 
 
 def _search(function: Callable, steps: list[Forms], static: Mapping[str, Any], calls: Sequence[Call]) -> Tried:
-    """The search with the last of the structures; those that its failures ask for are added, and tried."""
+    """Return the result of a search with the last of the structures of arguments in `steps`.
+
+    Structures that its failures ask for are added there, and tried.
+    """
     while True:
         names = [name for name, _ in steps[-1].leaves]
         if len(names) > MAX_ARRAYS:
@@ -213,8 +224,13 @@ def _at_values(function: Callable, declared: Declaration, values: Mapping[str, S
 
 
 def _at_each(function: Callable, declared: Declaration, values: Mapping[str, Sequence[Any]]) -> Declaration:
+    """Return the declaration with each of the values at which the rule runs, of one argument after the other."""
+
     def runs(name: str, value: Any) -> bool:
-        """Symbols may be divided by anything: three groups of 2·d channels are none at most numbers."""
+        """Return whether the rule traces with a value, and its function runs at primes for sizes as well.
+
+        Symbols can be divided by anything, but there are three groups of 2·d channels at few numbers.
+        """
         there = replace(declared, static={**declared.static, name: value})
         return _traces(function, there) and runs_at_numbers(function, there, PRIMES)
 

@@ -96,13 +96,13 @@ class SpecialFunction:
 
 
 def measured(rule: UserRule) -> Program | None:
-    """The program of a function that can be measured: of one or two real arrays of one shape, entry by entry."""
+    """Return the program of a function that can be measured: of one or two real arrays of one shape, entry by entry."""
     program = forward_of(rule) if _is_measurable(rule) else None
     return program if program is not None and _is_of_entries(program) else None
 
 
 def special_function(rule: UserRule, everywhere: bool = False) -> SpecialFunction | None:
-    """The special function whose values the rule's function has; None if there is none."""
+    """Return the special function whose values the rule's function has; None if there is none."""
     program = measured(rule)
     return None if program is None else known_as(rule, program, everywhere)
 
@@ -129,7 +129,7 @@ def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> Spec
 
 
 def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The values of the rule's function; none, where it fails."""
+    """Return the values of the rule's function; none, where it fails."""
     run = rule.call
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
         run = jax.vmap(rule.call, in_axes=(0, None))
@@ -252,7 +252,7 @@ def _known_of_order(function: Any) -> Declaration | None:
 
 
 def _at_order(function: Any, order: int) -> UserRule | None:
-    """The function of one array at an order, which it takes first and as it is."""
+    """Return the function of one array at an order, which it takes first and as it is."""
     numbers = getattr(function, "nondiff_argnums", ()) or ()
     if tuple(numbers if isinstance(numbers, (tuple, list)) else (numbers,)) != (0,):
         return None
@@ -265,7 +265,7 @@ def _at_order(function: Any, order: int) -> UserRule | None:
 
 
 def _of_order(name: str, order: str) -> Callable[..., Any]:
-    """The special function of an order and a number, as one of an array that takes the order by this name."""
+    """Return the special function of an order and a number, as one of an array that takes the order by this name."""
     exact = getattr(special, name)
 
     def ideal(x: Any, **given: Any) -> Any:
@@ -290,7 +290,7 @@ def _is_measurable(rule: UserRule) -> bool:
 
 
 def _shape(rule: UserRule) -> tuple[int, ...]:
-    """The shape of the points, as arrays of the function's rank."""
+    """Return the shape of the points, as arrays of the function's rank."""
     rank = len([d for d in rule.signature.inputs[0].dims if not isinstance(d, Star)])
     lengths = [4] * (rank - 1)
     return (*lengths, len(POINTS) // prod(lengths))

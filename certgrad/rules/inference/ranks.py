@@ -140,10 +140,10 @@ class Search:
             found = [c for c in as_called if max(c.ranks) >= RANKS[0]]
             below = [c for c in as_called if c not in found]
             found += self._beside(found[0]) if found else []
-            left = [] if found else [*RANKS]
-            while left:
-                highest = self.asked if self.asked in left else left[0]
-                left.remove(highest)
+            untried = [] if found else [*RANKS]
+            while untried:
+                highest = self.asked if self.asked in untried else untried[0]
+                untried.remove(highest)
                 found = self._consistent(kinds, highest)
                 if found or self._ended():
                     break
@@ -316,16 +316,16 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Return the first choice of ranks at which the rule runs, and those beside it; none if dtypes are wrong."""
+        """Return the first choice of at most these ranks at which the rule runs, and those beside it; [] if none is."""
         waiting = deque(self._choices(kinds, highest))
-        done: set[_Choice] = set()
+        tried: set[_Choice] = set()
         while waiting and not self._ended():
             choice = waiting.popleft()
-            if choice in done:
+            if choice in tried:
                 continue
-            done.add(choice)
+            tried.add(choice)
             seen = self._at(choice)
-            if len(done) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in done):
+            if len(tried) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in tried):
                 return []  # these arguments have no such dtypes
             if highest < (asked := rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, asked)
@@ -367,7 +367,7 @@ class Search:
         return [*dict.fromkeys([*first, *last])]
 
     def _with_integers(self, choice: _Choice, some: Sequence[int]) -> _Choice | None:
-        """The choice with integers for some arguments."""
+        """Return the choice with integers for some arguments."""
         kinds = tuple(":int" if k in some else kind for k, kind in enumerate(choice.kinds))
         other = "" in kinds and kinds != choice.kinds and self.returns_cotangents
         return replace(choice, kinds=kinds) if other else None
@@ -405,7 +405,7 @@ class Search:
             raise OtherFormsError(other)
 
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
-        """Return what comes of one choice of ranks: its signature if the rule traces, else why not and a suggestion."""
+        """Return what comes of a choice, with `numbers` for some sizes; of the backward as well for a `whole_rule`."""
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:
@@ -420,13 +420,13 @@ class Search:
         except CertgradError as error:
             return _Seen(why=str(error))
         arrays = [array_of(one) for one in of_leaves(rule, returned)]
-        computes = NEEDS_NUMBERS.search(why) is not None
-        at_numbers = computes and not fails_at_numbers(self.function, *self._declared([signature]))
+        needs_numbers = NEEDS_NUMBERS.search(why) is not None
+        at_numbers = needs_numbers and not fails_at_numbers(self.function, *self._declared([signature]))
         if not why or at_numbers:
             return _Seen(signature, why, at_numbers=at_numbers, resting=[k for k, a in enumerate(arrays) if a is None])
         self._take(lambda: self.forms.as_returned(returned))
-        if numbers is None and (more := self._of_numbers(choice, specs, arrays)):
-            seen = self._looked_at(choice, more, whole_rule)
+        if numbers is None and (lengths := self._of_numbers(choice, specs, arrays)):
+            seen = self._looked_at(choice, lengths, whole_rule)
             if seen.consistent:
                 return seen
         others = [f"the cotangent of {name} has {shapes}" for name, shapes in misshapen(rule, arrays).items()]
@@ -445,7 +445,7 @@ class Search:
         return found
 
     def _suggested(self, choice: _Choice, arrays: Sequence[Any]) -> _Choice | None:
-        """The ranks and dtypes of the cotangents, where annotations do not say others."""
+        """Return the ranks and dtypes of the cotangents, where annotations do not say others."""
         ranks, kinds = list(choice.ranks), list(choice.kinds)
         for k, (array, evidence) in enumerate(zip(arrays, self.evidence, strict=False)):
             if array is None:
@@ -458,7 +458,7 @@ class Search:
         return other if other != choice and max(ranks) <= max(RANKS) and "" in kinds else None
 
     def _specs(self, choice: _Choice) -> list[str]:
-        """The shapes with a name of its own for each axis that no annotation names."""
+        """Return the shapes with a name of its own for each axis that no annotation names."""
         out = []
         for k, (evidence, rank, kind) in enumerate(zip(self.evidence, choice.ranks, choice.kinds, strict=True)):
             axes = " ".join(f"axis{k}_{i}" for i in range(rank))
@@ -466,7 +466,7 @@ class Search:
         return out
 
     def _written(self, choice: _Choice, sizes: Sizes | None) -> list[str]:
-        """The shapes with their sizes, under short names that nothing else has."""
+        """Return the shapes with their sizes, under short names that nothing else has."""
         dims = [_dims(text) for text in self._specs(choice)]
         sized = [[d if isinstance(d, Star) or sizes is None else d.at(sizes) for d in row] for row in dims]
         taken = {*self.names, *(n for e in self.evidence if e.shape is not None for n in _names(e.shape))}
@@ -491,10 +491,10 @@ def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
 
 
 def _dims(text: str) -> tuple[Size | Star, ...]:
-    """The axes of one array, as a signature writes it."""
+    """Return the axes of one array, as a signature writes it."""
     return parse(f"{text} ->").inputs[0].dims
 
 
 def _names(shape: str) -> list[str]:
-    """The names in a shape; of any number of axes too."""
+    """Return the names in a shape; of any number of axes too."""
     return [n for d in _dims(shape) for n in ((d.name,) if isinstance(d, Star) else d.names)]

@@ -26,7 +26,7 @@ LARGEST = 64
 
 
 def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | None:
-    """The declaration with sizes that have the entries which the function reads; None where each has them."""
+    """Return the declaration with sizes that have the entries which the function reads; None where each has them."""
     lacking = {name: entry for name, entry in read_entries(rule).items() if 0 < entry <= LARGEST}
     text = declared.signature
     if not lacking or not isinstance(text, str) or "->" in text or any(c in text for c in "{[") or "*" in text:
@@ -53,7 +53,10 @@ def read_entries(rule: UserRule) -> dict[str, int]:
 
 
 def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
-    """Add the entries that a program reads at fixed indices; `given` are the inputs that are known numbers."""
+    """Add to `found`, by size, the last entry that a program reads at a fixed index along an axis of that size.
+
+    `given` are the numbers that its inputs are, None where that is not known.
+    """
     known = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
 
     def number(v: Any) -> Any:
@@ -63,18 +66,19 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
         found[str(size)] = max(found.get(str(size), 0), int(entry))
 
     for eqn in jaxpr.eqns:
-        own, name = [number(v) for v in eqn.invars], eqn.primitive.name
-        inner, out = jaxpr_of(called_program(eqn)), _as_index(name, own)
-        if inner is not None and len(inner.invars) == len(own):
-            _read(inner, own, found)
+        numbers, name = [number(v) for v in eqn.invars], eqn.primitive.name  # of the operands, None where not known
+        inner, out = jaxpr_of(called_program(eqn)), _as_index(name, numbers)
+        if inner is not None and len(inner.invars) == len(numbers):
+            _read(inner, numbers, found)
         elif out is not None:
             known[eqn.outvars[0]] = out
-        elif name == "gather" and own[1] is not None:
+        elif name == "gather" and numbers[1] is not None:
             axes, sizes = eqn.params["dimension_numbers"].start_index_map, eqn.params["slice_sizes"]
             if len(axes) == 1 and str(sizes[axes[0]]) == "1":  # one number is one index
-                note(eqn.invars[0].aval.shape[axes[0]], own[1])
+                note(eqn.invars[0].aval.shape[axes[0]], numbers[1])
         elif name == "dynamic_slice":
-            for size, length, start in zip(eqn.invars[0].aval.shape, eqn.params["slice_sizes"], own[1:], strict=True):
+            lengths = eqn.params["slice_sizes"]
+            for size, length, start in zip(eqn.invars[0].aval.shape, lengths, numbers[1:], strict=True):
                 if start is not None and str(length) == "1":
                     note(size, start)
 

@@ -90,7 +90,7 @@ class Unifier:
         self.instance = family(self.rule, self.rule.cases[0]).prove[0]
 
     def unified(self, given: Sizes) -> Unified:
-        """The most general sizes at which the function runs, where some are given."""
+        """Return the most general sizes at which the function runs, where some are given."""
         start = [given] if given else []
         sizes = self._at(start)
         assert sizes is not None
@@ -107,7 +107,13 @@ class Unifier:
         return Unified(self._at([e for e in equations if not self._any_number >= e.keys()]))
 
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
-        """Equations between sizes with which the function runs, beyond those `made`; None where none are found."""
+        """Return the equations between sizes with which the function runs; None where none are found.
+
+        Args:
+            sizes: those of the axes, with the equations `made` so far.
+            made: these equations, which are among those returned.
+            failed: how the function fails with them.
+        """
         order = _ORDER.search(str(failed.error))
         # Where one is longer, symbols may do; that it is at least as long as a block of 1,024 is not needed, if it is
         # not at the primes.
@@ -117,22 +123,22 @@ class Unifier:
         for guessed, more in self._candidates(sizes, failed):
             if self.traces >= TRACES or self._of_ranks is not None:
                 return None
-            there = self._at([*made, *more])
-            if there is None:
+            tied = self._at([*made, *more])
+            if tied is None:
                 continue
             self._guessed |= guessed
-            result = self._run(there)
+            result = self._run(tied)
             if result is None:
                 return [*made, *more]
             if guessed and result.normalised_error == failed.normalised_error:  # nothing was gained
                 continue
             if guessed and len(more) > 1:
                 more = self._gained(made, more, failed)
-                there = self._at([*made, *more]) or there
-                result = self._run(there)
+                tied = self._at([*made, *more]) or tied
+                result = self._run(tied)
                 if result is None:
                     return [*made, *more]
-            if (found := self._solved(there, [*made, *more], result)) is not None:
+            if (found := self._solved(tied, [*made, *more], result)) is not None:
                 return found
         return self._at_primes(made) if orders else None
 
@@ -147,8 +153,8 @@ class Unifier:
         return guess
 
     def _candidates(self, sizes: Sizes, failed: _Failed) -> Iterator[tuple[bool, list[Sizes]]]:
-        """Yield equations between sizes that a failing trace may need, the likeliest first, and whether each is a
-        guess.
+        """Yield equations between sizes that a failing trace may need, the likeliest first, each with whether it is a
+        guess: nothing that the trace compared says that it is needed.
         """
         if failed.number is not None:
             yield from ((True, [one]) for one in self._numbers(sizes, failed.number))
@@ -159,17 +165,18 @@ class Unifier:
             if not _rounds(left) and not _rounds(right):
                 yield from ((False, [s]) for s in at_least(_poly(left), _poly(right)))
         asked = list(dict.fromkeys(reversed(failed.asked)))
-        found = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
+        solved = [s for question in asked[:LAST] for s in solutions(question) if self._allowed(s)]
         if self.whole_rule:  # a rule is not for arrays of one entry because a cotangent has an axis of it
             alone = {size.name for size in sizes.values()}
-            found = [s for s in found if all(size.value != 1 or n not in alone for n, size in s.items())]
-        ones = [s for s in found if ONE_LONG in s.values()]
-        plain = [s for s in found if s not in ones]
+            solved = [s for s in solved if all(size.value != 1 or n not in alone for n, size in s.items())]
+        ones = [s for s in solved if ONE_LONG in s.values()]
+        plain = [s for s in solved if s not in ones]
         yield from ((k > 0 or s in _of_parts(asked[0]), [s]) for k, s in enumerate(plain))
+        # Sizes that JAX compares by their hash, as a scan does of the first axes, are not asked for.
         shapes = self.instance.inputs
-        first = [shape[0] for shape in shapes if shape]  # what is compared by its hash is not asked for
-        if len(first) > 2:  # as by a scan
-            yield True, [one for length in first[1:] for one in self._tied(first[0], length)]
+        first_axes = [shape[0] for shape in shapes if shape]
+        if len(first_axes) > 2:
+            yield True, [one for length in first_axes[1:] for one in self._tied(first_axes[0], length)]
         for a, b in combinations(shapes, 2):
             if len(a) == len(b) > 0:
                 yield True, [one for x, y in zip(a, b, strict=True) for one in self._tied(x, y)]
@@ -340,7 +347,7 @@ def solutions(difference: Poly) -> list[Sizes]:
 
 
 def _solved_for(name: str, difference: Poly) -> Iterator[Sizes]:
-    """The equation solved for a name that stands in it once, alone, with factor 1 or -1."""
+    """Yield the equation solved for a name that stands in it once, alone, with factor 1 or -1."""
     rest, factor = number(0), None
     for mono, c in difference.items():
         poly = Poly({mono: c})
@@ -358,7 +365,7 @@ def _solved_for(name: str, difference: Poly) -> Iterator[Sizes]:
 
 
 def _of_parts(difference: Poly) -> Iterator[Sizes]:
-    """A remainder that is to be 0, a quotient that is to be exact, a size that is to be as long as another."""
+    """Yield equations with which a remainder is 0, a quotient is exact, or a size is as long as another."""
     for mono in difference:
         for atom, _ in mono:
             if not isinstance(atom, Dim) or atom.name.isidentifier():
@@ -376,30 +383,34 @@ def _of_parts(difference: Poly) -> Iterator[Sizes]:
 
 
 def _multiple(size: Poly, divisor: Poly) -> Iterator[Sizes]:
-    """A name in a size as a multiple, so that the divisor divides it."""
+    """Yield equations that each make one name in a size a multiple, so that the divisor divides the size.
+
+    For the size c·g and the divisor 4·h these are c = 4·h·c and g = 4·h·g; factors that both have are left out. Nothing
+    is yielded for a size or a divisor of several terms.
+    """
     size = Poly({mono: c for mono, c in size.items() if mono})  # ⌊(n + 1) / 2⌋ is what steps of 2 leave of n
     if len(size) != 1 or len(divisor) != 1:
         return
     ((top, over),) = size.items()
     ((bottom, by),) = divisor.items()
-    left = {a.name: e for a, e in top if isinstance(a, Dim)}
-    right = {a.name: e for a, e in bottom if isinstance(a, Dim)}
-    rest = {n: e - right.get(n, 0) for n, e in left.items() if e > right.get(n, 0)}
-    more = {n: e - left.get(n, 0) for n, e in right.items() if e > left.get(n, 0)}
+    of_size = {a.name: e for a, e in top if isinstance(a, Dim)}
+    of_divisor = {a.name: e for a, e in bottom if isinstance(a, Dim)}
+    quotient = {n: e - of_divisor.get(n, 0) for n, e in of_size.items() if e > of_divisor.get(n, 0)}
+    missing = {n: e - of_size.get(n, 0) for n, e in of_divisor.items() if e > of_size.get(n, 0)}
     factor = abs(int(by))
     if factor > 1 and int(over) % factor == 0:
         factor = 1
-    for name in rest:
-        if name.isidentifier() and all(n.isidentifier() and e == 1 for n, e in more.items()):
+    for name in quotient:
+        if name.isidentifier() and all(n.isidentifier() and e == 1 for n, e in missing.items()):
             product = number(factor) * dimension(name)
-            for n in more:
+            for n in missing:
                 product = product * dimension(n)
             if (found := written(product)) is not None and found.name != name:
                 yield {name: found}
 
 
 def at_least(long: Poly, short: Poly) -> Iterator[Sizes]:
-    """A name in the first size so that it is at least the second one."""
+    """Yield equations for a name in the first size with which that size is at least the second one."""
     for mono, c in long.items():
         if c == 1 and len(mono) == 1 and mono[0][1] == 1 and isinstance(mono[0][0], Dim):
             name = mono[0][0].name
@@ -425,7 +436,7 @@ def _without_common_factors(difference: Poly) -> Poly:
 
 
 def _names(mono: Mono) -> set[str]:
-    """The names of sizes in a product, also inside of quotients and the like."""
+    """Return the names of sizes in a product, also inside of quotients and the like."""
     return {n for a, _ in mono if isinstance(a, Dim) for n in parse_size(a.name).names}
 
 

@@ -106,7 +106,7 @@ class Bounds:
         return (*(["0"] if self.above == ">" else []), *(["1"] if (self.below, self.limit) == ("<", "1") else []))
 
     def closed(self, end: str) -> Bounds:
-        """The bounds with the number at an open end."""
+        """Return the bounds with the number at an open end."""
         return replace(self, above=">=") if end == "0" else replace(self, below="<=")
 
     def handled_otherwise(self, by: Comparison) -> bool:
@@ -124,19 +124,22 @@ class Bounds:
 
 
 def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None:
-    """The attempt under assumed bounds with which a refuted rule is proved, and a certificate that lists them.
+    """Return the attempt under assumed bounds with which a refuted rule is proved, and a certificate that lists them;
+    None if there are none.
 
-    None where there are none.
+    Args:
+        look: the attempt without them.
+        refuted: its certificate.
     """
     if look.rule.ideal is not None:  # the claim about the value is that of another rule
         return None
     tried = _Tried(look)
     witness = _witness(refuted)
-    found = tried.proved_without(witness, {}) if witness is not None and tried.free else None
-    found = tried.with_ends(tried.needed(tried.narrower(found))) if found is not None else None
-    if found is None:
+    proof = tried.proved_without(witness, {}) if witness is not None and tried.free else None
+    proof = tried.with_ends(tried.needed(tried.narrower(proof))) if proof is not None else None
+    if proof is None:
         return None
-    return found.look, _listed(found, refuted)
+    return proof.look, _listed(proof, refuted)
 
 
 Chosen = Mapping[str, Bounds]
@@ -153,7 +156,7 @@ class _Proved:
 
     @property
     def listed(self) -> frozenset[Statement]:
-        """The hypotheses."""
+        """The hypotheses that its claims list."""
         return frozenset(canonical(h.tree) for claim in self.certificate.claims for h in claim.hypotheses)
 
 
@@ -176,10 +179,14 @@ class _Tried:
         return {name: dtype for name, dtype in found.items() if name not in spoken and name.isidentifier()}
 
     def proved_without(self, witness: Witness, bounds: Chosen) -> _Proved | None:
-        """Bounds that leave out this witness, and those against which come next, under which the rule is proved."""
+        """Return the first proof under `bounds` and further ones that exclude a witness against the rule.
+
+        If there is another witness under these, they are tightened further. None if there is no proof.
+        """
         return self._first_proved(self._excluding(witness, bounds), bounds)
 
     def _first_proved(self, candidates: Iterator[Bounds], bounds: Chosen) -> _Proved | None:
+        """Return the first proof under `bounds` and one of the candidates, tightened if need be; None if none is."""
         for one in map(self._with_told, candidates):
             if self.count == MOST or self._handled_otherwise(one):
                 continue
@@ -191,63 +198,67 @@ class _Tried:
                 return _Proved(chosen, look, certificate)
             further = _witness(certificate)
             narrower = self._below_a_size(one) if further is None else self._excluding(further, chosen)
-            if (found := self._first_proved(narrower, chosen)) is not None:
-                return found
+            if (proof := self._first_proved(narrower, chosen)) is not None:
+                return proof
         return None
 
     def _below_a_size(self, one: Bounds) -> Iterator[Bounds]:
-        """Indices from 0 on that are below the length of an axis as well: past the end, what a lookup gives is no
-        number, and a proof may need that. The axes of other arguments come first."""
+        """Yield bounds on indices from 0 on that are below the length of an axis as well: past the end, what a lookup
+        gives is no number, and a proof may need that. The axes of other arguments come first.
+        """
         if self.free[one.name] != "int" or one.below:
             return
         for size in self._sizes_for(one.name):
             yield replace(one, below="<", limit=size)
 
     def _sizes_for(self, name: str) -> list[str]:
-        """The sizes of axes that an argument may index, those of its own axes last."""
+        """Return the sizes of axes that an argument may index, those of its own axes last."""
         spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(name)]
         own = {d.name for d in spec.dims if not isinstance(d, Star)}
         return sorted(self._sizes, key=lambda size: (size in own, size))
 
-    def narrower(self, found: _Proved) -> _Proved:
-        """Return the proof with indices bounded above too, where that replaces other hypotheses."""
-        if len(found.listed) > sum(len(one.conditions) for one in found.bounds.values()):
-            open_ones = [b for b in found.bounds.values() if self.free[b.name] == "int" and not b.below]
-            for one in [replace(b, below="<", limit=str(n)) for b in open_ones for n in self._numbers]:
-                proved = self._proved({**found.bounds, one.name: one})
-                if proved is not None and len(proved.listed) < len(found.listed):
-                    return proved
-        return found
+    def narrower(self, proof: _Proved) -> _Proved:
+        """Return a proof with indices bounded above too, if it lists fewer hypotheses; else the same proof."""
+        if len(proof.listed) > sum(len(one.conditions) for one in proof.bounds.values()):
+            unbounded = [b for b in proof.bounds.values() if self.free[b.name] == "int" and not b.below]
+            for one in [replace(b, below="<", limit=str(n)) for b in unbounded for n in self._numbers]:
+                other = self._proved({**proof.bounds, one.name: one})
+                if other is not None and len(other.listed) < len(proof.listed):
+                    return other
+        return proof
 
-    def needed(self, found: _Proved) -> _Proved:
-        """Return the proof without bounds that it does not need and that no other hypotheses replace."""
-        for name, one in found.bounds.items():
+    def needed(self, proof: _Proved) -> _Proved:
+        """Return the proof without bounds that it does not need, if it lists no more hypotheses without them."""
+        for name, one in proof.bounds.items():
             halves = [replace(one, above=""), replace(one, below="", limit="")] if one.above and one.below else []
             for less in [{name: half} for half in halves] + [{}]:
-                chosen = {n: b for n, b in found.bounds.items() if n != name} | less
-                proved = self._proved_alone(chosen) if chosen else None
-                if proved is not None and len(proved.listed) <= len(found.listed):
-                    return self.needed(proved)
-        return found
+                chosen = {n: b for n, b in proof.bounds.items() if n != name} | less
+                other = self._proved_alone(chosen) if chosen else None
+                if other is not None and len(other.listed) <= len(proof.listed):
+                    return self.needed(other)
+        return proof
 
-    def with_ends(self, found: _Proved) -> _Proved | None:
-        """Return the proof with the ends at which it also holds; None where the rule is wrong at one."""
-        ends = [(name, end) for name, one in found.bounds.items() for end in one.open_ends]
-        together = dict(found.bounds)
+    def with_ends(self, proof: _Proved) -> _Proved | None:
+        """Return the proof with the ends of bounds at which it also holds; None where the rule is wrong at one.
+
+        All ends are tried together, then one by one.
+        """
+        ends = [(name, end) for name, one in proof.bounds.items() for end in one.open_ends]
+        all_closed = dict(proof.bounds)
         for name, end in ends:
-            together[name] = together[name].closed(end)
-        if len(ends) > 1 and (proved := self._proved_alone(together)) is not None:
-            return proved
+            all_closed[name] = all_closed[name].closed(end)
+        if len(ends) > 1 and (other := self._proved_alone(all_closed)) is not None:
+            return other
         for name, end in ends:
-            chosen = {**found.bounds, name: found.bounds[name].closed(end)}
-            if (proved := self._proved_alone(chosen)) is not None:
-                found = proved
+            chosen = {**proof.bounds, name: proof.bounds[name].closed(end)}
+            if (other := self._proved_alone(chosen)) is not None:
+                proof = other
             elif _wrong_at(self._under(chosen).rule, name, float(end)):
                 return None
-        return found
+        return proof
 
     def _proved_alone(self, bounds: Chosen) -> _Proved | None:
-        """The proof under bounds with closed ends, if it is short and lists no end as an exception."""
+        """Return the proof under bounds with closed ends; None if it is not short, or lists an end as an exception."""
         look = self._under(bounds)
         look.rule.proofs_alone, look.rule.steps = True, FIRST_STEPS
         certificate = claims_of(look)[0]
@@ -256,7 +267,7 @@ class _Tried:
         return proved if certificate.verdict in PROOFS and not ends & proved.listed else None
 
     def _proved(self, bounds: Chosen) -> _Proved | None:
-        """The proof under bounds, if there is one."""
+        """Return the proof under bounds; None if there is none, or code handles values outside of them otherwise."""
         bounds = {name: self._with_told(one) for name, one in bounds.items()}
         if self.count == MOST or any(map(self._handled_otherwise, bounds.values())):
             return None
@@ -272,7 +283,7 @@ class _Tried:
 
     def _excluding(self, witness: Witness, bounds: Chosen) -> Iterator[Bounds]:
         """Yield tighter bounds of one argument that exclude its value at a witness: lower bounds first."""
-        found: list[Bounds] = []
+        upper: list[Bounds] = []
         for name, dtype in self.free.items():
             entries = _entries(witness.inputs.get(name, []))
             before = bounds.get(name, Bounds(name))
@@ -281,12 +292,12 @@ class _Tried:
             if before.below or not entries:
                 continue
             if dtype != "int" and max(entries) > 1:
-                found.append(replace(before, below="<", limit="1"))
+                upper.append(replace(before, below="<", limit="1"))
             if dtype == "int":
                 sizes = (n for n in self._sizes_for(name) if witness.dims.get(n, inf) <= max(entries))
                 numbers = (str(n) for n in self._numbers if n <= max(entries))
-                found += (replace(before, below="<", limit=n) for n in (*sizes, *numbers))
-        yield from found
+                upper += (replace(before, below="<", limit=n) for n in (*sizes, *numbers))
+        yield from upper
 
     @cached_property
     def _sizes(self) -> frozenset[str]:
@@ -304,15 +315,19 @@ class _Tried:
         return tuple(dict.fromkeys([*counts, *(n for program in self._programs or () for n in _indexed(program))]))
 
     def _handled_otherwise(self, bounds: Bounds) -> bool:
-        """Code of the rule tells values of the argument outside of the bounds from others, or does not trace."""
+        """Return whether the rule's code compares the argument so that values outside of the bounds are handled
+        otherwise; also if it does not trace.
+        """
         return self._programs is None or any(map(bounds.handled_otherwise, self._comparisons(bounds.name)))
 
     def _with_told(self, bounds: Bounds) -> Bounds:
-        """The bounds with the integers outside of them that code compares the argument with: `labels != -100`."""
+        """Return the bounds, which then allow as well the integers outside of them that code compares the argument
+        with: `labels != -100`.
+        """
         if self.free[bounds.name] != "int":
             return bounds
-        told = {by.number for by in self._comparisons(bounds.name) if by.equal and by.number % 1 == 0}
-        outside = {k for k in told if bounds.handled_otherwise(Comparison(k, equal=True)) and abs(k) <= LARGEST}
+        numbers = {by.number for by in self._comparisons(bounds.name) if by.equal and by.number % 1 == 0}
+        outside = {k for k in numbers if bounds.handled_otherwise(Comparison(k, equal=True)) and abs(k) <= LARGEST}
         return replace(bounds, beside=tuple(sorted(map(int, outside))))
 
     def _comparisons(self, name: str) -> Iterator[Comparison]:
@@ -337,7 +352,7 @@ class _Tried:
 
 
 def _indexed(program: Program) -> Iterator[int]:
-    """The lengths that are numbers of axes along which a program looks up entries, or writes some."""
+    """Yield the lengths of axes along which a program looks up entries, or writes some, where they are numbers."""
     for equation in equations_of(program.jaxpr):
         numbers = equation.params.get("dimension_numbers")
         along = getattr(numbers, "start_index_map", getattr(numbers, "scatter_dims_to_operand_dims", ()))
@@ -373,7 +388,7 @@ def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
 
 
 def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: Mapping[str, Any]) -> Rules:
-    """The rule with a number for all entries of an argument, or for the first one."""
+    """Return the rule with a number for all entries of an argument, or for the first one."""
     found = rule.rules(statics)
 
     def at(own: str, x: Any) -> Any:

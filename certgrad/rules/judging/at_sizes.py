@@ -60,7 +60,7 @@ ENTRIES = 4096
 
 
 def read_sizes(said: Sizes | Sequence[Sizes], rule: UserRule) -> list[Sizes]:
-    """The sizes that an author gives. Raises UsageError where they do not fit the signature."""
+    """Return the sizes that an author gives, as a list. Raises UsageError where they do not fit the signature."""
     found = [said] if isinstance(said, Mapping) else list(said)
     names = names_of(rule)
     for one in found:
@@ -89,8 +89,8 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
 
 
 def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
-    """The report at these numbers, where both sides are defined there and differ, or the function runs there and the
-    rule fails; else None.
+    """Return the report on a refutation at these sizes: the two sides differ there, or the rule fails and the function
+    runs. Else None.
     """
     found = _at(look, sizes)
     if found is None or found.verdict != "refuted" or not (found.witness or found.reproduction):
@@ -99,7 +99,7 @@ def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
 
 
 def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
-    """The report at numbers, if something is proved or refuted there; else the one that is given.
+    """Return the report at numbers for sizes, if the rule is proved or refuted there; else `report`.
 
     Args:
         report: what came of the rule with sizes left open; unproved.
@@ -107,35 +107,38 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
         given: sizes to look at first.
     """
     rule, differs_at = look.rule, look.traces.differs_at
-    if not names_of(rule):  # at its only sizes a rule can fail, and is looked at already
+    if not names_of(rule):  # without open sizes it was tried already; what is left to see is that it fails
         return report if rules.traces(look.traces) else _at(look, {}) or report
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
-    left = WANTED
+    optional_wanted = WANTED
     until = budget.until(ALL_SECONDS)
     if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
         return report
     of_code = _of_code(rule)
     first = distinct_sizes(names_of(rule), lambda sizes: _forward(look, sizes), of_code)
-    for sizes, counts in _tried(rule, [*differs_at, *given], first, of_code):
-        if (counts and left == 0) or time.thread_time() > until:
+    for sizes, optional in _tried(rule, [*differs_at, *given], first, of_code):
+        if (optional and optional_wanted == 0) or time.thread_time() > until:
             continue
-        found = _at(look, sizes)
-        if found is None:
+        there = _at(look, sizes)
+        if there is None:
             continue
-        if found.verdict == "refuted":
-            return _refuted(found, sizes, report)
-        if found.verdict in PROOFS and (not proofs or _kinds(found) == _kinds(proofs[0][1])):
-            proofs.append((sizes, found))
-            left -= counts
-        elif proofs and counts:
-            left_out.append(f"{sized([sizes])}: {found.verdict}: {found.reason}")
-        elif not counts:  # where it is asked for nothing is proved: what holds elsewhere is of little use
-            return replace(report, left_out=(f"{sized([sizes])}: {found.reason}",))
-        else:  # nor here; where it is large, something may be seen to be wrong where it is small
-            small = _row(names_of(rule), (2,))
-            there = _at(look, small) if _entries(rule, sizes) > LARGE else None
-            return report if there is None or there.verdict != "refuted" else _refuted(there, small, report)
+        if there.verdict == "refuted":
+            return _refuted(there, sizes, report)
+        if there.verdict in PROOFS and (not proofs or _kinds(there) == _kinds(proofs[0][1])):
+            proofs.append((sizes, there))
+            optional_wanted -= optional
+        elif proofs and optional:
+            left_out.append(f"{sized([sizes])}: {there.verdict}: {there.reason}")
+        elif not optional:
+            # The author's or the code's own sizes were asked for, and are not proved: proofs at others would not answer
+            # that.
+            return replace(report, left_out=(f"{sized([sizes])}: {there.reason}",))
+        else:
+            # Neither proved nor refuted at the first optional sizes. If an array was large there, a mistake may show
+            # more easily at size 2.
+            refutation = _refuted_where_small(look, report) if _entries(rule, sizes) > LARGE else None
+            return refutation or report
     if not proofs:
         return report
     proved = [sizes for sizes, _ in proofs]
@@ -145,8 +148,18 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     return _with_sizes(replace(proofs[0][1], left_out=tuple(left_out)), certificate)
 
 
+def _refuted_where_small(look: Look, report: Report) -> Report | None:
+    """Return the report on a refutation with all sizes 2; None if there is none."""
+    small = _row(names_of(look.rule), (2,))
+    there = _at(look, small)
+    return _refuted(there, small, report) if there is not None and there.verdict == "refuted" else None
+
+
 def _at(look: Look, sizes: Sizes) -> Report | None:
-    """The report on the rule at sizes. Where it does not trace it may fail; None where its function does not run."""
+    """Return the report on the rule at sizes; None where its function does not run there.
+
+    Where the function runs and the rule does not trace, the report is the refutation that the rule fails.
+    """
     attempt = replace(look.attempt, sizes=sizes, excluded=())
     rule = look.statement.rule(attempt)
     try:
@@ -171,14 +184,16 @@ def _forward(look: Look, sizes: Sizes) -> Program | None:
 
 
 def _refuted(found: Report, sizes: Sizes, report: Report) -> Report:
-    """Return the report on a refutation at sizes."""
-    if found.witness is None:  # a call shows it, but what of the rule is wrong was looked at before
+    """Return the report `found` at sizes, a refutation, as one on the rule of `report`, with sizes left open."""
+    if found.witness is None:  # a call shows it; what is wrong of which argument, the earlier report says
         found = replace(found, arguments=report.arguments)
     return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
 
 
 def at_these(report: Report, sizes: Sizes, reason: str) -> Report:
-    """The report of a rule that is proved with some sizes as numbers, which says that it is about these alone."""
+    """Return the report of a rule that is proved with some sizes as numbers, which then says that it is about these
+    alone, and the `reason` why not for all.
+    """
     return _with_sizes(report, _about(report.certificate, sizes, [sizes], reason))
 
 
@@ -205,17 +220,20 @@ def _of_code(rule: UserRule, more: int = 0) -> Sequence[Sizes]:
 def _tried(
     rule: UserRule, given: Sequence[Sizes], first: Sizes | None, of_code: Sequence[Sizes]
 ) -> Iterator[tuple[Sizes, bool]]:
-    """Yield sizes to try, each once, and whether it is one of those of which a few are enough."""
+    """Yield sizes to try, each once, and whether they are optional: of those a few are enough (`WANTED`).
+
+    Not optional are those that are given and those with numbers of the code.
+    """
     names = names_of(rule)
     further = [_row(names, row) for row in (*FURTHER, *DIVISIBLE)]
-    found = [*((s, False) for s in given), (first or first_sizes(rule), True)]
-    # Only an axis that is longer has an entry of that number.
-    found += [*((s, False) for s in of_code), *((s, True) for s in (*_of_code(rule, 1), *further))]
+    listed = [*((s, False) for s in given), (first or first_sizes(rule), True)]
+    # With the code's numbers and 1 more, as only an axis that is longer than n has an entry n.
+    listed += [*((s, False) for s in of_code), *((s, True) for s in (*_of_code(rule, 1), *further))]
     seen: list[Sizes] = []
-    for sizes, counts in found:
+    for sizes, optional in listed:
         if sizes not in seen:
             seen.append(sizes)
-            yield sizes, counts
+            yield sizes, optional
 
 
 def _entries(rule: UserRule, sizes: Sizes) -> int:
@@ -225,13 +243,20 @@ def _entries(rule: UserRule, sizes: Sizes) -> int:
 
 
 def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reason: str = "") -> Certificate:
-    """The certificate of a rule at sizes, with the sizes where it is `proved` and the `reason` why not for all."""
+    """Return the certificate of a rule at sizes, which says that it is about sizes alone.
+
+    Args:
+        certificate: that of the rule at `sizes`.
+        sizes: those of this certificate, which its scopes name.
+        proved: all sizes at which the rule is proved, which its statements name.
+        reason: why it is not proved for all sizes.
+    """
     text = sized([sizes])
 
     def scope(case: CaseClaim) -> str:
         return ", ".join([text, *(limit for limit in LIMITS if limit in case.scope)])
 
-    def turned(claim: Claim) -> Claim:
+    def at_sizes_alone(claim: Claim) -> Claim:
         cases = [
             msgspec.structs.replace(c, scope=scope(c), verdict=AT_SIZES, reason=reason)
             if c.verdict in PROOFS
@@ -241,7 +266,7 @@ def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reas
         statement = f"at {sized(proved)}, {claim.statement}" if sizes else claim.statement
         return with_cases(claim, cases, statement=statement)
 
-    return with_claims(certificate, map(turned, certificate.claims), sizes=[dict(sizes)])
+    return with_claims(certificate, map(at_sizes_alone, certificate.claims), sizes=[dict(sizes)])
 
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 512)
@@ -251,38 +276,39 @@ MOST = 48
 
 
 def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
-    """Return values of all dimensions, so that each takes every size: the fixed ones first, then the code's.
+    """Return values of all dimensions, each a number by name, so that each dimension takes every size.
 
-    Dimensions take different sizes, the next of the list each. A number of the code may count the entries of an array,
-    their bytes, or be a square: then it is a product of sizes.
+    The sizes are small ones and those that the numbers of the code suggest. In one assignment dimensions take different
+    sizes, the next of the list each. A number of the code may count the entries of an array, or their bytes, or be a
+    square: then it is a product of sizes.
     """
-    told = sorted(numbers)[:MOST]
-    near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
-    near |= {isqrt(n) + k for n in told for k in (0, 1) if n > SMALL[-1]}
-    near |= {a // b for a in told for b in told if 1 < b < a and a % b == 0 and a > SMALL[-1]}
-    near |= {n // width for n in told for width in (2, 4, 8) if n % width == 0 and n > 2 * width}
-    listed = [*SMALL, *sorted(near - {*SMALL})]
-    out = [_turned(names, listed, k) for k in range(len(listed))]
+    of_code = sorted(numbers)[:MOST]
+    near = {m for n in of_code for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
+    near |= {isqrt(n) + k for n in of_code for k in (0, 1) if n > SMALL[-1]}
+    near |= {a // b for a in of_code for b in of_code if 1 < b < a and a % b == 0 and a > SMALL[-1]}
+    near |= {n // width for n in of_code for width in (2, 4, 8) if n % width == 0 and n > 2 * width}
+    sizes = [*SMALL, *sorted(near - {*SMALL})]
+    out = [_consecutive(names, sizes, k) for k in range(len(sizes))]
     if len(names) > 1:
-        out += [_product(names, n) for n in told if n > 3]
-        out += [dict.fromkeys(names, n) for n in told if n > 1]
+        out += [_product(names, n) for n in of_code if n > 3]
+        out += [dict.fromkeys(names, n) for n in of_code if n > 1]
     return list({str(a): a for a in out}.values())
 
 
-def _turned(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:
-    """The dimensions at consecutive sizes of the list, those after a large one at small sizes."""
-    found = {name: sizes[(start + k) % len(sizes)] for k, name in enumerate(names)}
-    first = found[names[0]]
+def _consecutive(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:
+    """Return the dimensions at consecutive sizes of a list; if the first is large, the others at small sizes."""
+    assignment = {name: sizes[(start + k) % len(sizes)] for k, name in enumerate(names)}
+    first = assignment[names[0]]
     if first > 512:
-        found = {name: first if k == 0 else SMALL[1 + k % 3] for k, name in enumerate(names)}
-    return found
+        assignment = {name: first if k == 0 else SMALL[1 + k % 3] for k, name in enumerate(names)}
+    return assignment
 
 
 def _product(names: Sequence[str], number: int) -> dict[str, int]:
     """Sizes whose product is the number: the first prime factors one by one, the rest last."""
-    left, sizes = number, []
+    rest, sizes = number, []
     for _ in names[1:]:
-        factor = next((p for p in range(2, min(left, 1000)) if left % p == 0), 1)
+        factor = next((p for p in range(2, min(rest, 1000)) if rest % p == 0), 1)
         sizes.append(factor)
-        left //= factor
-    return dict(zip(names, [*sizes, left], strict=True))
+        rest //= factor
+    return dict(zip(names, [*sizes, rest], strict=True))

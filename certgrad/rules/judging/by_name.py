@@ -63,7 +63,7 @@ KNOWN_WHERE = (
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
-    """The remark that a rule, or a module, has no certificate."""
+    """Return the remark that a rule, or a module, has no certificate."""
     lines = reason.splitlines()
     if lines and lines[-1].strip() == "^":  # which points to something in the line above
         reason = f"{' '.join(lines[:-2])} It says: {lines[-2].strip()}"
@@ -76,6 +76,12 @@ def examined(
     """Return the result of a rule that was found, without what its comments ignore, and the report, if there is one.
 
     Never raises: a rule can do anything while it is traced. Where it is not audited, a remark says why.
+
+    Args:
+        found: the rule.
+        table: the declarations of the project, by the names of rules.
+        conformance: compare what was traced with calls.
+        order: 2: look at the rule of the rule as well, wherever that can be asked.
     """
     report: Report | None = None
     remarks: list[Remark] = []
@@ -88,9 +94,9 @@ def examined(
                 report = _op(found, conformance)
             else:
                 with auditing(given()):
-                    made = _audited(found, table, conformance, order)
-                report, declared = made.report, made.declared
-                remarks += _remarks(made)
+                    audit = _audited(found, table, conformance, order)
+                report, declared = audit.report, audit.declared
+                remarks += _remarks(audit)
         except NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
@@ -123,7 +129,7 @@ def examined(
 
 
 def of_report(result: RuleResult, report: Report) -> RuleResult:
-    """The result with what a report says. There is no certificate where all that it claims is ignored."""
+    """Return the result with what a report says. There is no certificate where all that it claims is ignored."""
     second = report.second
     return msgspec.structs.replace(
         result,
@@ -136,7 +142,7 @@ def of_report(result: RuleResult, report: Report) -> RuleResult:
 
 
 def _inferred_text(declared: Declaration | None) -> str:
-    """A declaration that nobody made, as `[tool.certgrad.signatures]` says it."""
+    """Return a declaration that nobody made, as `[tool.certgrad.signatures]` says it."""
     from certgrad.rules.declared.written import UnwritableError, inline
 
     try:
@@ -157,11 +163,15 @@ class NotDeclaredError(UsageError):
 
 
 def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
-    """The audit of a rule with its remarks: the worst of several recorded shapes, or the best of inferred ranks."""
+    """Return the audit of a rule: the worst at the shapes that are declared or recorded, or the best of inferred ranks.
+
+    The arguments are those of `examined`.
+    """
     rule: Callable = found.rule
     others = approximating(table)
 
     def checked(d: Declaration, share: float = 1, beside: Sequence[Declared] = ()) -> Report:
+        """Return the report with a declaration, in a share of the seconds, with functions that approximate others."""
         run = partial(
             check,
             rule,
@@ -179,19 +189,19 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
             report = run(**d.options)
             return replace(report, left_out=(*report.left_out, f"the rule of the rule: {error}"))
 
-    said = _declarations(found, table)
-    if said is None:
-        made = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
-        if made.report.verdict == "unproved" and (at_values := without_open_numbers(rule, made.declared)) is not None:
-            report = checked(at_values)  # of every number nothing was proved
-            made = replace(made, report=report, declared=at_values) if report.verdict in DECIDED else made
-        return _with_read_entries(found, made, checked)
-    pairs = [_of_known(found, d, checked) for d in said]
+    declarations = _declarations(found, table)
+    if declarations is None:
+        best = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
+        if best.report.verdict == "unproved" and (at_values := without_open_numbers(rule, best.declared)) is not None:
+            report = checked(at_values)  # as nothing was proved for every number
+            best = replace(best, report=report, declared=at_values) if report.verdict in DECIDED else best
+        return _with_read_entries(found, best, checked)
+    pairs = [_of_known(found, d, checked) for d in declarations]
     return Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
 
 
 def _with_read_entries(found: FoundRule, made: Audit, checked: Checked) -> Audit:
-    """The audit; where nothing is proved for sizes left open, that at sizes which have the entries that are read."""
+    """Return the audit; if nothing is proved for open sizes, that at sizes which have the entries that are read."""
     if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
         return made
     report = checked(larger)
@@ -205,10 +215,11 @@ def _larger(found: FoundRule, declared: Declaration) -> Declaration | None:
 
 
 def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
-    """The audit, or that of a function whose values are a special function's as an approximation of that, where nothing
-    declares it and only that is proved.
+    """Return the report on a rule and the declaration that counts: as it is declared, or as an approximation.
 
-    A long program is no formula of the exact function: little time is lost on that.
+    If nothing declares it, and the function has the values of a special function, it is audited as an approximation of
+    that as well; this counts if it decides something, or leaves open what the other one refutes. The program of an
+    approximation is long, and a long one is hardly proved as it is: it gets little time for that.
     """
     if declared.surrogate or declared.approximates is not None:
         return checked(declared), declared
@@ -221,31 +232,32 @@ def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tupl
     cut_short = first is not None and budget.cut_short > before
     if report.verdict in DECIDED or report.assumed:
         return report, declared
-    meant = first if long or program is None else rules.known_as(subject, program)
-    if meant is None:
+    ideal = first if long or program is None else rules.known_as(subject, program)
+    if ideal is None:
         return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
-    of_ideal = replace(declared, domain=(*declared.conditions, *meant.domain), approximates=meant.name)
-    there = checked(of_ideal, beside=rules.known_beside(subject))
-    if there.verdict not in DECIDED and cut_short and report.verdict == "unproved":
+    of_ideal = replace(declared, domain=(*declared.conditions, *ideal.domain), approximates=ideal.name)
+    approximation = checked(of_ideal, beside=rules.known_beside(subject))
+    if approximation.verdict not in DECIDED and cut_short and report.verdict == "unproved":
         report = checked(declared)
-    # That the rule is not the derivative of what runs is no mistake: it is where it is not that of the ideal, and what
-    # was open of that, for want of time perhaps, stays open.
-    if there.verdict in DECIDED or (there.verdict, report.verdict) == ("unproved", "refuted"):
-        said = (KNOWN_WHERE if meant.domain else KNOWN).format(meant.name, " and ".join(meant.domain))
-        return replace(there, approximates=f"{there.approximates}; {said}"), of_ideal
+    # It is no mistake if the rule is not the derivative of what runs, but it is one if it is not that of the ideal.
+    # What is open of the latter, perhaps for want of time, stays open.
+    if approximation.verdict in DECIDED or (approximation.verdict, report.verdict) == ("unproved", "refuted"):
+        text = (KNOWN_WHERE if ideal.domain else KNOWN).format(ideal.name, " and ".join(ideal.domain))
+        return replace(approximation, approximates=f"{approximation.approximates}; {text}"), of_ideal
     return report, declared
 
 
 def declarations_of(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
-    """The author's declarations of a rule, or else the shapes that fit it. Raises UsageError where none do."""
+    """Return the author's declarations of a rule, or else the shapes that fit it. Raises UsageError where none do."""
     if (said := _declarations(found, table)) is not None:
         return said
     return _inferred(found).declarations
 
 
 def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> Iterator[Declaration]:
-    """The declarations with which an audit of a rule may have come to its certificate, the likeliest first. Raises as
-    `declarations_of` does.
+    """Yield the declarations with which an audit of a rule may have come to its certificate, the likeliest first.
+
+    Raises as `declarations_of` does.
     """
     said = declarations_of(found, table)
     yield from said
@@ -266,7 +278,7 @@ def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) 
 
 
 def _inferred(found: FoundRule) -> Tried:
-    """The shapes that fit a rule. Raises UsageError where none do."""
+    """Return the shapes that fit a rule. Raises UsageError where none do."""
     tried = infer(found.rule, calls_of(found))
     if not tried.found:
         why = tried.why_none
@@ -277,7 +289,7 @@ def _inferred(found: FoundRule) -> Tried:
 
 
 def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
-    """The functions that are declared by name to approximate another."""
+    """Return the functions that are declared by name to approximate another."""
     found = []
     for name, several in table.items():
         with suppress(UsageError):  # of which the audit of that name tells

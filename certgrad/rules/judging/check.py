@@ -139,8 +139,9 @@ def choice_of(function: Callable, declared: Declaration, name: str, seconds: flo
 def _proved(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
     """Return the report of a rule at its declared options and then at other values of them.
 
-    With `order` 2, also on the derivative of its derivative. A default that has to stand, as it would not trace, is
-    left out of the claim. Other values are tried only where the rule is proved at the declared ones.
+    With `order` 2, also on the derivative of its derivative. An argument whose default has to stand, as the rule does
+    not trace with an array in its place, is left out of the claim. Other values of options are tried only if the rule
+    is proved at the declared ones.
     """
     rule = statement.rule(attempt)
     with_defaults = standing(rule)
@@ -152,10 +153,10 @@ def _proved(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Size
         report = replace(report, left_out=(*report.left_out, LEFT_OUT.format(" and ".join(of_defaults(rule)))))
     if statement.surrogate or report.verdict not in (*PROOFS, AT_SIZES):
         return report
-    # The declared shapes of outputs are those at the defaults.
-    without_outputs = statement.of_inputs
+    without_outputs = statement.of_inputs  # the declared shapes of outputs are those at the defaults
 
     def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
+        """Return the report at other values of options, or the error; None if only there the function does not run."""
         other = Attempt({**(attempt.static or {}), **chosen})
         try:
             sizes_tried = rules.first_sizes(without_outputs.rule(other))
@@ -167,11 +168,12 @@ def _proved(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Size
             return str(error)
 
     def refuted_at(chosen: Mapping[str, Any]) -> Report | None:
+        """Return the report at other values of options if points show that the rule is refuted there."""
         other = Attempt({**(attempt.static or {}), **chosen})
         with suppress(CertgradError):
             if rules.differs_at_a_point(without_outputs.rule(other)):
-                found = _attempted(replace(without_outputs, conformance=False), other, sizes)
-                return found if found.verdict == "refuted" else None
+                report = _attempted(replace(without_outputs, conformance=False), other, sizes)
+                return report if report.verdict == "refuted" else None
         return None
 
     report = at_choices(report, rule, at_value, refuted_at)
@@ -201,7 +203,13 @@ def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | No
 
 
 def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None) -> Report:
-    """The report with sizes left open; where that is unproved with sizes that divide, and then at numbers."""
+    """Return the report with sizes left open; if it is unproved that with sizes that divide, and then that at numbers.
+
+    Args:
+        statement: what the author says of the rule.
+        attempt: the static values and the part of it that this audit is about.
+        sizes: numbers that are tried first; None: none are tried.
+    """
     rule = statement.rule(attempt)
     given = rules.read_sizes(sizes, rule) if sizes else []
     try:
@@ -244,25 +252,30 @@ def _in_each_order(look: Look) -> tuple[Report | None, list[Sizes]]:
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
-    """Return the report of the rule at sizes that are multiples, if that decides something; the multiples are listed.
+    """Return the report of the rule at sizes that are multiples; None if it is neither proved nor refuted there.
 
-    Code that catches JAX's error at other sizes may run there too: those sizes are examined.
+    A proof lists the multiples. Code that catches JAX's error at other sizes may run there too: if the rule is refuted
+    at one of those, that is the report.
+
+    Args:
+        look: the attempt with sizes left open.
+        unproved: what came of it.
     """
 
-    def attempt(chosen: Mapping[str, str]) -> Attempt:
-        return replace(look.attempt, multiples=chosen, excluded=())
+    def attempt(divisors: Mapping[str, str]) -> Attempt:
+        return replace(look.attempt, multiples=divisors, excluded=())
 
     rule = look.statement.rule(attempt({}))
-    chosen = rules.multiples(rule, lambda some: look.statement.rule(attempt(some)), look.traces)
-    if not chosen:
+    divisors = rules.multiples(rule, lambda some: look.statement.rule(attempt(some)), look.traces)
+    if not divisors:
         return None
-    there = first_look(look.statement, attempt(chosen))
+    there = first_look(look.statement, attempt(divisors))
     report = judged(there)
     if report.verdict not in PROOFS:
         return helped(report, there) if report.verdict == "refuted" else None
-    for sizes in rules.no_multiples(rule, chosen):
+    for sizes in rules.no_multiples(rule, divisors):
         if (elsewhere := rules.refuted_at(unproved, look, sizes)) is not None:
             return helped(elsewhere, look)
-    certificate = rules.listed(report.certificate, rule, chosen)
+    certificate = rules.listed(report.certificate, rule, divisors)
     arguments = tuple(replace(a, verdict=certificate.verdict) for a in report.arguments)
     return replace(report, certificate=certificate, arguments=arguments)

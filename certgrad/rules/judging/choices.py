@@ -62,11 +62,17 @@ class Audit:
 def best_choice(
     found: FoundRule, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
 ) -> Audit:
-    """Return the audit at one choice of ranks.
+    """Return the audit at one choice of ranks, with what came of the others.
 
     That is a choice at which code calls the rule and it is refuted; else the likeliest one, or the first other one at
     which the rule is proved. Where calls say which ranks are meant, other choices do not count. A lower rank is tried
     where the rule is not proved at a higher one, as a mistake may vanish at the lower one.
+
+    Args:
+        found: the rule.
+        tried: the choices at which it traces, and the calls of it.
+        checked: audits it with a declaration.
+        known: audits it with one, and what its code says of the function; returns the declaration that counts as well.
     """
     choices = tried.declarations
     in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
@@ -74,17 +80,7 @@ def best_choice(
     in_full = cache(lambda k: known(choices[k]))
     first, _ = in_full(meant[0])
     looked = {meant[0]: Choice(first.certificate)} if first.verdict in PROOFS else {}
-    unlooked: list[Declaration] = []
-    with auditing(LOOKS * given()):
-        for k, choice in enumerate(choices if len(choices) > 1 else ()):
-            proved = [choices[j] for j, one in looked.items() if one.verdict in PROOFS]
-            if k in looked or (choice in tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
-                continue
-            if budget.over("it"):
-                unlooked.append(choice)
-                continue
-            with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name, given())
+    not_tried = _look_at_choices(found, tried, looked)
     likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
     wrong = _wrong_as_called(tried, looked, likely)
     best = likely if wrong is None else wrong
@@ -102,7 +98,7 @@ def best_choice(
     refuted = any(looked[k].verdict == "refuted" for k in further)
     others = [_with(tried, choices[k], verdict_at(k)) for k in further]
     others += [
-        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in unlooked
+        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in not_tried
     ]
     if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
@@ -121,27 +117,57 @@ def best_choice(
     if more and not failing:
         others.append(f'with "{more}" it is refuted')
         refuted = True
-    refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
     names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
-    likely_too = [
-        (text, why)
-        for text, why in refused
-        if _rank(text) > _rank(declared.signature) or _shares_parameters(text, declared.signature, names)
-    ]
-    if shown := sorted(likely_too, key=lambda one: not tried.where_called(one[0])):
-        text, why = shown[0]
-        others.append(f'with "{text}"{_as_called(tried, text)} its rule fails and the function runs: {why}')
-    elif refused:
-        where = tried.where_called(refused[0][0])
-        texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
-        called = f", as {where} calls it" if where else ""
-        others.append(f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}")
+    failures, may_be_meant = _failures_at_others(tried, declared, names)
+    others += failures
     if failing:
         others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
     passed, error = fails_with_passed_defaults(found, declared)
     if passed:
         others.append(f"with {passed} passed by place, its rule fails and the function runs: {error}")
-    return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or bool(likely_too or passed))
+    return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or may_be_meant or bool(passed))
+
+
+def _look_at_choices(found: FoundRule, tried: Tried, looked: dict[int, Choice]) -> list[Declaration]:
+    """Add the verdicts at other choices to `looked`, by number; return those for which there was no time left.
+
+    A lower rank says no more where the rule is proved at another choice, nor does one that a proved one includes.
+    """
+    choices = tried.declarations
+    not_tried: list[Declaration] = []
+    with auditing(LOOKS * given()):
+        for k, choice in enumerate(choices if len(choices) > 1 else ()):
+            proved = [choices[j] for j, one in looked.items() if one.verdict in PROOFS]
+            if k in looked or (choice in tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
+                continue
+            if budget.over("it"):
+                not_tried.append(choice)
+                continue
+            with suppress(CertgradError):
+                looked[k] = choice_of(found.rule, choice, found.name, given())
+    return not_tried
+
+
+def _failures_at_others(tried: Tried, declared: Declaration, names: Sequence[str]) -> tuple[list[str], bool]:
+    """Return in words at which other signatures the function runs and its rule fails, and whether one may be meant.
+
+    One may be meant that has more axes, or that differs in parameters alone, which lack the axes of rows.
+    """
+    refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
+    may_be_meant = [
+        (text, why)
+        for text, why in refused
+        if _rank(text) > _rank(declared.signature) or _shares_parameters(text, declared.signature, names)
+    ]
+    if may_be_meant:
+        text, why = min(may_be_meant, key=lambda one: not tried.where_called(one[0]))
+        return [f'with "{text}"{_as_called(tried, text)} its rule fails and the function runs: {why}'], True
+    if not refused:
+        return [], False
+    where = tried.where_called(refused[0][0])
+    texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
+    called = f", as {where} calls it" if where else ""
+    return [f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}"], False
 
 
 def _at_defaults(report: Report, declared: Declaration) -> bool:
@@ -152,28 +178,30 @@ def _at_defaults(report: Report, declared: Declaration) -> bool:
 
 
 def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
-    """The report on a rule that is wrong with these shapes and right with others: nobody says which are meant. It fails
-    an audit all the same.
+    """Return the report with its refuted cases made unproved: the rule is wrong with the shapes `wrong` and proved with
+    `right`, and nobody says which are meant. An audit fails on it as on a refutation.
     """
     text = f'with "{wrong}", and with "{right}" the rule is proved: certgrad.declare says which is meant'
 
-    def open_(case: CaseClaim) -> CaseClaim:
+    def unproved(case: CaseClaim) -> CaseClaim:
         if case.verdict != "refuted":
             return case
         return msgspec.structs.replace(
             case, verdict="unproved", witness=None, reason=f"it differs {text}\n{case.reason}"
         )
 
-    def open_claim(claim: Claim) -> Claim:
+    def without_refutation(claim: Claim) -> Claim:
         contradicted = f"the two sides differ {text}" if claim.verdict == "refuted" else claim.contradicted
-        return with_cases(claim, map(open_, claim.cases), contradicted=contradicted)
+        return with_cases(claim, map(unproved, claim.cases), contradicted=contradicted)
 
-    return replace(report, certificate=with_claims(report.certificate, map(open_claim, report.certificate.claims)))
+    return replace(
+        report, certificate=with_claims(report.certificate, map(without_refutation, report.certificate.claims))
+    )
 
 
 def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
-    """The signature, but that arguments with names of parameters lack leading axes: the function broadcasts them, and
-    what the rule returns for them lacks a sum.
+    """Return whether `text` is the signature, but that arguments with names of parameters lack leading axes: the
+    function broadcasts them, and what the rule returns for them lacks a sum.
     """
     fewer, all_axes = _specs(text), _specs(signature)
     pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
@@ -181,15 +209,15 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
 
 
 def _is_part_of(choice: Declaration, other: Declaration) -> bool:
-    """Return whether both have the same shapes, and where dtypes differ the other has real numbers, which include
-    integers.
+    """Return whether another choice includes this one: it has the same shapes, and the same dtypes or real numbers in
+    their place.
     """
     pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
     return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 
 
 def _rank(signature: Any) -> int:
-    """The most axes that an argument has."""
+    """Return the number of axes of the argument that has most."""
     return max(len(spec.dims) for spec in _specs(signature))
 
 
@@ -198,23 +226,26 @@ def _specs(signature: Any) -> Sequence[ArraySpec]:
 
 
 def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) -> int | None:
-    """A choice that a call agrees with and at which the rule is refuted, where it is proved at none that agrees.
+    """Return the number of a choice that a call agrees with and at which the rule is refuted; None if there is none.
 
-    Whether bounds of arguments can be assumed at the likely one, its audit in full says.
+    A call does not count if the rule is proved at a choice that agrees with it, or is so under bounds that can be
+    assumed of its arguments. Whether they can at the likely choice, its audit in full says.
     """
     for _, signatures in tried.calls:
-        own = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
-        if any(one.verdict in PROOFS for one in own.values()):
+        agreeing = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
+        if any(one.verdict in PROOFS for one in agreeing.values()):
             continue
-        refuted = [k for k, one in own.items() if one.verdict == "refuted"]
-        if refuted and (refuted[0] == likely or not any(own[k].under_assumed() for k in refuted)):
+        refuted = [k for k, one in agreeing.items() if one.verdict == "refuted"]
+        if refuted and (refuted[0] == likely or not any(agreeing[k].under_assumed() for k in refuted)):
             return refuted[0]
     return None
 
 
 def _otherwise(choice: Choice, report: Report) -> bool:
-    """Return whether a choice is to be named beside a report: the rule is not proved there, or is where the report has
-    no proof.
+    """Return whether another choice is to be named beside a report.
+
+    That is one at which the rule is proved if the report decides nothing; and one at which it is not proved, unless it
+    is under the bounds that the report assumes.
     """
     if choice.verdict in PROOFS:
         return report.verdict not in DECIDED

@@ -35,6 +35,8 @@ SECONDS = 20.0
 def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
     """Return distinct small sizes at which the function runs; None where none are found.
 
+    An axis is short if it has length 1 or 0. Sizes are passed over at which more axes are short than at others.
+
     Args:
         names: the sizes that are wanted.
         forward: the function at sizes.
@@ -44,7 +46,7 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
     known: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
-        """Return how many axes of the program have length 1 or 0; None where the function does not run."""
+        """Return how many axes of the program are short; None where the function does not run, or time is up."""
         key = tuple(sizes[n] for n in names)
         if key not in known and len(known) < TRACES and time.thread_time() < until:
             program = forward(sizes)
@@ -52,20 +54,21 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
         return known.get(key)
 
     for start in _starts(names, of_code):
-        here = short(start)
-        if here is None:
+        short_at_start = short(start)
+        if short_at_start is None:
             continue
         if _differ(start):
-            longer = (short({n: k * v for n, v in start.items()}) for k in (2, 4))
-            if all(there is None or there >= here for there in longer):
+            at_multiples = (short({n: k * v for n, v in start.items()}) for k in (2, 4))
+            if all(count is None or count >= short_at_start for count in at_multiples):
                 return start
-        found = _better(start, short)
-        if _differ(found):
-            return found
+        better = _better(start, short)
+        if _differ(better):
+            return better
     return None
 
 
 def _starts(names: Sequence[str], of_code: Iterable[Sizes]) -> Iterator[Sizes]:
+    """Yield sizes to begin with: small distinct ones, equal ones, those of the code, then choices of small values."""
     yield {n: FIRST[k % len(FIRST)] for k, n in enumerate(names)}
     yield from (dict.fromkeys(names, v) for v in EQUAL)
     yield from of_code
@@ -75,20 +78,25 @@ def _starts(names: Sequence[str], of_code: Iterable[Sizes]) -> Iterator[Sizes]:
 
 
 def _better(sizes: Sizes, short: Callable[[Sizes], int | None]) -> Sizes:
-    """Each size in turn at the value that leaves the fewest sizes equal, the fewest axes short, and is least."""
-    found = dict(sizes)
-    for name, was in sizes.items():
-        others = [v for n, v in found.items() if n != name]
-        tried = {v: short({**found, name: v}) for v in sorted({*VALUES, was, 2 * was, 3 * was})}
+    """Return the sizes with each in turn changed to the value, of those at which the function runs, that is best.
+
+    Best is that which is no other size and not 1, then that which leaves the fewest axes short, then the least.
+    """
+    better = dict(sizes)
+    for name, size in sizes.items():
+        others = [v for n, v in better.items() if n != name]
+        tried = {v: short({**better, name: v}) for v in sorted({*VALUES, size, 2 * size, 3 * size})}
         ran = [(v in others or v == 1, axes, v) for v, axes in tried.items() if axes is not None]
-        found[name] = min(ran)[2] if ran else was
-    return found
+        better[name] = min(ran)[2] if ran else size
+    return better
 
 
 def _differ(sizes: Sizes) -> bool:
+    """Return whether all sizes are different and above 1."""
     return len({*sizes.values()}) == len(sizes) and min(sizes.values(), default=2) > 1
 
 
 def _short(program: Program) -> int:
+    """Return how many axes of a program's values have length 1 or 0."""
     shapes = [v.aval.shape for eqn in equations_of(program.jaxpr) for v in eqn.outvars if hasattr(v.aval, "shape")]
     return sum(d in (0, 1) for shape in shapes for d in shape)

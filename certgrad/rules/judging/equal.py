@@ -18,10 +18,10 @@ from certgrad.obligations.certificate import HOLDS, Certificate, Claim, with_cla
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 from certgrad.rules.declared.statics import Real
-from certgrad.rules.declared.structure import real_parts
+from certgrad.rules.declared.structure import is_whole, real_parts
 from certgrad.rules.subject.examine import examine
 from certgrad.rules.subject.report import Judged
-from certgrad.rules.subject.user_rule import UserRule, is_whole
+from certgrad.rules.subject.user_rule import UserRule
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _real(value: Any) -> Any:
 
 
 def _restated(pair: _Pair, certificate: Certificate) -> Certificate:
-    """The claim in the words of an equality: the audit speaks of a rule and its forward."""
+    """Return the claim in the words of an equality: the audit speaks of a rule and its forward."""
     (claim,) = certificate.claims
     names = ", ".join(pair.arg_names)
     where = " under the hypotheses" if claim.hypotheses else ""

@@ -72,7 +72,7 @@ class Look:
 
 
 def first_look(statement: Statement, attempt: Attempt) -> Look:
-    """The rule of an attempt, its mode and outputs, and the arguments that get no gradient.
+    """Return the rule of an attempt, its mode and outputs, and the arguments that get no gradient.
 
     Raises SignatureError: the function returns other shapes than its signature says.
     """
@@ -102,7 +102,7 @@ def claims_of(look: Look) -> tuple[Certificate, str]:
 
 
 def judged(look: Look) -> Report:
-    """The report on an attempt."""
+    """Return the report on an attempt: its certificate, and if it is wrong, of which argument, where and why."""
     started = time.thread_time()
     surrogate = look.statement.surrogate
     if surrogate:  # whether it is the derivative after all is of little interest
@@ -123,7 +123,7 @@ def judged(look: Look) -> Report:
 
 
 def reported(look: Look, certificate: Certificate, arguments: tuple[ArgumentClaim, ...] = ()) -> Report:
-    """The report that a certificate of an attempt makes."""
+    """Return the report of an attempt with a certificate, and a claim for each argument if they were told apart."""
     if look.attempt.excluded:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(look.attempt.excluded)))
     report = report_of(look.rule, certificate, look.statement.surrogate, arguments)
@@ -131,7 +131,7 @@ def reported(look: Look, certificate: Certificate, arguments: tuple[ArgumentClai
 
 
 def plainly(look: Look) -> Certificate:
-    """The certificate of an attempt, without what explains it."""
+    """Return the certificate of an attempt, without what explains it."""
     look.rule.seconds = SECONDS_AT_SIZES
     if look.examined.strange:
         return untraced(look.rule, f"an output is of {look.examined.strange}")
@@ -169,8 +169,10 @@ def _alone(look: Look, certificate: Certificate, seconds: float) -> tuple[Argume
 
 
 def _right_where(look: Look, arguments: Sequence[ArgumentClaim]) -> str:
-    """The domain in which the whole rule is proved: where those of its arguments are right that are so somewhere, and
-    where a square matrix is symmetric, or a quaternion a rotation.
+    """Return a domain in which the whole rule is proved; "" if none is found.
+
+    Tried is where all its wrong arguments are right, if each is right somewhere, and where a square matrix is symmetric
+    or a quaternion a rotation.
     """
     wrong = [a for a in arguments if a.verdict not in PROOFS]
     domains = list(dict.fromkeys(a.domain for a in wrong if a.domain))
@@ -185,7 +187,7 @@ def _right_where(look: Look, arguments: Sequence[ArgumentClaim]) -> str:
 
 
 def helped(report: Report, look: Look) -> Report:
-    """The report; where the rule is not proved, with what a numeric check says, and with what a solver lacks."""
+    """Return the report; where the rule is not proved, with what a numeric check says, and with what a solver lacks."""
     if report.verdict not in ("unproved", "refuted"):
         return report
     return rules.pointed_to_solves(rules.checked_numerically(report, look.rule), look.traces)
@@ -197,7 +199,7 @@ def report_of(
     surrogate: str = "",
     arguments: tuple[ArgumentClaim, ...] = (),
 ) -> Report:
-    """The report that a certificate of a rule makes."""
+    """Return the report that a certificate of a rule makes."""
     differs = any(case.witness is not None for claim in certificate.claims for case in claim.cases)
     return Report(
         certificate,
@@ -215,26 +217,32 @@ def explained(
 ) -> Certificate:
     """Return the certificate with reasons that say which argument's cotangent is wrong, where, and what the
     likely cause is.
+
+    Args:
+        certificate: that of the rule.
+        rule: the rule, whose parts have a place in code.
+        arguments: a claim for each argument, with its cause.
+        right_where: the domain in which the whole rule is proved, if there is one.
     """
     from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, symbols
 
-    said = f"right where {symbols(right_where)}"  # in the line before
-    wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause and a.cause != said]
+    repeated = f"right where {symbols(right_where)}"  # which the line before says already
+    wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause and a.cause != repeated]
     wrong += [a.missing for a in arguments if a.missing]
-    places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
+    parts = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
     def with_reason(claim: Claim, case: CaseClaim) -> CaseClaim:
         kind = claim.kind
         if case.verdict not in ("refuted", "unproved"):
             return case
-        right = right_where and case.verdict == "refuted" and kind != "rule_runs_forward"
-        lines = [*([PROVED_WHERE.format(right_where)] if right else []), case.reason]
+        in_domain = right_where and case.verdict == "refuted" and kind != "rule_runs_forward"
+        lines = [*([PROVED_WHERE.format(right_where)] if in_domain else []), case.reason]
         if kind != "rule_runs_forward":
             lines += wrong
         elif case.verdict == "refuted":
             lines.append(f"{CAUSE}: {OTHER_VALUE}")
-        at = places[kind]
-        file, line = place_of(at) if at is not None else ("", 0)
+        function = parts[kind]
+        file, line = place_of(function) if function is not None else ("", 0)
         if line and case.verdict == "refuted" and not from_library(file):
             lines.append(f"{SEE}{Path(file).name}:{line}")
         return msgspec.structs.replace(case, reason="\n".join(lines))

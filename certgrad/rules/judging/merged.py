@@ -23,10 +23,11 @@ OF_BOTH = "the rule computes its value otherwise than the function: both are rea
 
 
 def merged(certificates: Sequence[Certificate]) -> Certificate:
-    """The conjunction of certificates with the same obligations."""
+    """Return one certificate that claims what all of several claim, which have the same obligations."""
     first = certificates[0]
 
     def all_of(name: str, parts: Sequence[Any]) -> list[Any]:
+        """Return the entries of a field of all parts."""
         return [x for part in parts for x in getattr(part, name) or ()]
 
     claims = []
@@ -40,8 +41,8 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
                 **{name: sorted({*all_of(name, same)}) for name in ("facts", "idealisations", "measured")},
             )
         )
-    found = all_of("sizes", certificates)
-    sizes = [s for k, s in enumerate(found) if s not in found[:k]]
+    repeated = all_of("sizes", certificates)
+    sizes = [s for k, s in enumerate(repeated) if s not in repeated[:k]]
     return with_claims(
         first,
         claims,
@@ -62,13 +63,13 @@ def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
 
 
 def read_as_ideal(certificate: Certificate) -> Certificate:
-    """The claim of a rule's value, which is proved of what both it and the function approximate."""
+    """Return the claim of a rule's value, which is proved of what both it and the function approximate."""
     claims = [msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, OF_BOTH])) for c in certificate.claims]
     return with_claims(certificate, claims)
 
 
 def with_value(certificate: Certificate, approximates: Sequence[str], value: Certificate) -> Certificate:
-    """The claims about an ideal function's derivative, and that about the value of the function which runs."""
+    """Return the claims about an ideal function's derivative, and that about the value of the function which runs."""
     about = "jvp_is_derivative" if any(c.kind == "jvp_is_derivative" for c in certificate.claims) else "vjp_is_adjoint"
     claims = [
         msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, *approximates])) if c.kind == about else c

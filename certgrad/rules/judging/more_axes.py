@@ -44,22 +44,24 @@ def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Se
         if not text or not isinstance(declared.signature, str) or names_no_axis(rule):
             return "", ""
         more = UserRule(found.rule, text, static=declared.static, name=found.name)
-        made = Traces(more)
-        why, _ = why_untraced(more, made)
-        if (error := failed(made)) is not None:
+        traces = Traces(more)
+        why, _ = why_untraced(more, traces)
+        if (error := failed(traces)) is not None:
             return ("", "") if error.of_function else (text, error.brief)
         if why:
             return text, why
         if rules.differs_at_a_point(more):
-            looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
-            proved = looked.proved_under(assumed) if assumed else looked.under_assumed()
-            if looked.verdict == "refuted" and not proved:
+            choice = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+            proved = choice.proved_under(assumed) if assumed else choice.under_assumed()
+            if choice.verdict == "refuted" and not proved:
                 return text, ""
     return "", ""
 
 
 def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
-    """The signature without leading axes at which a refuted rule is proved; "" where there is none, or several."""
+    """Return the signature without leading axes, or with a scalar for a vector as well, at which a refuted rule is
+    proved; "" if it is not. The first at which the rule traces is looked at.
+    """
     if any(map(AXIS.fullmatch, declared.static)):
         return ""
     with suppress(CertgradError):
@@ -72,8 +74,8 @@ def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
             for fewer in [specs, *_with_one_scalar(specs)]:
                 text = _text(fewer)
                 if rules.traces(Traces(UserRule(found.rule, text, static=declared.static, name=found.name))):
-                    looked = choice_of(found.rule, replace(declared, signature=text), found.name, given())
-                    return text if looked.verdict in PROOFS else ""
+                    choice = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+                    return text if choice.verdict in PROOFS else ""
     return ""
 
 

@@ -46,7 +46,7 @@ NO_NUMBER = "requires a constant"
 def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Traces | None = None) -> Multiples:
     """Return which sizes must be multiples of what for the rule to trace; empty where it traces, or none is found.
 
-    `made` is the rule with multiples; `seen` are traces of the rule, where some were made already.
+    `made` makes the rule with multiples; `seen` are traces of the rule, if some were made already.
     """
     axes, why = _axes(rule.signature), untraced(seen or Traces(rule))
     if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
@@ -94,7 +94,7 @@ def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
 
 
 def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
-    """Yield small sizes of the rule that are not these multiples: all of them, then each alone.
+    """Yield small sizes of the rule that are not these multiples: first none of them is one, then each alone is none.
 
     Blocks of keys may be clamped where the function reads them, and not where its backward writes them.
     """
@@ -106,7 +106,7 @@ def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
 
 
 def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
-    """The hypotheses that the sizes in the rule's signature are these multiples."""
+    """Return the hypotheses that the sizes in the rule's signature are these multiples."""
     axes = _axes(rule.signature)
 
     def length(name: str) -> Term:
@@ -121,6 +121,6 @@ def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
 
 
 def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
-    """The certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
+    """Return the certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
     added = hypotheses(rule, chosen)
     return listing(certificate, rule, lambda _, own: [*own, *added])

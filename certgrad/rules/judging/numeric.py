@@ -29,8 +29,8 @@ DIFFERS = "a numeric check found a point where the two sides differ, and ball ar
 
 
 def pointed_to_solves(report: Report, traces: Traces) -> Report:
-    """The report on a rule that is not proved; if its function iterates until a test ends it, or some number of steps,
-    and no solver in it is marked, with what to declare.
+    """Return the report on a rule that is not proved, with what to declare if its function is a solver: if it iterates
+    until a test ends it, or some number of steps, and no solver in it is marked.
     """
     if not _iterates(traces):
         return report
@@ -73,12 +73,17 @@ def differs_at_a_point(rule: UserRule) -> bool:
 
 
 def checked_numerically(report: Report, rule: UserRule) -> Report:
-    """Return the report on an unproved rule with the result of a numeric check of each open claim."""
+    """Return the report on an unproved rule with the result of a numeric check of each open claim.
+
+    Where ball arithmetic confirms that both sides differ the claim is refuted. Else it says that they agree, or seem to
+    differ.
+    """
 
     if report.verdict != "unproved":
         return report
 
-    def case(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
+    def checked(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
+        """Return case `k` of a claim, refuted if a point shows it, and what its numeric check found."""
         if one.verdict != "unproved" or k >= len(rule.cases):
             return one, Numeric()
         open_cases = sum(c.verdict == "unproved" for c in claim.cases)
@@ -93,11 +98,11 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
         if claim.verdict != "unproved":
             claims.append(claim)
             continue
-        looked = [case(claim, k, one) for k, one in enumerate(claim.cases)]
-        of_none = [found for _, found in looked if found.witness is None]
-        measured = list(dict.fromkeys([*claim.measured, *(found.agrees for found in of_none if found.agrees)]))
-        contradicted = next((found.differing for found in of_none if found.differs), claim.contradicted)
-        cases = [one for one, _ in looked]
+        pairs = [checked(claim, k, one) for k, one in enumerate(claim.cases)]
+        unconfirmed = [found for _, found in pairs if found.witness is None]
+        measured = list(dict.fromkeys([*claim.measured, *(found.agrees for found in unconfirmed if found.agrees)]))
+        contradicted = next((found.differing for found in unconfirmed if found.differs), claim.contradicted)
+        cases = [one for one, _ in pairs]
         claims.append(with_cases(claim, cases, measured=measured, contradicted=contradicted))
     certificate = with_claims(report.certificate, claims)
     if certificate.verdict == "refuted":

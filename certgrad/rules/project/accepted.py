@@ -48,7 +48,7 @@ def declared(function: Callable) -> list[Declaration]:
 
 
 def _name(plain: Callable) -> str:
-    """The name by which a project's files speak of a function."""
+    """Return the name by which a project's files speak of a function."""
     return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', '')}"
 
 

@@ -50,7 +50,7 @@ def _within(name: str, rule: str, module: str) -> bool:
 
 
 def read(path: Path) -> list[Finding]:
-    """The findings in a baseline. Raises UsageError that says what is wrong with the file."""
+    """Return the findings in a baseline. Raises UsageError that says what is wrong with the file."""
     again = "`certgrad baseline` writes it anew."
     try:
         data = path.read_bytes()

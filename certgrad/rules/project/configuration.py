@@ -100,7 +100,7 @@ class Configuration:
         return chosen and not code.startswith((*self.ignore, *self.ignored_in(file)))
 
     def ignored_in(self, file: str) -> tuple[str, ...]:
-        """The codes, or prefixes of codes, that are left out for the rules of a file."""
+        """Return the codes, or prefixes of codes, that are left out for the rules of a file."""
         return tuple(c for glob, codes in self.per_file_ignores.items() if self._matches(glob, file) for c in codes)
 
     def _matches(self, glob: str, file: str) -> bool:
@@ -156,7 +156,7 @@ class Configuration:
 
 
 def nearest(start: Path) -> Configuration:
-    """The configuration of the first pyproject.toml in the folder or above.
+    """Return the configuration of the first pyproject.toml in the folder or above.
 
     Raises:
         UsageError: it does not parse, or says something that certgrad does not know.

@@ -78,7 +78,7 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
 
 def _read_as(rule: UserRule) -> Iterator[Ideal]:
     """Yield, for each choice of static arguments, how a call of the rule's function is read: as the function it
-    approximates. Nothing if it approximates none, or a condition of its domain cannot be tested at a call.
+    approximates. Nothing is yielded if it approximates none, or a condition of its domain cannot be tested at a call.
 
     Read so are calls at the declared static arguments and, of those that the approximated function takes too, at the
     orders next to them: a derivative of order n may call order n + 1. `near` tells whether it is close there.

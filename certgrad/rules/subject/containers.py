@@ -81,12 +81,12 @@ class Forms:
         return [leaf for name, form in pairs for leaf in named_leaves(name, form)]
 
     def signature(self, texts: Iterable[str]) -> str:
-        """The signature with these shapes for the arrays."""
+        """Return the signature with these shapes for the arrays."""
         tree = jax.tree_util.tree_structure(self.forms)
         return ", ".join(str(written(one)) for one in jax.tree_util.tree_unflatten(tree, texts))
 
     def by_text(self) -> Forms | None:
-        """The structures by the function's text; None where they are the same."""
+        """Return the structures by the function's text; None where they are the same."""
         if self.text_read:
             return None
         try:
@@ -97,7 +97,7 @@ class Forms:
         return self._unless_same(replace(found, forms=tuple(pair[k in self.open] for k, pair in pairs), open=self.open))
 
     def as_returned(self, cotangents: Mapping[str, Any]) -> Forms | None:
-        """The structures of the cotangents, where these are others and nobody says the argument's."""
+        """Return the structures of the cotangents, where these are others and nobody says the argument's."""
         forms = list(self.forms)
         for k in self.open:
             cotangent = cotangents.get(self.names[k])
@@ -116,35 +116,41 @@ def _is_none_or_array(value: Any) -> bool:
 
 
 def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
-    """The structures of arguments by their annotations, and by the function's text where these name a container of
-    which they do not say the parts.
+    """Return the structures of arguments by their annotations, and by the function's text where these name a container
+    of which they do not say the parts, or if that is asked for (`by_text`).
 
     Raises SignatureError where an argument is of a class that is no container for JAX.
     """
     custom = unwrapped(rule)
     plain = plain_function(custom)
-    annotations, _ = annotations_of(plain)
-    of = [annotations.get(name) for name in names]
-    asked: Mapping[str, Accesses] = {}
-    if by_text or any(_is_container(a) for a in of):
-        asked = asked_of(plain)
+    by_name, _ = annotations_of(plain)
+    annotations = [by_name.get(name) for name in names]
+    accesses: Mapping[str, Accesses] = {}
+    if by_text or any(_is_container(a) for a in annotations):
+        accesses = asked_of(plain)
     forms = []
-    for name, annotation in zip(names, of, strict=True):
+    for name, annotation in zip(names, annotations, strict=True):
         try:
-            forms.append(form_of(custom, annotation, asked.get(name, Accesses())))
+            forms.append(form_of(custom, annotation, accesses.get(name, Accesses())))
         except SignatureError as error:
             raise SignatureError(f"{name} {error}") from None
-    closed = (has_fields(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower()) for a in of)
+    closed = (
+        has_fields(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower())
+        for a in annotations
+    )
     left_open = frozenset(k for k, one in enumerate(closed) if not one)
-    return Forms(custom, tuple(names), tuple(forms), left_open, bool(asked) or by_text)
+    return Forms(custom, tuple(names), tuple(forms), left_open, bool(accesses) or by_text)
 
 
 def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
-    """Return the structure of an argument or of a part of it, with what `asked` says of each array."""
+    """Return the structure of an argument or of a part of it, with what its annotation says of each array.
+
+    `asked` is how the function's text takes it apart, which says what an annotation leaves open.
+    """
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        several = [a for a in args if a is not type(None)]
-        return form_of(custom, several[0] if len(several) == 1 else None, asked)
+        types = [a for a in args if a is not type(None)]
+        return form_of(custom, types[0] if len(types) == 1 else None, asked)
     if has_fields(annotation):
         return _object_of(custom, annotation, asked)
     kind = origin or annotation
@@ -154,12 +160,12 @@ def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
     if asked.keys:
         return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
     if asked.fields:
-        several = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
-        return _object_of(custom, several[0], asked) if len(several) == 1 else Annotated()
+        classes = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
+        return _object_of(custom, classes[0], asked) if len(classes) == 1 else Annotated()
     parts = [asked.places.get(k, Accesses()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
     if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
-        made = [form_of(custom, each, part) for part in parts]
-        return made if kind is list else tuple(made)
+        entries = [form_of(custom, each, part) for part in parts]
+        return entries if kind is list else tuple(entries)
     return said_by(annotation)
 
 
@@ -224,7 +230,7 @@ def classes_of(rule: Any) -> dict[str, type]:
 
 
 def _named_in_code(custom: Any) -> list[type]:
-    """The named tuples and dataclasses that the code of a rule names, or that of the functions that it names."""
+    """Return the named tuples and dataclasses that the code of a rule names, or that of the functions that it names."""
     named = [v for part in parts_of_rule(custom) for v in _named_by(part)]
     named += [v for f in named if isinstance(f, FunctionType) for v in _named_by(f)]
     return [*_with_parts(v for v in named if isinstance(v, type))]
@@ -239,7 +245,7 @@ def _named_by(function: FunctionType) -> Iterator[Any]:
 
 
 def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
-    """The named tuples and dataclasses among annotations, with those of their fields, each once."""
+    """Yield the named tuples and dataclasses among annotations, with those of their fields, each once."""
     done: set[int] = set()
     stack = [*waiting][::-1]
     while stack:

@@ -45,20 +45,21 @@ LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stand
 def standing(rule: UserRule) -> Callable | None:
     """Return the function with omitted defaults fixed at their values; None where it traces as it is.
 
-    None also where a default is other than an integer, a boolean or None.
+    None also where a default is other than an integer, a boolean or None, or where the function is wrapped, sees
+    symbolic zeros, or takes arguments by name alone.
     """
     custom, names = rule.custom, of_defaults(rule)
-    known = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
-    alone = known and all(p.kind in POSITIONAL for p in rule.parameters.all.values()) and not rule.parameters.rest
-    if not alone or rule.parameters.fixed or not names or rules.traces(Traces(rule)):
+    is_plain = type(custom) in (jax.custom_jvp, jax.custom_vjp) and rule.function is custom and not rule.sees_zeros
+    by_place = all(p.kind in POSITIONAL for p in rule.parameters.all.values()) and not rule.parameters.rest
+    if not (is_plain and by_place) or rule.parameters.fixed or not names or rules.traces(Traces(rule)):
         return None
     if not all(isinstance(rule.unsaid[n], int | None) for n in names):
         return None
-    of = inspect.Signature([*parameters_of(custom, rule.plain).values()])
+    signature = inspect.Signature([*parameters_of(custom, rule.plain).values()])
 
     @wraps(custom)
     def called(*args: Any, **kwargs: Any) -> Any:
-        bound = of.bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         values = list(bound.args)
         places = [k for k, n in enumerate(bound.arguments) if n not in names]
@@ -73,23 +74,24 @@ def of_defaults(rule: UserRule) -> list[str]:
 
 
 def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any:
-    """The custom function, with its rule, of the arguments at these places alone; the others keep their values."""
+    """Return the custom function, with its rule, of the arguments at these places; the others keep their values."""
 
     def full(arrays: Sequence[Any], others: Sequence[Any] = values) -> list[Any]:
-        found = list(others)
+        """Return all arguments: the arrays at their places, and the others at theirs."""
+        arguments = list(others)
         for k, x in zip(places, arrays, strict=True):
-            found[k] = x
-        return found
+            arguments[k] = x
+        return arguments
 
     def fun(*arrays: Any) -> Any:
         return custom.fun(*full(arrays))
 
     if kind_of_rule(custom) == "jax.custom_jvp":
         # The tangent of an integer is an array of float0, and that of None is None.
-        none = [None if v is None else np.zeros((), jax.dtypes.float0) for v in values]
-        found: Any = jax.custom_jvp(fun)
-        found.defjvp(lambda primals, tangents: custom.jvp(tuple(full(primals)), tuple(full(tangents, none))))
-        return found
+        zeros = [None if v is None else np.zeros((), jax.dtypes.float0) for v in values]
+        of_places: Any = jax.custom_jvp(fun)
+        of_places.defjvp(lambda primals, tangents: custom.jvp(tuple(full(primals)), tuple(full(tangents, zeros))))
+        return of_places
 
     def bwd(residuals: Any, seed: Any) -> tuple[Any, ...]:
         cotangents = tuple(custom.bwd(residuals, seed))
@@ -97,9 +99,9 @@ def _of_arrays(custom: Any, values: Sequence[Any], places: Sequence[int]) -> Any
             raise TypeError("the rule returns no None for an argument that is no array of floats")
         return tuple(cotangents[k] for k in places)
 
-    found = jax.custom_vjp(fun)
-    found.defvjp(lambda *arrays: custom.fwd(*full(arrays)), bwd)
-    return found
+    of_places = jax.custom_vjp(fun)
+    of_places.defvjp(lambda *arrays: custom.fwd(*full(arrays)), bwd)
+    return of_places
 
 
 MOST = 8
@@ -233,7 +235,7 @@ def at_choices(
     checked: Callable[[dict[str, Any]], Report | str | None],
     refuted: Callable[[dict[str, Any]], Report | None],
 ) -> Report:
-    """The report with what comes of the other values of its static arguments, one argument at a time.
+    """Return the report with what comes of the other values of its static arguments, one argument at a time.
 
     Args:
         report: what came of the rule at the defaults; proved.
@@ -243,35 +245,36 @@ def at_choices(
     """
 
     def right_at_default(wrong: Report, name: str) -> Report:
-        """With the default at which the rule is right; what is proved at some sizes alone says no such thing."""
+        """Return a refutation at another value, which says that the rule is right at the default if that is proved for
+        all sizes.
+        """
         return _with_default(wrong, rule, name) if report.verdict in PROOFS else wrong
 
     certificates: list[Certificate] = [report.certificate]
-    left: list[str] = []
+    left_out: list[str] = []
     for name, value in choices(rule):
-        found = checked({name: value})
+        other = checked({name: value})
         at = f"{name} = {text_of(value)}"
-        if found is None:
+        if other is None:
             continue
-        if isinstance(found, str):
-            left.append(f"{at}: {found}")
-        elif found.verdict == "refuted":
-            return right_at_default(found, name)
-        elif found.verdict in (*PROOFS, AT_SIZES):
-            certificates.append(found.certificate)
+        if isinstance(other, str):
+            left_out.append(f"{at}: {other}")
+        elif other.verdict == "refuted":
+            return right_at_default(other, name)
+        elif other.verdict in (*PROOFS, AT_SIZES):
+            certificates.append(other.certificate)
         else:
-            left.append(f"{at}: {found.verdict}: {found.reason}")
+            left_out.append(f"{at}: {other.verdict}: {other.reason}")
     looked_at = {name for name, _ in choices(rule)}
     unsaid = ((name, default) for name, default in rule.unsaid.items() if name not in looked_at)
     beside = ({name: v} for name, default in unsaid for v in _beside(default, rule.plain))
-    for chosen in islice(beside, MOST):
+    for chosen in islice(beside, MOST):  # where the rule is not refuted, the claim is about the default as ever
         if (wrong := refuted(chosen)) is not None:
             return right_at_default(wrong, *chosen)
-        # Where nothing comes of it, the claim is about the default as ever.
-    same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
-    if len(same) > 1:
-        report = replace(report, certificate=rules.merged(same))
-    return replace(report, left_out=(*report.left_out, *left))
+    alike = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
+    if len(alike) > 1:
+        report = replace(report, certificate=rules.merged(alike))
+    return replace(report, left_out=(*report.left_out, *left_out))
 
 
 def _with_default(report: Report, rule: UserRule, name: str) -> Report:

@@ -32,7 +32,7 @@ NUMBERS = (2, 3, 5, 4)
 
 
 def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
-    """A number for each size, by turns."""
+    """Return a number for each size, by turns."""
     return dict(zip(names, cycle(numbers), strict=False))
 
 
@@ -61,13 +61,14 @@ class Examined:
 
 
 def examine(rule: UserRule) -> Examined:
-    """Trace the function once, on symbols of its own, and then the rule, as the audit does. What does not trace is left
-    to the audit to report.
+    """Return what a trace of the function, and one of the rule as the audit makes it, say of outputs and gradients.
+
+    What does not trace is left to the audit to report.
 
     Raises:
         SignatureError: the function returns other shapes than its signature says.
     """
-    instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)
+    instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)  # on symbols of its own
     shapes = instance.shapes()
     try:
         arrays = shapes.structs()
@@ -86,34 +87,40 @@ def examine(rule: UserRule) -> Examined:
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
     dtypes = [v.aval.dtype for v in forward.jaxpr.outvars]
     floats = sum(jnp.issubdtype(d, jnp.floating) for d in dtypes)
-    whole = [jnp.issubdtype(d, jnp.integer) or jnp.issubdtype(d, jnp.bool_) for d in dtypes]
-    other = [str(d) for d, w in zip(dtypes, whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
+    are_whole = [jnp.issubdtype(d, jnp.integer) or jnp.issubdtype(d, jnp.bool_) for d in dtypes]
+    strange = [str(d) for d, w in zip(dtypes, are_whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
     if rule.ideal is not None:
         _check_ideal(rule, forward, lambda *xs: rule.call_ideal(xs[:count], rule.choices[0], xs[count:]), arrays)
-    seen = Examined(
+    examined = Examined(
         outputs=floats,
-        integers=any(whole),
-        strange=other[0] if other else "",
+        integers=any(are_whole),
+        strange=strange[0] if strange else "",
         complex_outputs=any(is_complex),
         sees_zeros=sees_zeros(forward.jaxpr),
     )
     reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)
     if backward is None:
-        return replace(seen, reverse_only=reverse)
-    seen = replace(seen, reverse_only=reverse, traces=Traces(rule))
-    assert seen.traces is not None
-    with recorded(*backward) as cotangents:
-        made = seen.traces.make(GENERAL)
-    missing = _without_gradient(rule, cotangents) if isinstance(made, Trace) else ()
+        return replace(examined, reverse_only=reverse)
+    traces = Traces(rule)
+    with recorded(*backward) as cotangents:  # what the backward returns while the rule is traced
+        trace_of_rule = traces.make(GENERAL)
+    missing = _without_gradient(rule, cotangents) if isinstance(trace_of_rule, Trace) else ()
     names = [*rule.arg_names, *rule.params]
-    cotangents.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
+    cotangents.clear()  # the trace of the forward refers to the recorder of the backward, and so keeps this list alive
     compared = tuple(n for n in missing if not any(reaches_as_number(forward.jaxpr, [n == m for m in names])))
-    return replace(seen, without_gradient=missing, only_compared=compared)
+    return replace(examined, reverse_only=reverse, traces=traces, without_gradient=missing, only_compared=compared)
 
 
 def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:
-    """The ideal function takes and returns what the function does."""
+    """Raise UsageError or SignatureError unless the ideal function takes and returns what the function does.
+
+    Args:
+        rule: the rule that approximates it.
+        forward: the trace of its function.
+        ideal: the ideal function of arrays and open numbers.
+        arrays: those that `forward` was traced with.
+    """
     name = f"{rule.derivative_of}, which {rule.name} ({rule.where}) approximates,"
     try:
         traced = trace(lambda *xs: real_parts(jax.tree_util.tree_leaves(ideal(*xs))), arrays)
@@ -129,7 +136,9 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
 
 
 def settled(rule: UserRule, found: Examined) -> Traces:
-    """Set the rule's mode from the first traces; return these, if they are of what is claimed."""
+    """Set the rule's claims and cases by what `examine` found; return its traces if they still are of these claims,
+    else new ones.
+    """
     before = rule.kinds, rule.cases, rule.ideal
     if found.reverse_only:
         rule.claim(REVERSE_ONLY)
@@ -143,7 +152,7 @@ def settled(rule: UserRule, found: Examined) -> Traces:
 
 
 def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
-    """The arguments that get no gradient, of a rule that does not trace where sizes are left open."""
+    """Return the arguments that get no gradient, of a rule that does not trace where sizes are left open."""
     backward = backward_of(rule.custom)
     if backward is None:
         return ()
@@ -161,6 +170,7 @@ def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
 
 
 def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
+    """Return the moving arrays for which the backward returned None, in one of its calls."""
     missing: set[str] = set()
     names = {a.name: a.made_of(a.leaves, lambda *parts: parts) for a in rule.arguments}
     for cotangents in returned:
@@ -177,6 +187,9 @@ def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
 
 
 def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) -> None:
+    """Raise SignatureError if the shapes of the outputs are other than the signature says; UsageError if it names a
+    size that no argument has.
+    """
     declared = rule.outputs_declared
     if declared is None:
         return

@@ -81,7 +81,7 @@ def _failing(
     rule: UserRule, instance: Instance, called: Called | None
 ) -> tuple[list[np.ndarray], list[float], str, bool] | None:
     """Return arrays and scalars at which the rule raises where its function does not, the error, and whether only under
-    `jit`.
+    `jit`; None where the rule runs, or the function does not. `called` is a call of the function, if one was made.
     """
     called = called or _called(rule, instance)
     if called is None:
@@ -89,18 +89,18 @@ def _failing(
     arrays, scalars, outs = called
     programs = rule.rules(instance.statics)
     with wide_floats(False):
-        given = list(map(_given, arrays))
+        inputs = list(map(_given, arrays))
         if rule.kind in REVERSE:
-            run, more = programs.vjp, [jnp.ones_like(y) for y in outs]
+            derivative, ones = programs.vjp, [jnp.ones_like(y) for y in outs]  # seeds
         else:
             assert programs.jvp is not None
-            moving = [x for x, n in zip(given, rule.arg_names, strict=True) if n in rule.moving]
-            run, more = programs.jvp, list(map(jnp.ones_like, moving))
-        if error := _error(lambda: run(given, more, list(scalars))):
+            moving = [x for x, n in zip(inputs, rule.arg_names, strict=True) if n in rule.moving]
+            derivative, ones = programs.jvp, list(map(jnp.ones_like, moving))  # tangents
+        if error := _error(lambda: derivative(inputs, ones, list(scalars))):
             return arrays, scalars, error, False
-        if _error(lambda: jax.eval_shape(lambda xs: programs.forward(xs, list(scalars)), given)):
+        if _error(lambda: jax.eval_shape(lambda xs: programs.forward(xs, list(scalars)), inputs)):
             return None  # under `jit` the function does not run either
-        error = _error(lambda: jax.eval_shape(lambda xs, ys: run(xs, ys, list(scalars)), given, more))
+        error = _error(lambda: jax.eval_shape(lambda xs, ys: derivative(xs, ys, list(scalars)), inputs, ones))
     return (arrays, scalars, error, True) if error else None
 
 
@@ -160,7 +160,7 @@ def _error(run: Callable[[], Any]) -> str:
 
 
 def refuted(rule: UserRule, found: Failure) -> Certificate:
-    """The certificate of a rule that fails."""
+    """Return the certificate of a rule that fails."""
     kind = "vjp_is_adjoint" if rule.kind in REVERSE else "jvp_is_derivative"
     where = " under jit" if found.jitted else ""
     reason = f"the function runs{where} and its rule fails: {found.error}"

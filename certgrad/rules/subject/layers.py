@@ -27,7 +27,7 @@ def _layers(function: Any) -> Iterator[Any]:
 
 
 def unwrapped(function: Any) -> Any:
-    """The custom function inside `jit` and `partial`; the function itself if there is none."""
+    """Return the custom function inside `jit` and `partial`; the function itself if there is none."""
     *_, last = _layers(function)
     return last if kind_of_rule(last) else function
 
@@ -47,7 +47,7 @@ def bound_by(function: Any) -> tuple[int, frozenset[str]]:
 
 
 def keywords_of(function: Callable) -> set[str]:
-    """The arguments that can be given by name."""
+    """Return the arguments that can be given by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -153,7 +153,7 @@ def place_of(function: Callable) -> tuple[str, int]:
 
 
 def closed_over(function: Any) -> tuple[Callable, ...]:
-    """The functions that a library's wrapper around a rule closes over, also in lists: the rule's own code."""
+    """Return the functions that a library's wrapper around a rule closes over, also in lists: the rule's own code."""
     found: list[Callable] = []
     for value in captured(function):
         found += [f for f in (value if isinstance(value, (tuple, list)) else (value,)) if inspect.isfunction(f)]

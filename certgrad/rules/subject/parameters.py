@@ -24,6 +24,7 @@ class Parameters:
         """Read which arguments a function takes, and which are bound by partials or `nondiff_argnums`. Raises
         UsageError.
         """
+        self._shown = shown
         try:
             found = parameters_of(custom, plain)
         except (TypeError, ValueError):
@@ -62,9 +63,34 @@ class Parameters:
         """Every parameter before `*args` can be given by position."""
         return not any(p.kind in POSITIONAL and n in self._named for n, p in self.all.items())
 
+    def places_in_rest(self, arrays: int, given: set[int]) -> list[str]:
+        """Return the names of the arguments in `*args`, in order: arrays, and between them those taken as they are.
+
+        Args:
+            arrays: how many arrays there are.
+            given: the numbers of the arguments in `*args` that have a static value.
+
+        Raises:
+            UsageError: an argument taken as it is has no value, or one has a value and those before it are missing.
+        """
+        if lacks := sorted(self.fixed_places - given):
+            raise UsageError(
+                f"{self._shown} takes '{self.rest}_{lacks[0]}', one of *{self.rest}, as it is (nondiff_argnums): "
+                "give it by `static`."
+            )
+        places: list[str] = []
+        while arrays or len(places) in given:
+            arrays -= len(places) not in given
+            places.append(f"{self.rest}_{len(places)}")
+        if beyond := sorted(k for k in given if k >= len(places)):
+            raise UsageError(
+                f"{self._shown} gets '{self.rest}_{beyond[0]}', and none of *{self.rest} at the places before it."
+            )
+        return places
+
 
 def nondifferentiable(custom: Any, names: Sequence[str]) -> list[str]:
-    """The arguments that a custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
+    """Return the arguments that a custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
     said = getattr(custom, "nondiff_argnames", ()) or ()
     given = [names[k] for k in _numbers(custom) if k < len(names)]
     return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))

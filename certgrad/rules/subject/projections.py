@@ -68,7 +68,7 @@ def structures(rule: UserRule) -> dict[str, Property]:
 
 
 def granted(rule: UserRule) -> dict[str, Hypothesis]:
-    """The hypotheses that arguments have the properties which the author states, by statement."""
+    """Return the hypotheses that arguments have the properties which the author states, by statement."""
     return {f"{name} is {words}": _hypothesis(rule, name, words) for name, words in rule.properties.items()}
 
 
@@ -95,7 +95,7 @@ EMPTY = "no array was found that has the property and is inside the other hypoth
 
 
 def with_properties(certificate: Certificate, rule: UserRule) -> Certificate:
-    """The certificate of the rule on arrays that a projection makes, as one whose claims list what they are.
+    """Return the certificate of the rule on arrays that a projection makes, as one whose claims list what they are.
 
     What the projection makes of an array in the domain need not be in it: a claim under hypotheses that no array with
     the property meets says nothing, and is unproved.

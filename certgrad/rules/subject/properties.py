@@ -45,7 +45,7 @@ class Property:
     """The tangent that keeps the property, where that is not the projection of it."""
 
     def structured(self, x: np.ndarray) -> np.ndarray:
-        """An array with the property, of one with it that one."""
+        """Return an array with the property that is made of `x`; `x` itself if it has it."""
         return self.project(np, x) if self.row is None else np.apply_along_axis(self.row, -1, x)
 
     def along(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t
 
 
 def _on_the_sphere(x: np.ndarray) -> np.ndarray:
-    """The stereographic projection of all but the last entry, on the side of the last one."""
+    """Return the stereographic projection of all but the last entry, on the side of the last one."""
     if sum(x**2) == 1:
         return x
     square = sum(x[:-1] ** 2, start=0 * x[-1])

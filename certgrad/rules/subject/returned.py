@@ -52,7 +52,7 @@ def with_own_lines(owner: Any, attribute: str) -> Iterator[None]:
 
 
 def absent(cotangent: Any, names: Any) -> set[str]:
-    """The names, in a structure like the argument's, for which the cotangent is `None`, there or further up."""
+    """Return the names, in a structure like the argument's, for which the cotangent is `None`, there or further up."""
     if cotangent is None:
         return set(jax.tree_util.tree_leaves(names))
     try:

@@ -29,12 +29,12 @@ def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, li
         )
     out = []
     for k, case in enumerate(rule.cases):
-        made = traces.make(Spec(k, 0, (), True))
-        if not isinstance(made, Trace):
+        trace = traces.make(Spec(k, 0, (), True))
+        if not isinstance(trace, Trace):
             raise UsageError(
-                f"order=2 looks at the cotangents of {rule.name} ({rule.where}), which do not trace: {made}"
+                f"order=2 looks at the cotangents of {rule.name} ({rule.where}), which do not trace: {trace}"
             )
-        shapes = [" ".join(map(str, shape)) for shape in made.programs.out_shapes]
+        shapes = [" ".join(map(str, shape)) for shape in trace.programs.out_shapes]
         declared = rule.outputs_declared
         if declared is not None and len(declared) == len(shapes):
             shapes = [" ".join(map(str, spec.dims)) for spec in declared]

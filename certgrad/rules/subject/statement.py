@@ -67,11 +67,11 @@ class Statement:
         return replace(self, signature=said.partition("->")[0] if isinstance(said, str) else said)
 
     def rule(self, attempt: Attempt) -> UserRule:
-        """The rule as an audit sees it.
+        """Return the rule as an audit of this attempt sees it.
 
         Raises SignatureError or UsageError: the statement does not fit the function.
         """
-        found = UserRule(
+        rule = UserRule(
             self.function,
             self.signature,
             static=attempt.static,
@@ -87,9 +87,9 @@ class Statement:
             multiples=attempt.multiples,
             assumed=attempt.assumed,
         )
-        found.tentative = self.tentative
-        if found.ideal is not None:
-            found.ideals = rules.ideals_of(found, self.elsewhere)
+        rule.tentative = self.tentative
+        if rule.ideal is not None:
+            rule.ideals = rules.ideals_of(rule, self.elsewhere)
         if attempt.sizes is not None:
-            found.seconds = SECONDS_AT_SIZES
-        return found
+            rule.seconds = SECONDS_AT_SIZES
+        return rule

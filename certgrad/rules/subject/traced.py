@@ -33,7 +33,7 @@ def untraced(made: Traces) -> str:
 
 
 def failed(made: Traces) -> CertgradError | None:
-    """The first error where the first case of a rule traces neither in 64 bits nor in 32."""
+    """Return the first error where the first case of a rule traces neither in 64 bits nor in 32."""
     first: CertgradError | None = None
     for wide in (True, False):
         found = made.make(Spec(0, 0, (), wide))
@@ -46,7 +46,7 @@ def failed(made: Traces) -> CertgradError | None:
 
 
 def forward_of(rule: UserRule) -> Program | None:
-    """The forward of the rule's first case, in 64 bits or in 32; None where it does not trace."""
+    """Return the forward of the rule's first case, in 64 bits or in 32; None where it does not trace."""
     instance = family(rule, rule.cases[0]).prove[0]
     for wide in (True, False):
         try:
@@ -70,13 +70,13 @@ def why_untraced(rule: UserRule, made: Traces | None = None) -> tuple[str, dict[
     with recorded(*backward) as returned:
         why = untraced(made)
     if rule.kind == "equinox.filter_custom_vjp":  # that of its first argument
-        listed, names = returned[:1], rule.dynamic[:1]
+        first_call, names = returned[:1], rule.dynamic[:1]
     else:
-        listed, names = next((list(c) for c in returned if isinstance(c, (tuple, list))), []), rule.dynamic
-    returned.clear()  # the trace of the forward holds what stood in the place of the backward, and so this list
-    cotangents = dict(zip(names, listed, strict=True)) if len(listed) == len(names) else {}
-    whole = [s.dtype in ("int", "bool") for s in rule.signature.inputs]
-    for name, is_whole, one in zip(rule.arg_names, whole, of_leaves(rule, cotangents), strict=True):
+        first_call, names = next((list(c) for c in returned if isinstance(c, (tuple, list))), []), rule.dynamic
+    returned.clear()  # the trace of the forward refers to the recorder of the backward, and so keeps this list alive
+    cotangents = dict(zip(names, first_call, strict=True)) if len(first_call) == len(names) else {}
+    are_whole = [s.dtype in ("int", "bool") for s in rule.signature.inputs]
+    for name, is_whole, one in zip(rule.arg_names, are_whole, of_leaves(rule, cotangents), strict=True):
         if not why and is_whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
             why = f"it returns a gradient for {name}, which is not of integers then"
     return why, cotangents
@@ -88,12 +88,12 @@ def of_leaves(rule: UserRule, cotangents: Mapping[str, Any]) -> list[Any]:
 
 
 def array_of(cotangent: Any) -> Any:
-    """A cotangent that is one array."""
+    """Return a cotangent that is one array."""
     return cotangent if hasattr(cotangent, "shape") and hasattr(cotangent, "dtype") else None
 
 
 def misshapen(rule: UserRule, cotangents: Sequence[Any]) -> dict[str, str]:
-    """The arrays whose cotangents have other shapes than they have, and which, in words."""
+    """Return the arrays whose cotangents have other shapes than they have, and which, in words."""
     found = {}
     for name, spec, cotangent in zip(rule.arg_names, rule.signature.inputs, cotangents, strict=False):
         shape = [d.spaced if isinstance(d, Size) else "" for d in spec.dims]

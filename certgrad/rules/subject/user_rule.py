@@ -33,6 +33,7 @@ from certgrad.rules.declared.structure import (
     Argument,
     Declared,
     flat_signature,
+    is_whole,
     named,
     read,
     real_parts,
@@ -75,12 +76,14 @@ class UserRule(Subject):
         static: the other arguments, by name: a value, `Each` of several, or a `Real` number.
         differentiable: the arguments, or arrays in them, that the claim is about; all float arrays if None.
         domain: hypotheses on the arguments, in the syntax of an op's domain.
+        name: what reports call it, instead of the function's own name.
         excluded: arrays that have no gradient.
         integers: look at the outputs that are integers or booleans, and claim their values alone.
         ideal: the function that the rule is the derivative of, where that is another one: claim the derivative alone.
         value_only: claim the value alone.
         conformance: compare what was traced with what happens at numbers and in calls.
         at: the claim is about these sizes of the names alone.
+        multiples: by the name of a size what divides it: the claim is about such sizes alone.
         assumed: further hypotheses, which nobody declares.
 
     Raises:
@@ -107,55 +110,89 @@ class UserRule(Subject):
         assumed: Sequence[str] = (),
     ) -> None:
         """Read a rule's object and its declaration. Raises UsageError where they do not fit."""
+        self._read_function(function, name)
+        self.integers = integers
+        self.conformance = conformance
+        self.excluded = tuple(excluded)
+        self._read_domain(domain)
+        self._read_arguments(signature, dict(static or {}))
+        self.undifferentiated = self._undifferentiated(differentiable)
+        self._read_sizes(assumed, multiples or {}, at)
+        self.sees_zeros = bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
+        """The rule can see which arguments move and which outputs are used."""
+        self.unknown = ""
+        """Why nothing is proved of it, whatever the programs are."""
+        self.cases = self._cases(1)  # as for one float output, until `split` is told how many there are
+        self.ideal = rules.named_function(ideal) if isinstance(ideal, str) else ideal
+        if self.ideal is not None and not callable(self.ideal):
+            raise UsageError(f"What {self._shown} approximates is no function, but {self.ideal!r}.")
+        self.value_only = value_only or integers
+        self.claim(REVERSE_ONLY if self.kind in REVERSE else OF_RULES)
+        self._read_rule_parts()
+
+    def _read_function(self, function: Any, name: str) -> None:
+        """Set what the function is: its custom rule, the plain function under that, its name and place."""
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function = function
-        self.integers = integers
-        self.conformance = conformance
         self.custom = unwrapped(function)
         self.kind = kind_of_rule(self.custom)
         self.plain = plain_function(self.custom)
         self.name = name or getattr(self.plain, "__name__", "") or "a function"
         self.file, self.line = place_of(self.plain)
+        self._shown = f"{self.name} ({self.where})"  # as messages call it
         if lacks := incomplete(self.custom):
-            raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
+            raise UsageError(f"{self._shown} is {lacks}.")
+
+    def _read_domain(self, domain: str | Sequence[str]) -> None:
+        """Set the conditions of a domain, and apart from them the properties that it gives arrays."""
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
-        for text in self.domain:
-            if not isinstance(text, str):
-                raise DomainError(f"{self.name} ({self.where}): a condition of a domain is a text, and not {text!r}.")
+        if odd := [text for text in self.domain if not isinstance(text, str)]:
+            raise DomainError(f"{self._shown}: a condition of a domain is a text, and not {odd[0]!r}.")
         self.properties: Mapping[str, str] = {}
         """By array what no comparison says of it: `symmetric`."""
         if any(" is " in text for text in self.domain):
             self.domain, self.properties = rules.properties_in(self.domain, self.name)
-        said = dict(static or {})
+
+    def _read_arguments(self, signature: str | Sequence[Any], static: dict[str, Any]) -> None:
+        """Set the arguments and shapes that the signature declares, and the values of the static arguments."""
         declared = read(signature)
         self.classes: dict[str, type] = {}
         """Those of containers of arrays that the signature names."""
         if isinstance(signature, str):
             declared = replace(declared, inputs=with_objects(declared.inputs, self._class))
-        self.parameters = Parameters(function, self.custom, self.plain, f"{self.name} ({self.where})")
-        self.arguments = self._arguments(declared, signature, said)
-        self.params: Mapping[str, str | None] = reals(said)
-        self.choices = combinations(said)
+        self.parameters = Parameters(self.function, self.custom, self.plain, self._shown)
+        self.arguments = self._arguments(declared, signature, static)
+        self.params: Mapping[str, str | None] = reals(static)
+        self.choices = combinations(static)
         self.outputs_declared = declared.outputs
         self.complex_outputs = False
         """An output is complex, and so two of real numbers."""
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
-        self.undifferentiated = self._undifferentiated(differentiable)
-        self.excluded = tuple(excluded)
-        flat = flat_signature(self.arguments, declared.outputs)
-        axes = {n: s.dims for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        self.signature = flat_signature(self.arguments, declared.outputs)
+
+    def _read_sizes(self, assumed: Sequence[str], multiples: Mapping[str, str], at: Mapping[str, int] | None) -> None:
+        """Write the domain in sizes; mark the arrays without a gradient; put multiples and numbers in place of sizes.
+
+        Args:
+            assumed: further hypotheses, which join the domain.
+            multiples: by the name of a size what divides it: a number, or the name of another size.
+            at: numbers for all sizes, if the claim is about these alone.
+        """
+        inputs = list(zip(self.arg_names, self.signature.inputs, strict=True))
         if self.properties:
-            rules.check_properties(self.properties, dict(zip(self.arg_names, flat.inputs, strict=True)), self.name)
+            rules.check_properties(self.properties, dict(inputs), self.name)
         self.assumed = tuple(assumed)
         if self.domain or assumed:
+            axes = {n: s.dims for n, s in inputs}
             self.domain, self.assumed = (
                 language.lengths.in_lengths(texts, axes, taken=self.params) for texts in (self.domain, assumed)
             )
         self.domain += self.assumed
-        fixed = {*self.undifferentiated, *excluded}
-        held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
-        self.signature = replace(flat, inputs=tuple(held))
+        # "held": a float array that gets no gradient; elsewhere such arrays are told by this dtype.
+        fixed = {*self.undifferentiated, *self.excluded}
+        held = tuple(replace(s, dtype="held") if n in fixed else s for n, s in inputs)
+        self.signature = replace(self.signature, inputs=held)
         if multiples:
             products = {name: parse_size(f"{divisor}*{name}") for name, divisor in multiples.items()}
             self.signature = self.signature.renamed(products)
@@ -163,22 +200,16 @@ class UserRule(Subject):
         if at is not None:
             self.signature = self.signature.at(at)
             self.outputs_declared = self.outputs_declared and tuple(s.at(at) for s in self.outputs_declared)
-        self.sees_zeros = bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
-        """The rule can see which arguments move and which outputs are used."""
-        self.unknown = ""
-        """Why nothing is proved of it, whatever the programs are."""
-        self.cases = self._cases(1)
-        self.ideal = rules.named_function(ideal) if isinstance(ideal, str) else ideal
-        if self.ideal is not None and not callable(self.ideal):
-            raise UsageError(f"What {self.name} ({self.where}) approximates is no function, but {self.ideal!r}.")
-        self.value_only = value_only or integers
-        self.claim(REVERSE_ONLY if self.kind in REVERSE else OF_RULES)
+
+    def _read_rule_parts(self) -> None:
+        """Set the functions that the rule is made of."""
         self.forward = self.plain
         with ALONE:  # another thread may record what the backward function returns, and stand in its place
             self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
             self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
         self.further = closed_over(self.jvp_rule or getattr(getattr(self.custom, "fn", None), "jvp", None))
+        """Functions whose code counts beside these parts: those that a library's wrapper closes over, and the ideal."""
         if self.ideal is not None:
             self.further += (self.ideal,)
 
@@ -246,46 +277,45 @@ class UserRule(Subject):
     # --- the declaration ---
 
     def _arguments(
-        self, declared: Declared, signature: str | Sequence[Any], said: dict[str, Any]
+        self, declared: Declared, signature: str | Sequence[Any], static: dict[str, Any]
     ) -> tuple[Argument, ...]:
-        """Return the arguments in the order of the signature; defaults beyond it become static."""
+        """Return the arguments in the order of the signature; add those beyond it to `static`, at their defaults."""
         parameters, rest = self.parameters.free, self.parameters.rest
         as_they_are = {f"{rest}_{k}": k for k in self.parameters.fixed_places}
         if twice := sorted({*as_they_are} & {*self.parameters.all}):
-            raise UsageError(f"{self.name} ({self.where}) has an argument '{twice[0]}' beside *{rest}: rename it.")
-        unknown = [n for n in said if n not in parameters and n not in as_they_are]
+            raise UsageError(f"{self._shown} has an argument '{twice[0]}' beside *{rest}: rename it.")
+        unknown = [n for n in static if n not in parameters and n not in as_they_are]
         if unknown and not self.parameters.keywords:
-            raise UsageError(
-                f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
-            )
+            raise UsageError(f"{self._shown} has no argument named {unknown[0]!r}; it has {', '.join(parameters)}.")
         fixed = [n for n in self.parameters.fixed if n in parameters]
-        free = [n for n in parameters if n not in said and n not in fixed]
-        missing = [n for n in fixed if n not in said and parameters[n].default is inspect.Parameter.empty]
+        free = [n for n in parameters if n not in static and n not in fixed]
+        missing = [n for n in fixed if n not in static and parameters[n].default is inspect.Parameter.empty]
         if missing:
-            raise UsageError(f"{self.name} ({self.where}) needs a value for {missing[0]!r}: give it by `static`.")
+            raise UsageError(f"{self._shown} needs a value for {missing[0]!r}: give it by `static`.")
         required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
         count = len(declared.inputs)
         optional = [n for n in free if n not in required and not (rest and parameters[n].kind not in POSITIONAL)]
         if len(required) > count or (len(required) + len(optional) < count and not rest):
             raise SignatureError(
-                f"{self.name} ({self.where}) takes {len(required)} array arguments "
+                f"{self._shown} takes {len(required)} array arguments "
                 f"({', '.join(required) or 'none'}), but the signature '{signature}' has {count}. "
                 "Arguments that are not arrays are given by `static`."
             )
         optional = optional[: count - len(required)]
-        taken = [n for n in free if n in required or n in optional]
-        said |= {n: Default(p.default) for n, p in parameters.items() if n not in taken and n not in said}
-        self.unsaid: Mapping[str, Any] = {n: v.value for n, v in said.items() if isinstance(v, Default)}
-        said |= self.unsaid
-        self.places = self._places(rest, count - len(taken), {k for n, k in as_they_are.items() if n in said})
+        arrays = [n for n in free if n in required or n in optional]
+        static |= {n: Default(p.default) for n, p in parameters.items() if n not in arrays and n not in static}
+        self.unsaid: Mapping[str, Any] = {n: v.value for n, v in static.items() if isinstance(v, Default)}
+        static |= self.unsaid
+        given_in_rest = {k for n, k in as_they_are.items() if n in static}
+        self.places = self.parameters.places_in_rest(count - len(arrays), given_in_rest)
         self.rest = [n for n in self.places if n not in as_they_are]
         if self.places and not self.parameters.reaches_rest:
             raise UsageError(
-                f"{self.name} ({self.where}) takes arrays by *{rest} after an argument that a partial gives by name: "
+                f"{self._shown} takes arrays by *{rest} after an argument that a partial gives by name: "
                 "wrap it in a function of named arguments."
             )
-        last = [n for n in taken if parameters[n].kind not in POSITIONAL]
-        return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
+        keywords = [n for n in arrays if parameters[n].kind not in POSITIONAL]
+        return named([*(n for n in arrays if n not in keywords), *self.rest, *keywords], declared.inputs)
 
     def _class(self, name: str) -> type | None:
         from .containers import classes_of  # few signatures name a class
@@ -293,31 +323,10 @@ class UserRule(Subject):
         self.classes |= {n: kind for n, kind in classes_of(self.custom).items() if n == name}
         return self.classes.get(name)
 
-    def _places(self, rest: str, arrays: int, given: set[int]) -> list[str]:
-        """Return the names of the arguments in `*args`, in order: arrays, and between them those taken as they are."""
-        if lacks := sorted(self.parameters.fixed_places - given):
-            raise UsageError(
-                f"{self.name} ({self.where}) takes '{rest}_{lacks[0]}', one of *{rest}, as it is (nondiff_argnums): "
-                "give it by `static`."
-            )
-        places: list[str] = []
-        while arrays or len(places) in given:
-            arrays -= len(places) not in given
-            places.append(f"{rest}_{len(places)}")
-        if left := sorted(k for k in given if k >= len(places)):
-            raise UsageError(
-                f"{self.name} ({self.where}) gets '{rest}_{left[0]}', and none of *{rest} at the places before it."
-            )
-        return places
-
     def _undifferentiated(self, differentiable: Sequence[str] | None) -> list[str]:
-        """The float arrays that the claim leaves out."""
-        floats = {
-            leaf: a.name
-            for a in self.arguments
-            for leaf, s in zip(a.leaves, a.specs, strict=True)
-            if s.dtype == "float"
-        }
+        """Return the float arrays that the claim leaves out."""
+        pairs = [(leaf, a.name, s) for a in self.arguments for leaf, s in zip(a.leaves, a.specs, strict=True)]
+        floats = {leaf: argument for leaf, argument, s in pairs if s.dtype == "float"}
         if differentiable is None:
             if self.kind != "equinox.filter_custom_vjp" or not self.arguments:
                 return []
@@ -325,9 +334,7 @@ class UserRule(Subject):
         known = {*floats, *floats.values()}
         unknown = [n for n in differentiable if n not in known]
         if unknown:
-            raise UsageError(
-                f"'{unknown[0]}' is no float argument of {self.name} ({self.where}); those are {', '.join(floats)}."
-            )
+            raise UsageError(f"'{unknown[0]}' is no float argument of {self._shown}; those are {', '.join(floats)}.")
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
 
     def _cases(self, outputs: int) -> tuple[Case, ...]:
@@ -339,9 +346,7 @@ class UserRule(Subject):
         if not self.sees_zeros:
             return tuple(cases)
         if many := too_many(len(self.moving), outputs):
-            raise UsageError(
-                f"{self.name} ({self.where}) sees symbolic zeros: {many}; audit fewer at a time by `differentiable`."
-            )
+            raise UsageError(f"{self._shown} sees symbolic zeros: {many}; audit fewer at a time by `differentiable`.")
         if len(self.moving) > 1:
             cases = [
                 Case(self._moving_only(c), {**one.statics, PATTERN: ", ".join(c)})
@@ -355,7 +360,7 @@ class UserRule(Subject):
         return (*cases, *(replace(c, statics={**c.statics, USED: some}) for some in named for c in cases))
 
     def statics_of(self, k: int, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The static arguments of case `k` as the function takes them, with values for the numbers left open."""
+        """Return the static arguments of case `k` as the function takes them, with values for the numbers left open."""
         chosen = {n: v for n, v in self.cases[k].statics.items() if n not in (PATTERN, USED, ALSO)}
         return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
@@ -378,7 +383,7 @@ class UserRule(Subject):
     # --- the programs ---
 
     def call(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
-        """The function at a flat list of arrays, and at traced values of the numbers that are left open.
+        """Return what the function gives at a flat list of arrays, and at traced values of the numbers left open.
 
         Defaults at the end of a call that JAX does not see are left to the function: what is wrapped around it takes
         arguments as they come, and a backward function returns cotangents of those that were given.
@@ -392,7 +397,7 @@ class UserRule(Subject):
         return name in self.unsaid and value is self.unsaid[name] and name not in self.parameters.seen
 
     def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
-        """The ideal function at the same arrays, in order, and at those of the other arguments that it names."""
+        """Return what the ideal function gives at the same arrays, in order, and at other arguments that it names."""
         assert self.ideal is not None
         positional, given = self._given(arrays, statics, params)
         given = {**positional, **given}
@@ -402,7 +407,7 @@ class UserRule(Subject):
     def _given(
         self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The arguments of a call, those by position and those by name."""
+        """Return the arguments of a call, those by position and those by name."""
         given: dict[str, Any] = plain(statics)
         for name, value in zip(self.params, params, strict=True):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
@@ -416,7 +421,7 @@ class UserRule(Subject):
         return positional, given
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
+        """Return the function's forward and derivatives over flat lists of arrays, its float outputs in order."""
         found = self._rules(statics)
         if self.ideals:
             reading = tracing.ideals.reading
@@ -427,8 +432,7 @@ class UserRule(Subject):
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:
-        """Return the rule's programs at one choice of static arguments, in which `PATTERN`, `USED` and `ALSO` may be
-        named.
+        """Return the rule's programs at one choice of static arguments, which may name `PATTERN`, `USED` and `ALSO`.
 
         `moving` are the places of perturbed arguments with a gradient, `moved` those of all perturbed ones.
         """
@@ -492,9 +496,3 @@ class UserRule(Subject):
             both=both if one_call and not forward_mode else None,
             pushed=pushed if one_call and forward_mode and moved == moving else None,
         )
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether it is an array of integers or booleans."""
-    kind = jnp.result_type(value)
-    return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))

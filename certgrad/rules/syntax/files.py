@@ -69,7 +69,7 @@ class File:
 
 
 def packages_around(place: Path) -> list[Path]:
-    """The folders of the packages that a file or a folder is in, the innermost first."""
+    """Return the folders of the packages that a file or a folder is in, the innermost first."""
     return [*takewhile(lambda folder: (folder / "__init__.py").is_file(), place.parents)]
 
 
@@ -83,7 +83,7 @@ def python_files(root: Path, left_out: Callable[[Path], bool]) -> Iterator[Path]
 
 
 def files_beside(module: Path) -> list[File]:
-    """The files of the project that a module is of, itself first, its package, the tests, then all others.
+    """Return the files of the project that a module is of, itself first, its package, the tests, then all others.
 
     Of an installed package its own files are read; of a file that no project is around, those in its folder, and in
     folders of tests beside it.
@@ -95,7 +95,7 @@ def files_beside(module: Path) -> list[File]:
 
 @lru_cache(maxsize=64)
 def files_in(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
-    """The files of a project, read once by a process: its package, the tests, then all others."""
+    """Return the files of a project, read once by a process: its package, the tests, then all others."""
     near = [*_python_files(top, True)]
     near += [path for name in TESTS for path in _python_files(root / name, True)] if root.is_dir() else []
     places = dict.fromkeys([*near, *_python_files(root, whole)])
@@ -104,7 +104,7 @@ def files_in(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
 
 @lru_cache(maxsize=4 * MOST_FILES)
 def file_at(path: Path) -> File | None:
-    """A file, read once by a process; None where it cannot be, or is too long."""
+    """Return a file, read once by a process; None where it cannot be, or is too long."""
     try:
         return File(path, path.read_bytes()) if path.stat().st_size <= MOST_BYTES else None
     except OSError:

@@ -117,7 +117,7 @@ class _Walk:
         return [self.value(name, operands)] * count
 
     def value(self, name: str, operands: list[_Value]) -> _Value:
-        """How an operation's result depends on the argument, and note which numbers the argument is compared with."""
+        """Return how a result depends on the argument, and note which numbers the argument is compared with."""
         kinds = [x.of for x in operands]
         if self.whole and name in _OF_NUMBERS and _Of.ARGUMENT in kinds:
             self.met.append(Comparison(UNKNOWN))
@@ -139,8 +139,8 @@ class _Walk:
         if name.startswith("scatter") and kinds[0] is kinds[-1] is _Of.NUMBERS:
             return _OTHERS  # how often an index occurs: to compare a count says nothing of the index
         if all(kind is _Of.NUMBERS for kind in kinds):
-            moved = name in ("add", "sub") and operands[0].number == A_SIZE
-            return _Value(_Of.NUMBERS, A_SIZE if moved or name == "dim_as_value" else UNKNOWN)
+            of_a_size = name in ("add", "sub") and operands[0].number == A_SIZE
+            return _Value(_Of.NUMBERS, A_SIZE if of_a_size or name == "dim_as_value" else UNKNOWN)
         if name in ORDERS:
             known = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
             numbers = [x.number if known else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]

@@ -32,12 +32,12 @@ class Ignores:
 
 
 def ignores_of(plain: Callable) -> Ignores:
-    """What the comments on a definition say."""
+    """Return the codes that the comments on a definition ignore, and what is wrong with these comments."""
     try:
         lines, first = inspect.getsourcelines(plain)
     except (OSError, TypeError):
         return Ignores()
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     wrong: list[str] = []
     for number, line in enumerate(lines, first):
         for bracket, codes, reason in COMMENT.findall(line):
@@ -49,14 +49,14 @@ def ignores_of(plain: Callable) -> Ignores:
                 elif not reason.strip():
                     wrong.append(f"line {number} ignores {code} without a reason: write it after the bracket")
                 else:
-                    found[code] = reason.strip()
+                    reasons[code] = reason.strip()
         if re.match(r"\s*(async\s+)?def\s", line):
             break
-    return Ignores(found, tuple(wrong))
+    return Ignores(reasons, tuple(wrong))
 
 
 def without_ignored(certificate: Certificate, ignores: Ignores) -> tuple[Certificate, set[str]]:
-    """The certificate without the findings that are ignored, and the codes that were."""
+    """Return the certificate without the findings that are ignored, and the codes that were."""
     finding = ("refuted", "unproved")
     used = {c.code for c in certificate.claims if c.code in ignores.reasons and c.verdict in finding}
     return ignoring(certificate, used), used

@@ -47,7 +47,7 @@ class Scope:
     given: Mapping[str, Value] = field(default_factory=dict)
 
     def bound(self, name: str) -> tuple[Scope, Bound] | None:
-        """The scope that binds a name, and to what; None where none does."""
+        """Return the scope that binds a name, and to what; None where none does."""
         scope: Scope | None = self
         while scope is not None:
             names = bindings(scope.node)
@@ -133,7 +133,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Bound]]:
 
 
 def full_path(path: Path, file: File) -> Path | None:
-    """The path of what `from module import name` imports in a file; None where it leads out of the package."""
+    """Return the path of what `from module import name` imports in a file; None where it leads out of the package."""
     module, colon, name = path.name.partition(":")
     if not colon:
         return path
@@ -146,13 +146,13 @@ def full_path(path: Path, file: File) -> Path | None:
 
 
 def parameters_of(function: Defined) -> list[str]:
-    """The names of all parameters of a function."""
+    """Return the names of all parameters of a function."""
     a = function.args
     return [one.arg for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))]
 
 
 def defaults_of(function: Defined) -> Iterator[tuple[str, ast.expr]]:
-    """The parameters that have a default, with it."""
+    """Yield the parameters that have a default, with it."""
     a = function.args
     places = [*a.posonlyargs, *a.args]
     yield from ((p.arg, d) for p, d in zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True))
@@ -160,7 +160,7 @@ def defaults_of(function: Defined) -> Iterator[tuple[str, ast.expr]]:
 
 
 def returned_by(function: Defined, by_yield: bool = False) -> ast.expr | None:
-    """The one expression that a function returns, or a fixture yields; None where there are several."""
+    """Return the one expression that a function returns, or a fixture yields; None where there are several."""
     if isinstance(function, ast.Lambda):
         return function.body
     out: list[Any] = []

@@ -105,7 +105,7 @@ _DTYPE = re.compile(r"(?:.*\.)?(?:(float\w*|bfloat16|double|single|half)|(u?int\
 
 
 def given_kind(value: Value) -> str | None:
-    """The dtype of a value. A literal integer is a number of either kind."""
+    """Return the dtype of a value. A literal integer is a number of either kind."""
     if isinstance(value, Array):
         return value.kind
     if isinstance(value, Plain):
@@ -114,7 +114,7 @@ def given_kind(value: Value) -> str | None:
 
 
 def rank_of(value: Value) -> int | None:
-    """The rank of a value that JAX takes as an array."""
+    """Return the rank of a value that JAX takes as an array."""
     if isinstance(value, Array):
         return value.rank
     return 0 if isinstance(value, Plain) and isinstance(value.value, (bool, int, float)) else None
@@ -140,6 +140,7 @@ def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Valu
         kind = INT if all(map(_is_int, args)) else FLOAT if FLOAT in map(given_kind, args) else None
         return _with_dtype(Array(1, kind), named)
     if name in _TWO and len(args) == 2 and not named:
+        # Division makes floats of integers; the others give what subtraction gives, for ranks and dtypes.
         return arithmetic(args[0], ast.Div() if name == "divide" else ast.Sub(), args[1])
     if _DTYPE.fullmatch(name) and len(args) == 1:
         return _with_dtype(Array(rank_of(_array_of(first))), {"dtype": Path(name)})
@@ -238,7 +239,7 @@ def _is_row(value: Value) -> bool:
 
 
 def items(value: Value) -> tuple[Value, ...]:
-    """The entries of a tuple or a list; none of any other value."""
+    """Return the entries of a tuple or a list; none of any other value."""
     if isinstance(value, Row):
         return () if value.names else value.items
     return tuple(map(Plain, value.value)) if _is_row(value) else ()
@@ -253,14 +254,14 @@ def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
 
 
 def _rank_of_shape(shape: Value) -> int | None:
-    """The rank of an array of a shape: the length of a tuple; 1 for a number."""
+    """Return the rank of an array of a shape: the length of a tuple; 1 for a number."""
     if _is_row(shape):
         return len(shape.items if isinstance(shape, Row) else shape.value)
     return 1 if rank_of(shape) == 0 else None
 
 
 def _array_of(value: Value) -> Value:
-    """The array that nested lists are; an array as it is."""
+    """Return the array that nested lists are; an array as it is."""
     if isinstance(value, Array):
         return value
     if rank_of(value) == 0:
@@ -274,12 +275,12 @@ def _array_of(value: Value) -> Value:
 
 
 def _kind(value: Value) -> str | None:
-    """The dtype of a value that becomes an array."""
+    """Return the dtype of a value that becomes an array."""
     return INT if _is_int(value) else given_kind(value)
 
 
 def _with_dtype(made: Array, given: Mapping[str, Value]) -> Value:
-    """The array with the `dtype` that is given, if one is; None where that is complex."""
+    """Return the array with the `dtype` that is given, if one is; None where that is complex."""
     if "dtype" not in given:
         return made
     dtype = given["dtype"]

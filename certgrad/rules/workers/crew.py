@@ -40,8 +40,8 @@ def audit_targets(
     order: int = 1,
     exhibits: bool = False,
 ) -> Iterator[Event]:
-    """What comes of each target's rules, as it comes: what is begun, what a target means, results, and targets that
-    could not be looked at.
+    """Yield what comes of each target's rules, as it comes: what is begun, what a target means, results, and targets
+    that could not be looked at.
 
     Args:
         targets: as `find` takes them.
@@ -64,30 +64,30 @@ def audit_targets(
         seconds=limits.auditing,
     )
     stamps = Stamps(Folder(cache)) if cache is not None and not exhibits else None
-    left_over: list[_Target] = []
+    to_audit: list[_Target] = []
     for target in dict.fromkeys(targets):
         of_target = msgspec.structs.replace(request, target=target)
         key = stamps.key(of_target) if stamps is not None else ""
         stamp = stamps.recall(of_target, key) if stamps is not None else None
         if stamp is None:
-            left_over.append(_Target(target, key))
+            to_audit.append(_Target(target, key))
         else:
             yield msgspec.json.decode(stamp.seen, type=Seen)
             yield from stamp.results
-    crew = _Crew(request, left_over, limits, jobs, stamps)
-    threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available()) if left_over]
+    crew = _Crew(request, to_audit, limits, jobs, stamps)
+    threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available()) if to_audit]
     try:
         for thread in threads:
             thread.start()
-        left = len(threads)
-        while left:
-            said = crew.said.get()
-            if isinstance(said, BaseException):
-                raise said
-            if said is None:
-                left -= 1
+        running = len(threads)
+        while running:
+            event = crew.said.get()
+            if isinstance(event, BaseException):
+                raise event
+            if event is None:  # a thread has come to its end
+                running -= 1
             else:
-                yield said
+                yield event
     finally:
         crew.stop()
         for thread in threads:
@@ -218,7 +218,7 @@ class _Crew:
             worker.close()
 
     def _imported(self, target: _Target, worker: Worker) -> bool | None:
-        """Follow the imports. None when the rules are known, else whether another process is to go on."""
+        """Follow the imports; return None when the rules are known, else whether another process is to go on."""
         doing: Begun | None = None
         limit = self._budget.starting
         while True:
@@ -296,7 +296,7 @@ class _Crew:
         return None
 
     def _reported(self, target: _Target, worker: Worker, result: RuleResult) -> bool:
-        """Pass a result on. Whether the process can be asked further."""
+        """Pass a result on; return whether the process can be asked further."""
         shown, ended = self._with_exhibit(worker, result)
         target.results.append(shown)
         self.said.put(shown)

@@ -40,13 +40,13 @@ def grounds(found: Findings, before: Collection[str], since: float, certain: Col
         beside = {f.name: f.text for module in modules for f in files_beside(Path(module))}
         read = {file: Path(file).read_bytes() for file in (*files.values(), *found.files, *found.passed_over)}
         texts: dict[str, Text] = {}
-        left = MOST_BYTES
+        bytes_left = MOST_BYTES
         for file, data in {**read, **beside}.items():
             status = Path(file).stat()
             if max(status.st_mtime, status.st_ctime) >= since:
                 return None
-            left -= len(data)
-            texts[file] = Text(digest(data), zlib.compress(data, 1) if left >= 0 else b"")
+            bytes_left -= len(data)
+            texts[file] = Text(digest(data), zlib.compress(data, 1) if bytes_left >= 0 else b"")
     except (UnknownError, OSError):
         return None
     here = Path.cwd()

@@ -64,23 +64,23 @@ class Worker:
             self._process.stdin.flush()
 
     def next(self, seconds: float) -> Event | Ended:
-        """What it says next, within so many seconds."""
+        """Return the next event of the process; `Ended`, with how, if it ended or said nothing for so many seconds."""
         until = time.monotonic() + seconds
         while not self._lines:
-            over = self._process.poll() is not None
-            left = until - time.monotonic()
-            ready = self._selector.select(0 if over else max(0.0, min(left, _LOOK_AGAIN)))
+            ended = self._process.poll() is not None
+            seconds_left = until - time.monotonic()
+            ready = self._selector.select(0 if ended else max(0.0, min(seconds_left, _LOOK_AGAIN)))
             new = os.read(self._channel, 1 << 16) if ready else b""
             if new:
                 *self._lines, self._rest = (self._rest + new).split(b"\n")
-            elif over:
+            elif ended:
                 return Ended(self._how())
             elif ready:  # its end of the channel is closed, and so it is about to end, or says nothing any more
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(_LOOK_AGAIN)
                 if self._process.returncode is None:
                     return Ended("closed the files of its process")
-            elif left <= 0:
+            elif seconds_left <= 0:
                 return Ended(f"took more than {seconds:g} s", over=True)
         event: Event = msgspec.json.decode(self._lines.pop(0), type=Event)
         return event

@@ -23,16 +23,18 @@ class ChangedError(Exception):
 
 
 def moved(result: RuleResult, files: Collection[str], edited: Mapping[str, tuple[Lines, Lines]]) -> RuleResult:
-    """A result that names the lines of today. Raises ChangedError where these are not known, and where a text may quote
-    what is another now.
+    """Return a result with the lines that it names brought up to date.
+
+    Raises ChangedError where the lines of today are not known, or a text may quote a line that has changed.
 
     Args:
         result: it names lines of some of the files.
         files: paths, or names without a folder.
-        edited: of those of them in which code stands elsewhere now its lines, before and now.
+        edited: by file, of those in which code stands at other lines now, its lines before and now.
     """
 
     def line_in(name: str, line: str, quotes: bool = False) -> str:
+        """Return the number that a line of a file has now; with `quotes`, the text beside it quotes that line."""
         named = [file for file in files if name in (file, Path(file).name)]
         if named and not any(file in edited for file in named):
             return line
@@ -47,6 +49,7 @@ def moved(result: RuleResult, files: Collection[str], edited: Mapping[str, tuple
         return str(after[place][0])
 
     def renamed(found: re.Match[str]) -> str:
+        """Return the words that name a line, as `line 3 of rules.py` or `rules.py:3`, with its number of today."""
         if not (found[2] or found[3]):
             raise ChangedError
         group = 1 if found[2] else 4

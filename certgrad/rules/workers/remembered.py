@@ -129,16 +129,17 @@ class Memory:
         if found.problem or found.rule is None:
             return None
         try:
-            said = [] if is_op(found.rule) else self._declarations(found, infer)
-            subjects = _subjects(found, said)
-            with unremembered():  # what JAX asks of sizes it asks once, and then not: it stands in a fingerprint
-                made = [_traced(subject) for subject in subjects]
-                traces = [one.fingerprint(spec) for one in made for spec in _specs(one)]
-            programs = [jaxpr for one in made for jaxpr in (*one.general(), *one.narrow().general())]
+            declarations = [] if is_op(found.rule) else self._declarations(found, infer)
+            subjects = _subjects(found, declarations)
+            # JAX remembers answers about sizes and does not ask again; what it asks belongs into a fingerprint.
+            with unremembered():
+                traced = [_traced(subject) for subject in subjects]
+                traces = [one.fingerprint(spec) for one in traced for spec in _specs(one)]
+            programs = [jaxpr for one in traced for jaxpr in (*one.general(), *one.narrow().general())]
             rules = list(reachable_from(rule for jaxpr in programs for rule in rules_in(jaxpr)))
             others = [(other, d) for other, d in approximating(self.table)]
             options = [choices(s) for s in subjects if isinstance(s, UserRule)]
-            roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
+            roots = [found.rule, declarations, others, options, rules, *(s.code for s in subjects)]
             identity, sources = self._identity(found, roots)
         except NotDeclaredError:  # code and data were read by then
             return Key(found.name, "", [], "", {}, frozenset(), [])
@@ -149,7 +150,7 @@ class Memory:
         if not traces:
             return None
         ignored = ignores_of(plain_function(unwrapped(found.rule)))
-        calls = calls_of(found) if any(d.origin == ORIGIN for d in said) else ()
+        calls = calls_of(found) if any(d.origin == ORIGIN for d in declarations) else ()
         asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
         digest = _digest(asked, identity, sources)
         codes = frozenset(identity.codes)
@@ -179,8 +180,8 @@ class Memory:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                listed = (shapes.signatures, shapes.lower, shapes.below)
-                likely, lower, below = ([*map(Declaration, some)] for some in listed)
+                signatures = (shapes.signatures, shapes.lower, shapes.below)
+                likely, lower, below = ([*map(Declaration, some)] for some in signatures)
                 keep(found.rule, Tried(likely, lower, below, shapes.calls, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self.table)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -237,12 +238,12 @@ class Memory:
             return
         if not _runs_only(key):
             return
-        kept = msgspec.structs.replace(result, where="", file="")
-        placed = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
-            msgspec.json.encode(kept).decode()
+        without_place = msgspec.structs.replace(result, where="", file="")
+        names_lines = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
+            msgspec.json.encode(without_place).decode()
         )
-        text, lines = (key.text, key.lines) if placed else ("", {})
-        entry = Entry(key.digest, key.traces, text, lines, kept)
+        text, lines = (key.text, key.lines) if names_lines else ("", {})
+        entry = Entry(key.digest, key.traces, text, lines, without_place)
         self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
         self.certain.add(found.name)
 
@@ -254,7 +255,7 @@ def _digest(asked: str, identity: Identity, sources: str) -> str:
 
 
 def _subjects(found: FoundRule, said: Sequence[Declaration]) -> list[Subject]:
-    """The rule as the audit sees it, for each of its declarations."""
+    """Return the rule as the audit sees it, for each of its declarations."""
     if is_op(found.rule):
         return [found.rule]
     return [UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **d.claimed) for d in said]

@@ -102,7 +102,7 @@ class Stamps:
         return digest(repr(around).encode(errors="surrogatepass"))
 
     def recall(self, request: Request, key: str) -> Stamp | None:
-        """An earlier audit of the target, if one now would say the same, with the lines of today."""
+        """Return an earlier audit of the target, if one now would say the same, with the lines of today."""
         name = entry_name(f"all of {request.target}", key)
         try:
             stamp = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Stamp)
@@ -117,7 +117,15 @@ class Stamps:
     def keep(
         self, request: Request, key: str, seen: bytes, results: Sequence[RuleResult], told: Sequence[Grounds]
     ) -> None:
-        """Store an audit with all its results, if each is certain and nothing changed meanwhile."""
+        """Store an audit with all its results, if each is certain and nothing changed meanwhile.
+
+        Args:
+            request: what was asked.
+            key: its key before the audit.
+            seen: what the target means (`Seen`, as JSON).
+            results: those of its rules.
+            told: what the results of each process rest on.
+        """
         certain = {name for one in told for name in one.certain}
         if not told or request.skip or not certain.issuperset(one.name for one in results):
             return
@@ -149,7 +157,7 @@ def _joined(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _configuration() -> list[tuple[str, bytes]]:
-    """The files that say how rules are to be audited."""
+    """Return the files that say how rules are to be audited."""
     from certgrad.rules.project.configuration import nearest
 
     configured = nearest(Path.cwd())
@@ -158,7 +166,7 @@ def _configuration() -> list[tuple[str, bytes]]:
 
 
 def _code_of(data: bytes) -> _Code:
-    """A file, taken apart."""
+    """Return a file, taken apart."""
     rows: dict[int, int] = {}
     kept: list[Any] = []
     try:
@@ -178,7 +186,7 @@ def _code_of(data: bytes) -> _Code:
 
 
 def importable_in(folder: str) -> str:
-    """A digest of the names of what can be imported from a folder, and of the packages installed there."""
+    """Return a digest of the names of what can be imported from a folder, and of the packages installed there."""
     suffixes = (*all_suffixes(), ".pth")
     try:
         with os.scandir(folder) as entries:
@@ -189,7 +197,7 @@ def importable_in(folder: str) -> str:
 
 
 def _as_now(stamp: Stamp) -> list[RuleResult]:
-    """The results of a stamp, with the lines of today. Raises ChangedError, or OSError."""
+    """Return the results of a stamp, with the lines of today. Raises ChangedError, or OSError."""
     grounds = stamp.grounds
     if any(importable_in(folder) != names for folder, names in grounds.folders.items()):
         raise ChangedError

@@ -109,7 +109,7 @@ Event = RuleResult | NotRemembered | ExhibitUpdate | Begun | Seen | Failure | Gr
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
-    """The result of a rule, or a module, that ended a process."""
+    """Return the result of a rule, or a module, that ended a process."""
     return RuleResult(name=name, where=where, file=file, remarks=[Remark(unaudited(name), f"not audited: {reason}")])
 
 
