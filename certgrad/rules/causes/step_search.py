@@ -237,6 +237,8 @@ class Search:
                     points = [at.with_acts(change.acts) for at in self.points]
             except Exception:  # as above
                 continue
+            if any(at.returned.shape != at.right.shape for at in points):
+                continue  # as where a step that ends up with fewer entries was changed
             right = [_entries(at.returned, at.right) for at in points]
             if all(np.all(now >= then) for now, then in zip(right, before, strict=True)):
                 candidates.append((sum(map(np.sum, right)), change, points))
