@@ -93,7 +93,12 @@ def _enough(programs: Programs, asked: SizeQuestions) -> list[dict[str, int]]:
         found = [other.output(k) for k in range(len(programs.vjp.outputs))]
         total = added([*parts, *(other.whole(value, scope) for (value, _), scope in found)])
         most = max(most, total.top if total is not None else Fraction(0))
-    return asked.enough(most, [n for p in _programs(programs) for n in _lengths(p)])
+    choices = asked.enough(most, [n for p in _programs(programs) for n in _lengths(p)])
+    if len(asked.extrema) > 1 and (asked.span or asked.ordered):
+        # They belong to whole axes, which weights do not shorten: along two sizes that are evaluated at one number they
+        # are equal, and where places are compared they can differ at others.
+        raise NoTheoremError("extrema along axes of several lengths, along which places are compared")
+    return choices
 
 
 # --- the programs with weights

@@ -158,6 +158,8 @@ class SizeQuestions:
     """so many are together in a condition under which something is defined;"""
     parts: set[tuple[Part, ...]] = field(default_factory=set)
     """of several sizes, what is compared."""
+    extrema: set[t.Node] = field(default_factory=set)
+    """The lengths of the axes along which extrema are taken;"""
     places: dict[str, Sequence[t.Node]] = field(default_factory=dict)
     """The inputs whose entries are places along its axes, with their shapes;"""
     numbers: set[str] = field(default_factory=set)

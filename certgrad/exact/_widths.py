@@ -475,6 +475,7 @@ class Widths:
             raise NoTheoremError("an extremum of what is chosen by comparison")
         if value.kind < 2:  # of numbers alone it is one of them
             raise NoTheoremError("an extremum of numbers")
+        self.asked.extrema |= {r.size for r in x.over}
         own = sum(lies_along(r.size, self.line) for r in x.over)
         found = [self.asked.argument(w, labels=own) for w in (value, *([] if slope is None else [slope]))]
         return found[0], None if slope is None else replace(found[-1], kind=2)

@@ -148,3 +148,31 @@ def test_what_has_another_slope_in_each_direction_has_no_derivative() -> None:
 def test_functions_inside_of_one_another_are_told_apart_at_more_indices() -> None:
     layers = with_jvp(lambda x, w, v: jnp.tanh(jnp.tanh(x @ w) @ v))
     assert exact.check(layers, "d, d h, h", one_program=True).everywhere
+
+
+def last_of_a_chain(w: Any, x: Any, depth: int = 9) -> Any:
+    """w² at more than `depth` entries, and 0 at fewer."""
+    a = w * w + 0 * x
+    for _ in range(depth):
+        a = jnp.max(below(a), axis=1)
+    return jnp.max(a)
+
+
+def test_extrema_along_two_sizes_that_differ_at_other_numbers() -> None:
+    """Along n and along m they are equal where both have one number, and where both are small."""
+
+    def function(w: Any, x: Any, y: Any) -> Any:
+        return w * w * jnp.sum(x) * jnp.sum(y)
+
+    def wrong(w: Any, x: Any, y: Any, g: Any) -> Any:
+        dw, dx, dy = jax.vjp(function, w, x, y)[1](g)
+        return dw + g * (last_of_a_chain(w, x) - last_of_a_chain(w, y)), dx, dy
+
+    rule = jax.custom_vjp(function)
+    rule.defvjp(lambda *xs: (function(*xs), xs), lambda xs, g: wrong(*xs, g))
+    with X64(True):
+        args = jnp.asarray(0.7), jnp.ones(9), jnp.ones(10)
+        assert jax.grad(rule)(*args) != jax.grad(function)(*args)
+    result = exact.check(rule, ", n, m", one_program=True)
+    assert not result.everywhere
+    assert "extrema along axes of several lengths" in result.limited
