@@ -68,28 +68,27 @@ from .statements import (
 
 def prove(problem: Problem, kind: str) -> Outcome:
     """Attempt the proof with nothing assumed of the inputs, then with the declared domain."""
-    outcome = _off_seams(problem, kind, [])
+    outcome = _with_off_seams(problem, kind, [])
     if not problem.domain or (outcome.proved and _within_domain(outcome.hypotheses, problem)):
         return outcome
-    assuming = _off_seams(problem, kind, problem.domain)
+    assuming = _with_off_seams(problem, kind, problem.domain)
     if assuming.proved:
         return assuming
     return outcome if outcome.proved else assuming
 
 
-def _off_seams(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
+def _with_off_seams(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     """Return what comes of an attempt; where both sides differ only on a seam that determines no entry, as x² + y² = 1,
-    of one that leaves the seam out.
+    with what is proved off the seam.
 
-    The function's forms may meet smoothly there, so that nothing else excludes it. Where the rule is wrong on it, the
-    look at points which hypotheses exclude finds that.
+    The function's forms may meet smoothly there, so that nothing else excludes it.
     """
     outcome = _attempt(problem, kind, domain)
     seams = [f.poly for f in outcome.region if f.signs == ZERO_SIGN and solve(f.poly) is None]
     if outcome.proved or not seams:
         return outcome
     apart = _attempt(problem, kind, domain, [c for p in seams for c in condition("!= 0", p, "kink")])
-    return apart if apart.proved else outcome
+    return replace(outcome, off_seams=apart) if apart.proved else outcome
 
 
 def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
