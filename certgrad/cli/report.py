@@ -94,7 +94,9 @@ def report(
 
 
 def _page_can_be_written(html: Path, *, jax: bool) -> None:
-    """Raises UsageError before any work is done."""
+    """Raise UsageError if the page cannot be written: with `--jax`, which makes another page, or where what draws it is
+    not installed. Called before any work is done.
+    """
     if jax:
         raise UsageError("--html is the page on the ops, and --jax that on JAX. Leave one of them out.")
     _output.draws(Format.html, _output.parse([f"html={html}"]))

@@ -96,7 +96,9 @@ class Seen:
     lucky: bool = False
     """A root may be that of a square, whose sign is right by luck at each point of the field."""
     open: list[str] = field(default_factory=list)
+    """Why points were not decided."""
     rounded: list[str] = field(default_factory=list)
+    """The floats of the code that are rounded, for which a point proves nothing."""
 
     def beside(self, other: Seen) -> Seen:
         """What came of the points of both shapes: only what each has."""

@@ -138,6 +138,7 @@ class Check:
         self.positive = frozenset(k for k, name in enumerate(names) if any(_above_0(x, name) for x in self.statements))
         """Of the arguments and parameters, those that the statements say are above 0."""
         self.unasked: list[str] = []
+        """Why hypotheses could not be evaluated: a point may lie outside of them."""
         self.literals: Literals = literal
         self.seen: dict[Any, Seen] = {}
         """By shape."""
@@ -246,7 +247,7 @@ class Check:
 
     def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
         """Return the verdict: "differs" with its point, "outside" or "undecided" with the reason, or "agrees" with its
-        bound.
+        bound. A difference counts only where every hypothesis could be evaluated at its point; else it is "undecided".
         """
         all_seen = [*self.seen.values(), *([self.everywhere] if self.everywhere is not None else [])]
         opened = [text for one in all_seen for text in one.open]

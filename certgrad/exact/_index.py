@@ -131,7 +131,7 @@ def is_multiple(x: t.Node) -> bool:
 
 
 def beyond(length: t.Node) -> int:
-    """The number, up to its sign."""
+    """Return |c| of an axis of length n + c; 0 where no number is added."""
     return sum(abs(part.value) for part in terms_of(length) if isinstance(part, t.Integer))
 
 

@@ -31,7 +31,7 @@ def turned(z: tuple[int, int], w: tuple[int, int]) -> tuple[int, int]:
 
 
 def turned_by(z: tuple[int, int], times: int) -> tuple[int, int]:
-    """The power of a point."""
+    """Return z multiplied so many `times` by itself, as the power of c + i·s modulo P."""
     out = (1, 0)
     while times:
         if times & 1:

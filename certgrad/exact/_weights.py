@@ -26,10 +26,13 @@ IN_ALL = 7_000
 
 
 def enough(programs: Programs, free: bool = False) -> list[dict[str, int]]:
-    """Sizes such that claims hold at all sizes if they hold at these, with weights. Raises NoTheoremError.
+    """Return choices of sizes: claims that hold at all of these, with weights, hold at every size (theorems 2 and 3 of
+    docs/exact.md). Raises NoTheoremError.
 
-    With `free`, how numbers compare is a free number. Of a size along whose axes places are compared, all numbers up to
-    one are among them.
+    A weight is a free variable in front of each summand with one index. A line is a set of sizes that are bounded
+    together, as one axis is their sum or places along them are compared; a bound may use those of lines before it
+    (`FirstError`: another comes first; `TogetherError`: they are one line). Along a size where places are compared, all
+    numbers up to the bound are among the choices. With `free`, how numbers compare is a free number.
     """
     tensors = (*programs.forward.inputs, *programs.forward.outputs)
     lengths = [n for tensor in tensors for n in tensor.shape if not isinstance(n, t.Integer)]

@@ -219,14 +219,21 @@ class SizeQuestions:
         return length_at(size, self.fixed)
 
     def enough(self, most: Fraction, lengths: Iterable[t.Node]) -> list[dict[str, int]]:
-        """Sizes that are as good as all, where a monomial of a claim names so many indices at most."""
+        """Return sizes such that a claim that holds at these holds at all: the N of theorem 2 of docs/exact.md, or all
+        sizes up to that of theorem 3. Raises NoTheoremError where neither applies.
+
+        `most` is D there, the largest degree of a claim in the weights: a monomial names at most so many indices.
+        `lengths` are those of all axes.
+        """
         named = max(ceil(most), self.together)
         own = [n for n in lengths if lies_along(n, self.line)]
         if len(self.line) > 1 and any(is_multiple(part) for n in own for part in terms_of(n)):
             raise NoTheoremError("there is arithmetic on sizes")
+        # Along an axis of n + c, or of several sizes, places are compared with numbers up to |c|: theorem 3.
         if len(self.line) > 1 or any(map(beyond, own)):
             self.span = max(self.span, *(1 + beyond(n) for n in own))
             self.parts |= {((1, "", line_of(n)),) for n in own}
+        # a: further indices that keep arguments of functions different which are so at some size.
         apart = ceil(self.nested + self.depth * self.exponents.top)
         along = any(lies_along(n, self.line) for shape in self.places.values() for n in shape)
         if self.places and (self.mirrored or len(self.line) > 1 or (along and apart)):
@@ -234,11 +241,11 @@ class SizeQuestions:
         if self.numbers & self.places.keys():
             raise NoTheoremError("an integer is an index and a number")
         data = [prod(named if lies_along(n, self.line) else self.length(n) for n in s) for s in self.places.values()]
-        points = named + sum(data)
+        points = named + sum(data)  # P: D, and the entries of integer inputs that are places
         self.span = max([self.span, *(self.spans.get(name, 0) for name in self.places)])
         if self.span:
             return self._all_up_to(points, apart)
-        (size,) = self.line
+        (size,) = self.line  # theorem 2: N is P + a, or P + (P + 1)·a where indices are compared by their order
         return [{size: max(1, points + (points + 1 if self.ordered else 1) * apart)}]
 
     def _all_up_to(self, points: int, apart: int) -> list[dict[str, int]]:

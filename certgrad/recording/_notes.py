@@ -149,10 +149,12 @@ class Notes:
         self._process = os.getpid()
 
     def note(self, custom: Any, args: tuple, kwargs: dict) -> None:
-        """Note a call. Calls in processes that the program forks are theirs alone."""
+        """Note a call; not one in a forked process. What cannot be noted is counted in `lost`, with the reason: so are
+        calls of further rules once there are `MAX_RULES`.
+        """
         if os.getpid() != self._process:
             return
-        with ALONE:  # in which what a rule reaches is walked
+        with ALONE:  # a re-entrant lock: one thread at a time walks what a rule reaches
             try:
                 again = custom in self._known
                 if not again:

@@ -64,7 +64,9 @@ def uneven(op: Subject, case: Case) -> Iterator[Shape]:
 
 
 def _of_lengths(case: Case, lengths: Sequence[int]) -> Shape:
-    """The sizes, then the one axis of each group."""
+    """Return the shape of a case at these lengths: first those of the named sizes, then one for each star group, which
+    gets one axis.
+    """
     names, stars = case.names, case.signature.stars
     groups: dict[str, tuple[int, ...]] = dict(zip(stars, zip(lengths[len(names) :], strict=True), strict=True))
     return _shape(case, dict(zip(names, lengths, strict=False)), groups)

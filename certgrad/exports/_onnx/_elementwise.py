@@ -28,7 +28,7 @@ def _logic(of_booleans: str, of_integers: str) -> Rule:
 
 
 def _order(smaller: str) -> Rule:
-    """The larger or the smaller one; of booleans, or and and."""
+    """Return the rule that writes ONNX's "Max" or "Min", as `smaller` says; for booleans "Or" or "And"."""
     return lambda w, step, xs: w.op(
         smaller if step.outputs[0].dtype != np.bool_ else {"Max": "Or", "Min": "And"}[smaller], *xs
     )

@@ -148,8 +148,9 @@ def rules_of_users(traced: TracedGraph) -> bool:
 
 
 def measured(traced: TracedGraph) -> Conformance:
-    """The function, compared with calls in the dtype that was traced; with its gradient, and with traces at numbers,
-    where rules are code of users, or where code asked for its surroundings while it was traced.
+    """Return how the traced program compares with what the function does when it is called, in the dtype that was
+    traced. Its gradient, and traces at concrete sizes, are compared as well where users wrote rules, or where code can
+    tell a number from a symbol or read state while it was traced.
 
     What was traced in float64, because nothing else was said, is compared in float32 as well.
     """

@@ -357,7 +357,8 @@ def _factor(a: Matrix) -> tuple[Matrix | None, int]:
 
 
 def _times_inverse(a: Matrix, factors: Factors, ranges: Ranges) -> Poly | None:
-    """Σ_k A⁻¹[i,k]·A[k,j] = [i = j], read as a rule for the leading term of A; Σ_k A[j,k]·A⁻¹[k,i] likewise.
+    """Return the factors of a sum over k simplified by Σ_k A⁻¹[i,k]·A[k,j] = [i = j], or by A·A⁻¹ likewise; None where
+    neither occurs. An entry of A is looked for by its leading term, and the other terms are subtracted.
 
     Where A is a Cholesky factor L of S, also Σ_k L⁻¹[i,k]·S[k,j] = L[j,i].
     """

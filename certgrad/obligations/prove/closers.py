@@ -157,7 +157,9 @@ def _in_exponentials(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """Yield the difference with loops transposed in the forms for other reading times."""
+    """Yield the difference with its loops transposed in the two ways besides the usual one (`LookedAt.AFTER` and
+    `CUT`), for carries that are read at times which vary.
+    """
     if closing.transposed is None or not has_loop(difference):
         return
     transposition, induction = laws.transposition, decide.induction

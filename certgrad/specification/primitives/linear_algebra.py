@@ -272,7 +272,9 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     before = list(map(Index, reader.times))
 
     def run(time: str) -> tuple[list[Carry], tuple[str, str, str]]:
-        """Return one step of elimination as carries, the matrix and the rows' order, with the names of its tensors."""
+        """Return one step of elimination: its carries, which are the matrix and the order of the rows, and the names of
+        the tensors that hold the matrix, the pivot row and the order.
+        """
         t = Index(time)
         matrix, order = (
             reader.tensor(reader.name(), a.shape, "real"),
@@ -284,7 +286,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
             x = entry_before(*batch, t + k, t)
             return If(less(x, NOTHING), -x, x)
 
-        def pivot_position(*b: Node) -> Node:
+        def pivot_position(*b: Node) -> Node:  # asked at the indices i0, i1, … alone, which are those of `batch`
             return t + argmax_over("k0", n - t, size_of(Index("k0")))
 
         pivot = reader.named("lu", Operand(lead, "integer", None, pivot_position))

@@ -67,9 +67,10 @@ LARGE = MASKING // 1000
 
 
 def finite(x: Tensor) -> Tensor:
-    """The tensor whose infinite entries count as undefined. Raises UnprovedError where they are numbers, read so.
+    """Return the tensor with its infinite entries made undefined. Raises UnprovedError where the infinity is a large
+    number that was read as one, such as a mask's −1e30.
 
-    Where such entries begin, as at 0 those of `where(x < 0, -inf, x)`, an entry that is kept has no derivative.
+    At the boundary of the infinite entries, as at 0 in `where(x < 0, -inf, x)`, the tensor has no derivative.
     """
     if not x.infinite:
         return x

@@ -91,7 +91,9 @@ def whole(r: Entry, x: t.Node) -> Tensor:
 
 
 def by_cases(r: Entry, x: t.Node, places: Sequence[t.Node]) -> Tensor:
-    """An expression in each case of the places in it."""
+    """Return the tensor of an expression that reads entries at positions which integers hold: a choice between its
+    values, one for each way in which these positions can be indices.
+    """
     parts: list[tuple[Poly, Tensor]] = []
     for guard, _ in _each_case(r, places):
         parts += r.placed(x, guard)
