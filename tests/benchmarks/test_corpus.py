@@ -324,7 +324,9 @@ def test_a_rule_of_the_tests_is_as_it_was(one: Entry) -> None:
     assert [c for c in changes(one, RECORDS[one.id], audited(one)) if c.fails and c.kind != "slower"] == []
 
 
-REPORTED = [e for e in entries().values() if e.where.startswith("corpus/cases/u")]
+OPEN = ("published/u109_grouped_heads:right",)
+"""Right and proved at sizes alone: an index that is a remainder ties no sizes. The page counts it so."""
+REPORTED = [e for id, e in entries().items() if e.where.startswith("corpus/cases/u") and id not in OPEN]
 
 
 @pytest.mark.usefixtures("verdicts_alone")
