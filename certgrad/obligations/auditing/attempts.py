@@ -358,11 +358,7 @@ def judged(
     residual = wording.present.show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
     witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, search_at=search_at)
-    if witness is not None:
-        return _refuted(witness, residual)
-    if outcome.off_seams is not None:  # of points on the seam, those that hypotheses exclude are looked at
-        return judged(traces, instance, kind, outcome.off_seams, record, shapes, search_at)
-    return at_shapes("unproved", (), outcome.reason, residual)
+    return _refuted(witness, residual) if witness is not None else at_shapes("unproved", (), outcome.reason, residual)
 
 
 def _witness(

@@ -15,7 +15,6 @@ from certgrad.obligations.assume.conditions import (
     IN_RANGE,
     UNDEFINED,
     Clause,
-    condition,
     discharged,
     guard_facts,
     has_one_solution,
@@ -28,7 +27,6 @@ from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved, some_place
 from certgrad.obligations.assume.signs import POS
-from certgrad.obligations.assume.signs import ZERO as ZERO_SIGN
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.certificate import OF_VALUES
@@ -45,7 +43,6 @@ from certgrad.obligations.terms.integers import by_entries
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
-from certgrad.obligations.terms.rewriting import solve
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
@@ -68,27 +65,13 @@ from .statements import (
 
 def prove(problem: Problem, kind: str) -> Outcome:
     """Attempt the proof with nothing assumed of the inputs, then with the declared domain."""
-    outcome = _with_off_seams(problem, kind, [])
+    outcome = _attempt(problem, kind, [])
     if not problem.domain or (outcome.proved and _within_domain(outcome.hypotheses, problem)):
         return outcome
-    assuming = _with_off_seams(problem, kind, problem.domain)
+    assuming = _attempt(problem, kind, problem.domain)
     if assuming.proved:
         return assuming
     return outcome if outcome.proved else assuming
-
-
-def _with_off_seams(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
-    """Return what comes of an attempt; where both sides differ only on a seam that determines no entry, as x² + y² = 1,
-    with what is proved off the seam.
-
-    The function's forms may meet smoothly there, so that nothing else excludes it.
-    """
-    outcome = _attempt(problem, kind, domain)
-    seams = [f.poly for f in outcome.region if f.signs == ZERO_SIGN and solve(f.poly) is None]
-    if outcome.proved or not seams:
-        return outcome
-    apart = _attempt(problem, kind, domain, [c for p in seams for c in condition("!= 0", p, "kink")])
-    return replace(outcome, off_seams=apart) if apart.proved else outcome
 
 
 def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
@@ -108,9 +91,9 @@ def _plain(clauses: Sequence[Clause]) -> bool:
     )
 
 
-def _attempt(problem: Problem, kind: str, domain: list[Clause], also: Sequence[Clause] = ()) -> Outcome:
+def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     """Return what one attempt at an obligation gives under these assumptions: its hypotheses, or the reason and the
-    residue. `also` are conditions to ask beside those of both sides.
+    residue.
 
     The steps: differentiate, collect the conditions of both sides, reduce them to hypotheses, and close each pair.
     """
@@ -125,7 +108,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause], also: Sequence[C
             return obligation
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
-        conditions += [*also, *(problem.also if kind == "jvp_is_derivative" else [])]
+        conditions += problem.also if kind == "jvp_is_derivative" else []
         needed = _needed(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
         asked = minimal(needed, facts, shapes)
         if reason := _why_no_hypotheses(problem, asked, solvers):

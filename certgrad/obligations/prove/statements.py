@@ -63,8 +63,6 @@ class Outcome:
     """It holds where what both programs compute alike is finite (see `generality/alike.py`)."""
     idle: bool = False
     """It holds where what is multiplied by 0 is finite (see there)."""
-    off_seams: Outcome | None = None
-    """What is proved where the seams are left out on which alone both sides differ."""
 
     @property
     def proved(self) -> bool:
