@@ -333,8 +333,8 @@ def judged(
         try:
             if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *setting):
                 # A rule may need what holds nowhere, and its function not: then it is wrong at every point.
-                found = auditing.witnesses.search(op, instance, kind, wide=traces.wide, sizes=search_at)
-                return _refuted(found) if found is not None else at_shapes("unproved", reason=NO_POINT)
+                witness = auditing.witnesses.search(op, instance, kind, wide=traces.wide, sizes=search_at)
+                return _refuted(witness) if witness is not None else at_shapes("unproved", reason=NO_POINT)
         except BudgetError as error:
             return at_shapes("unproved", reason=str(error))
         if any(map(of_solver, outcome.hypotheses)) and not auditing.witnesses.solvers_work(

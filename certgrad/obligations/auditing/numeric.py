@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import cycle, islice
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -74,30 +75,20 @@ class Numeric:
 def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
     """Check an obligation in floats, at points of the domain at some shapes of a family; return what came of it.
 
-    Of many families (`of`) fewer shapes and points are looked at. A difference that a witness confirms ends the search.
+    Of many families (`of`) fewer shapes and points are looked at. A difference that a witness confirms ends the search;
+    one that none confirms is looked for at as many further shapes.
     """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     programs_of, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
-    agreed, differs, until = 0, "", budget.until(SECONDS)
+    agreed, differs, remaining, until = 0, "", shapes, budget.until(SECONDS)
     for dims in islice(draw_dims(programs_of.inputs, rng, lambda dims: True, instance.names), DRAWN):
-        if shapes == 0:
+        if remaining == 0 or time.thread_time() > until:
             break
-        valued = False
+        has_value = False
         try:
             programs = programs_of(dims)
-            points_or_none = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(points))
-            drawn = [point for point in points_or_none if point is not None]
-            degenerate = _degenerate(op, programs, drawn) if kind != "rule_runs_forward" else ()
-            for k, point in enumerate([*drawn, *degenerate]):
-                if time.thread_time() > until:
-                    return Numeric(agreed, differs)
-                if (k == WITHOUT_VALUE and not valued) or (k == len(drawn) and differs):
-                    break
-                sides = _sides(programs, kind, point, degenerate=k >= len(drawn))
-                if sides is None:
-                    continue
-                valued = True
-                left, right, error = sides
+            for point, left, right, error in _evaluated(op, programs, kind, points, rng, until):
+                has_value = True
                 if not np.isfinite([left, right]).all():
                     return Numeric(agreed, f"{left:.6g} and {right:.6g} at {_point_text(op, point)}")
                 scale = max(abs(left), abs(right), 1e-6)
@@ -108,11 +99,32 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
                     witness = _confirmed(kind, programs, point, instance, dims)
                     if witness is not None:
                         return Numeric(agreed, text, witness)
-                    differs = differs or text  # at another point it may be confirmed
+                    if not differs:
+                        differs, remaining = text, shapes + 1
+                    break
         except Exception:  # a rule may refuse a shape, or a point, in its own way
-            valued = True
-        shapes -= valued and not differs
+            has_value = True
+        remaining -= has_value
     return Numeric(agreed, differs)
+
+
+def _evaluated(
+    op: Subject, programs: Programs, kind: str, count: int, rng: Random, until: float
+) -> Iterator[tuple[Point, float, float, float]]:
+    """Yield points at one shape, `count` drawn ones and degenerate ones, with both sides there and the error of the
+    difference quotient; those without a value are left out.
+    """
+    points_or_none = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(count))
+    drawn = [point for point in points_or_none if point is not None]
+    degenerate = _degenerate(op, programs, drawn) if kind != "rule_runs_forward" else ()
+    has_value = False
+    for k, point in enumerate([*drawn, *degenerate]):
+        if time.thread_time() > until or (k == WITHOUT_VALUE and not has_value):
+            return
+        sides = _sides(programs, kind, point, degenerate=k >= len(drawn))
+        if sides is not None:
+            has_value = True
+            yield point, *sides
 
 
 def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, dims: Dims) -> Witness | None:

@@ -186,10 +186,11 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
 
     rule = rule_of(statement)
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
-    ordered = in_each_order(rule, Traces(rule))
+    seen = Traces(rule)
+    ordered = in_each_order(rule, seen)
     if ordered is not None and {str(c.signature) for c in ordered.cases} == {said for said, _ in traced}:
         rule = ordered
-    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen)):
+    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen), seen):
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"

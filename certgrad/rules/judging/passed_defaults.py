@@ -7,13 +7,14 @@ arguments as they come, and its backward has to return a cotangent for each that
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.traces import Traces
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import text_of
 from certgrad.rules.finding.find import FoundRule
-from certgrad.rules.subject.examine import numbered
+from certgrad.rules.subject.failures import at_numbers
 from certgrad.rules.subject.traced import failed
 from certgrad.rules.subject.user_rule import UserRule
 
@@ -28,10 +29,10 @@ def fails_with_passed_defaults(found: FoundRule, declared: Declaration) -> tuple
         hidden = {n: v for n, v in rule.unsaid.items() if n in rule.positional and n not in rule.parameters.seen}
         if not hidden:
             return "", ""
-        static = {**declared.static, **hidden}
-        numbers = numbered([str(n) for n in rule.signature.names])
-        for sizes in (None, numbers):  # code that needs numbers for sizes traces with these
-            error = failed(Traces(UserRule(found.rule, declared.signature, static=static, at=sizes, name=found.name)))
+        passed = replace(declared, static={**declared.static, **hidden})
+        symbolic = UserRule(found.rule, passed.signature, static=passed.static, name=found.name)
+        for made in (symbolic, at_numbers(found.rule, passed)):  # code may need numbers for sizes
+            error = failed(Traces(made))
             if error is None:
                 break
             if not error.of_function:

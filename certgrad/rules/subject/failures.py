@@ -180,7 +180,7 @@ def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence
     """Return whether the function runs with numbers for all sizes: a trace does not see callbacks out of its
     program.
     """
-    return runs(_at_numbers(function, declared, numbers))
+    return runs(at_numbers(function, declared, numbers))
 
 
 def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
@@ -188,13 +188,14 @@ def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
 
     What traces with them is not called: a call of a large function costs hundreds of traces.
     """
-    rule = _at_numbers(function, declared)
+    rule = at_numbers(function, declared)
     if traces(Traces(rule)):
         return False
     called = _first_call(rule)
     return called is None or failure(rule, called) is not None
 
 
-def _at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
+def at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
+    """Return the rule of a function at these numbers for its sizes, by turns."""
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
     return UserRule(function, declared.signature, static=declared.static, at=numbered(names, numbers))
