@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import prod
-from time import thread_time
+from math import inf, prod
 from typing import Any
 
 import msgspec
@@ -38,7 +37,7 @@ def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
     """The certificate, unless a claim of it fails where its hypotheses hold: then that one is `unproved: defect`."""
     if certificate.verdict not in HOLDS:
         return certificate
-    until = thread_time() + max(LEAST, budget.seconds_left())
+    until = budget.until(inf, LEAST)
     for index in range(len(traces.op.cases)):
         found = verify.last_look(traces.op, certificate, index, places(traces, index), until)
         if found is not None:

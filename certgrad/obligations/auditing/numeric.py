@@ -41,8 +41,9 @@ MANY = 4
 DRAWN, WITHOUT_VALUE = 40, 2
 """Shapes that are drawn, at most, where the function has no value at some: what solves under constraints has none where
 these outnumber the unknowns. After so many points without a value the next shape is drawn."""
-SECONDS = 20.0
-"""Seconds of a check, a backstop: so high that its result does not depend on the machine."""
+SECONDS, LEAST = 20.0, 5.0
+"""Seconds of the checks of a rule, a backstop: so high that their result does not depend on the machine; and seconds
+that they have where its audit has none left."""
 STEP = 1e-3
 """The step of the difference quotient, and half of it."""
 CLOSE, APART = 1e-6, 1e-3
@@ -72,15 +73,17 @@ class Numeric:
         return said if self.agreed and not self.differs else ""
 
 
-def numeric(op: Subject, instance: Instance, kind: str, of: int = 1) -> Numeric:
+def numeric(op: Subject, instance: Instance, kind: str, of: int = 1, until: float | None = None) -> Numeric:
     """Check an obligation in floats, at points of the domain at some shapes of a family; return what came of it.
 
-    Of many families (`of`) fewer shapes and points are looked at. A difference that a witness confirms ends the search;
+    Of many families (`of`) fewer shapes and points are looked at, and none after `until`, by the thread's processor
+    time. A difference that a witness confirms ends the search;
     one that none confirms is looked for at as many further shapes.
     """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     programs_of, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
-    agreed, differs, remaining, until = 0, "", shapes, budget.until(SECONDS)
+    agreed, differs, remaining = 0, "", shapes
+    until = budget.until(SECONDS, LEAST) if until is None else until
     for dims in islice(draw_dims(programs_of.inputs, rng, lambda dims: True, instance.names), DRAWN):
         if remaining == 0 or time.thread_time() > until:
             break

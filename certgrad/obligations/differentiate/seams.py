@@ -271,9 +271,10 @@ class _Search:
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
         """Return where the forms of a term on the sides of a seam do not fit together where the equations hold.
 
-        A failure is a place, as equations, with the gap between two forms there, or None where it is not known. While
-        a predicate on some r is undecided there, the place is split: into r > 0 and r < 0 with the forms as they are,
-        and into the place with r = 0 as a further equation, at which each form has a version for each side of r.
+        A failure is a place, as equations, with the gap between two forms there, or None where it is not known or is no
+        term in the op's parameters. While a predicate on some r is undecided there, the place is split: into r > 0 and
+        r < 0 with the forms as they are, and into the place with r = 0 as a further equation, at which each form has a
+        version for each side of r.
         """
         if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
@@ -305,6 +306,8 @@ class _Search:
                         out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here, splits + 1)
                     except UndefinedTermError:
                         out.append(((*equations, r), None))
+                if (equations, None) in out:  # the whole place is excluded, with whatever its other parts show
+                    return [(equations, None)]
             return out
         return self.gaps(settled, value, equations, facts)
 
@@ -328,6 +331,8 @@ class _Search:
             for difference in differences:
                 difference = _on(difference, equations)
                 if nonzero_part(difference, Region(facts)) is not None:
+                    if _parameter_gap([difference], self.tangents) is None:
+                        return [(equations, None)]
                     out.append((equations, difference))
             return out
         except UndefinedTermError:

@@ -61,9 +61,11 @@ class _Budget(threading.local):
         """Seconds that are left for everything still to be done."""
         return max(self.end - time.thread_time(), 0.0)
 
-    def until(self, seconds: float) -> float:
-        """Return the end, by the thread's processor time, of something that may take so many seconds."""
-        return time.thread_time() + min(seconds, self.seconds_left())
+    def until(self, seconds: float, least: float = 0.0) -> float:
+        """Return the end, by the thread's processor time, of something that may take so many seconds of what is left of
+        the audit, and `least` ones even where nothing is left.
+        """
+        return time.thread_time() + max(least, min(seconds, self.seconds_left()))
 
     def over(self, what: str) -> str:
         """Return why `what` is not begun any more; "" while the audit has time left."""

@@ -12,10 +12,11 @@ import msgspec
 from certgrad._subject import OF_RULES
 from certgrad.jaxpr.programs import scan_counts
 from certgrad.jaxpr.solves import NAME as MARKED
-from certgrad.obligations.auditing.numeric import Numeric, numeric
+from certgrad.obligations.auditing.numeric import LEAST, SECONDS, Numeric, numeric
 from certgrad.obligations.certificate import CaseClaim, Claim, with_cases, with_claims, with_each_case
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import equations_of
 from certgrad.rules.causes.reproduction import reproduction
 from certgrad.rules.subject.report import Report
@@ -81,13 +82,14 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
 
     if report.verdict != "unproved":
         return report
+    until = budget.until(SECONDS, LEAST)
 
     def checked(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
         """Return case `k` of a claim, refuted if a point shows it, and what its numeric check found."""
         if one.verdict != "unproved" or k >= len(rule.cases):
             return one, Numeric()
         open_cases = sum(c.verdict == "unproved" for c in claim.cases)
-        found = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind, open_cases)
+        found = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind, open_cases, until)
         if found.witness is not None:
             reason = f"{DIFFERS}\n{one.reason}" if one.reason else DIFFERS
             return msgspec.structs.replace(one, verdict="refuted", reason=reason, witness=found.witness), found
