@@ -38,7 +38,7 @@ from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, vjp_is_adjoint
 from certgrad.obligations.verify._case import AtShape, Condition
 from certgrad.obligations.verify._case import PointClaims as Claim
-from certgrad.obligations.verify._points import Point, on_boundaries
+from certgrad.obligations.verify._points import Point
 from certgrad.signatures.cases import Shape
 from certgrad.signatures.sizes import whole
 
@@ -199,7 +199,7 @@ class AtSizes(AtShape):
         if sum(prod(x) for x in self.space.shapes) > _SMALL:
             return
         if start is not None:
-            for point in on_boundaries(start, self.space, self.watched):
+            for point in self.on_boundaries(start):
                 if self.holds((), point.inputs):
                     yield point, True
 

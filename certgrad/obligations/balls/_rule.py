@@ -159,13 +159,16 @@ class Programs:
         return [tuple(self.forward.out_avals[i].shape) for i in self.floats]
 
     def runs(self, point: Any) -> list[Any]:
-        """The programs, each with its arguments at a point and, for the forward, the tangents of these."""
-        out: list[Any] = [(self.forward, point.inputs, point.along(self.moving))]
-        if self.rule.jvp is not None:
+        """The programs for which the point is drawn, each with its arguments there and, for the forward, their
+        tangents.
+        """
+        rule, has_tangents = self.rule, len(point.tangents) == len(self.moving)
+        out: list[Any] = [(self.forward, point.inputs, point.along(self.moving) if has_tangents else None)]
+        if rule.jvp is not None and has_tangents:
             out.append((self.jvp, [*point.inputs, *point.tangents], None))
-        if self.rule.vjp is not None:
+        if rule.vjp is not None and len(point.seeds) == len(self.floats):
             out.append((self.vjp, [*point.inputs, *point.seeds], None))
-        if self.rule.primal is not None:
+        if rule.primal is not None:
             out.append((self.primal, point.inputs, None))
         return out
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any
@@ -14,13 +16,14 @@ import numpy as np
 from flint import arb
 
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._draw import Domain, draw_dims, draw_point, nested, seeded, structured
-from certgrad.obligations.balls._errors import MalformedRule
-from certgrad.obligations.balls._evaluate import PRECISION
+from certgrad.obligations.balls._boundaries import on_boundaries
+from certgrad.obligations.balls._draw import SCHEDULE, Domain, draw_dims, draw_point, nested, seeded, structured
+from certgrad.obligations.balls._errors import BallError, MalformedRule
+from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._gaps import Gap, Point, settled_gap
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import Real
-from certgrad.obligations.balls._values import Array
+from certgrad.obligations.balls._values import Array, lifted
 
 ProgramsAt = Callable[[Dims], Programs]
 SIZES = 8
@@ -31,6 +34,13 @@ SECONDS = 60.0
 """Seconds of one search, a backstop: it decides only where one point takes seconds."""
 SHRINK_POINTS = 12
 """Points at smaller dims at which a failure is looked for, to show it there."""
+BOUNDARY_SIZES, STARTS, ENTRIES = 2, 40, 12
+"""Sizes at which points on the boundaries of what the programs compare are looked at, points from which one entry is
+moved there, and entries of the inputs, at most."""
+STYLE = SCHEDULE.index("plain")
+"""The number of a point with small whole numbers and halves: from it more boundaries are met at rational numbers."""
+BOUNDARY_SECONDS = 2.0
+"""Seconds for points on boundaries, of those of the search."""
 BESIDE = 4
 """Points beside one at which a side is undefined, which must be undefined there as well."""
 
@@ -123,6 +133,37 @@ class _Search:
             if gap is not None:
                 yield _Candidate(programs, point, gap)
 
+    def on_boundaries(self, programs: Programs, rng: Random) -> Iterator[_Candidate]:
+        """Yield the points with a gap among those at which something that the programs compare is 0, one entry of an
+        input being moved there; irrational ones are not looked at.
+        """
+        if sum(int(np.prod(shape, dtype=int)) for shape in programs.shapes) > ENTRIES:
+            return
+        until = min(time.thread_time() + BOUNDARY_SECONDS, self.deadline)
+        kinds = ["bool" if one.kind == "int" else one.kind for one in self.inputs]  # indices stay in their range
+        for _ in range(STARTS):
+            start = draw_point(programs, self.kind, STYLE, rng, self.domain, until=until)
+            if start is None:
+                return
+            exact = replace(start, inputs=[lifted(s.rational, 1)(x) if x.dtype == object else x for x in start.inputs])
+            for point in on_boundaries(exact, kinds, programs.moving, partial(self._distances, programs)):
+                if time.thread_time() > until:
+                    return
+                if (rational := _rational(point)) is None or not self.inside(at := structured(self.inputs, rational)):
+                    continue
+                if (gap := self.gap(programs, at)) is not None:
+                    yield _Candidate(programs, at, gap)
+
+    def _distances(self, programs: Programs, point: Point, most: int | None = None) -> list[Any]:
+        """Return the distances to boundaries of the programs at a point."""
+        with s.watched() as seen:
+            for program, arguments, along in programs.runs(point):
+                if most is not None and len(seen) >= most:
+                    break
+                with suppress(BallError):
+                    evaluate(program, arguments, along)
+        return seen
+
     def undefined_around(self, found: _Candidate, rng: Random) -> bool:
         """A side is undefined beside the point as well: so at a corner of a region, and not at single points.
 
@@ -183,12 +224,18 @@ def find_witness(
     rng = seeded(name, kind)
     fallback: _Candidate | None = None
     failure: MalformedRule | None = None
-    # After that half as many dims for points beside the programs' own numbers: a clip may act in a thin region.
-    rounds = [(shapes, False), *([] if generic else [((shapes + 1) // 2, True)])]
-    drawn = ((d, b) for n, b in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
-    for dims, beside in drawn:
+    # After that half as many dims for points beside the programs' own numbers, as a clip may act in a thin region, and
+    # a few for points on boundaries.
+    rounds: list[tuple[int, Callable[[Programs], Iterator[_Candidate]]]] = [
+        (shapes, lambda p: search.gaps(p, points, rng))
+    ]
+    if not generic:
+        rounds.append(((shapes + 1) // 2, lambda p: search.gaps(p, points, rng, beside=True)))
+        rounds.append((BOUNDARY_SIZES, lambda p: search.on_boundaries(p, rng)))
+    drawn = ((d, look) for n, look in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
+    for dims, look in drawn:
         try:
-            for candidate in search.gaps(search.programs(dims), points, rng, beside):
+            for candidate in look(search.programs(dims)):
                 if not candidate.gap.undefined:
                     return _report(kind, _simplified(_smaller(candidate, search), search) if shrink else candidate)
                 if fallback is None or candidate.entries < fallback.entries:
@@ -277,6 +324,19 @@ def _simpler(value: Any, group: str) -> list[Fraction]:
     if group == "inputs" and value.denominator > 1:
         wanted.append(Fraction(round(value)))
     return wanted[: wanted.index(value)] if value in wanted else wanted
+
+
+def _rational(point: Point) -> Point | None:
+    """Return the point with its inputs as fractions; None where one is enclosed by a ball."""
+    arrays: list[Array] = []
+    for x in point.inputs:
+        if x.dtype != object:
+            arrays.append(x)
+            continue
+        if any(isinstance(value, arb) for value in x.flat):
+            return None
+        arrays.append(lifted(lambda value: Fraction(int(value.p), int(value.q)), 1)(x))
+    return replace(point, inputs=arrays)
 
 
 def _moved(point: Point, rng: Random) -> Point:

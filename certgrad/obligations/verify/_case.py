@@ -19,6 +19,7 @@ from certgrad.jaxpr.at_shapes import Programs, traced
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._boundaries import on_boundaries
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, OutOfTime, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
@@ -34,7 +35,6 @@ from certgrad.obligations.verify._points import (
     Space,
     coincides,
     collapsed,
-    on_boundaries,
 )
 from certgrad.obligations.verify._sides import on_other_sides
 from certgrad.signatures.cases import Case as SubjectCase
@@ -246,13 +246,17 @@ class AtShape:
         if self.asked.boundaries and sum(prod(x) for x in self.space.shapes) <= _SMALL:
             self.asked.boundaries -= 1
             start = self.space.draw(GENERIC, rng, lambda inputs: self.holds(self.asked.all, inputs)) or anywhere
-            for point in on_boundaries(start, self.space, self.watched) if start is not None else ():
+            for point in self.on_boundaries(start) if start is not None else ():
                 if self.holds([], point.inputs):
                     yield point, True
         if self.asked.sides and sum(prod(x) for x in self.space.shapes) <= _FEW:
             self.asked.sides -= 1
             for point in on_other_sides(inside[:2], self.space, self._asked_at, self.decided):
                 yield point, True
+
+    def on_boundaries(self, start: Point) -> Iterator[Point]:
+        """Yield points near this one on the boundaries of the programs and hypotheses."""
+        return on_boundaries(start, self.space.kinds, self.space.moving, self.watched)
 
     def holds(self, formulas: Sequence[Condition], inputs: Sequence[Array]) -> bool:
         """Return whether the point is certainly inside these hypotheses and the parameters' constraints."""

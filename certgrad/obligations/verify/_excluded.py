@@ -44,7 +44,7 @@ from certgrad.obligations.balls.statements import question
 from certgrad.obligations.certificate import CaseClaim, Certificate
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, NoDerivative, derivative, equal
 from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, Condition, NotCheckedError
-from certgrad.obligations.verify._points import GENERIC, Point, on_boundaries
+from certgrad.obligations.verify._points import GENERIC, Point
 from certgrad.signatures.cases import Shape
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
         yield point
     if sum(np.prod(x, dtype=int) for x in at.space.shapes) <= _NEAR_ENTRIES:
         start = at.space.draw(GENERIC, rng, lambda inputs: at.holds(looks[0].domain, inputs))
-        for point in on_boundaries(start, at.space, at.watched) if start is not None else ():
+        for point in at.on_boundaries(start) if start is not None else ():
             if excluded(point.inputs):
                 yield point
 
