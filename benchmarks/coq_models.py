@@ -20,7 +20,7 @@ import jax
 from benchmarks.models import MODELS
 from certgrad.cli import _library
 from certgrad.cli._coq_graphs import names_of
-from certgrad.coq import DEFINED, File, Judged, Kernel, Library, NotPrintedError, Result, graph_not_printed
+from certgrad.coq import DEFINED_SUFFIX, File, Judged, Kernel, Library, NotPrintedError, Result, graph_not_printed
 from certgrad.graph import trace
 from certgrad.graph.certifying.certify import Certification, certification
 from certgrad.graph.certifying.composed import certifications
@@ -99,7 +99,7 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, release: str) -> st
 
 def _row(one: Printed, result: Result) -> str:
     laws = [j for j in result.judged if _is_law(j)]
-    defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
+    defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED_SUFFIX)]
     moving = sum(s.role == "moving" for s in one.done.certificate.steps)
     cells = [
         f"`{result.subject}`",

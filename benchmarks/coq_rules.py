@@ -23,7 +23,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import msgspec
 
-from certgrad.coq import DEFINED, File, Judged, Kernel, Library, Obligation, Result
+from certgrad.coq import DEFINED_SUFFIX, File, Judged, Kernel, Library, Obligation, Result
 from certgrad.obligations.auditing.heard import heard
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.obligations.generality.traces import Traces
@@ -90,7 +90,7 @@ def page(rows: Sequence[tuple[Printed, Result]], limit: int, version: str) -> st
     fooled = [r.subject for _, r in wrong if r.whole]
     stated = [j for _, r in right for j in r.claims]
     obligations = [one for _, r in right for one in r.obligations]
-    defined = [j for j in stated if j.kind.endswith(DEFINED)]
+    defined = [j for j in stated if j.kind.endswith(DEFINED_SUFFIX)]
     lines = [
         "# Rules in code that Coq accepts",
         "",

@@ -27,7 +27,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import msgspec
 
-from certgrad.coq import DEFINED, File, Kernel, Library, Result
+from certgrad.coq import DEFINED_SUFFIX, File, Kernel, Library, Result
 from certgrad.coq._errors import NotPrintedError
 from certgrad.coq._names import identifier
 from certgrad.coq._programs import Function
@@ -213,7 +213,7 @@ class Asked:
         self.judged += 1
         kinds: dict[str, list[bool]] = {}
         for judged in result.judged:
-            kinds.setdefault(judged.kind.removesuffix(DEFINED), []).append(judged.accepted)
+            kinds.setdefault(judged.kind.removesuffix(DEFINED_SUFFIX), []).append(judged.accepted)
         if any(map(all, kinds.values())):
             self.accepted.append(result.subject)
             print(f"ACCEPTED: {result.subject}", flush=True)

@@ -203,7 +203,7 @@ class RuleItem(pytest.Item):
         expected failure.
         """
         from certgrad.obligations.certificate import fails, ignoring, stated
-        from certgrad.report.findings import UNSEEN, fatal, findings_of
+        from certgrad.report.findings import CODES_OF_UNAUDITED, fatal, findings_of
 
         result = self._audited()
         certificate, second = result.certificate, result.second
@@ -231,13 +231,15 @@ class RuleItem(pytest.Item):
         if known:
             pytest.xfail(f"in the baseline: {', '.join(sorted(known))}")
         if certificate is None:
-            pytest.skip(next((text for code, text in texts.items() if code in UNSEEN), "; ".join(result.notes)))
+            pytest.skip(
+                next((text for code, text in texts.items() if code in CODES_OF_UNAUDITED), "; ".join(result.notes))
+            )
         if not any(self._wants(claim.code) for claim in certificate.claims):
             pytest.skip("the configuration selects none of its obligations")
 
     def _audited(self) -> RuleResult:
         """Return the result of the rule, from the cache where nothing changed, or that time ran out."""
-        from certgrad.obligations.terms.budget import CLOCK, auditing
+        from certgrad.obligations.terms.budget import CLOCK_FACTOR, auditing
         from certgrad.report.findings import EXACT
         from certgrad.rules.certificates.exactly import with_level
         from certgrad.rules.judging import by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
@@ -246,7 +248,7 @@ class RuleItem(pytest.Item):
 
         said = self.configured
         try:
-            with _limited(CLOCK * self.asked.seconds), auditing(self.asked.seconds):
+            with _limited(CLOCK_FACTOR * self.asked.seconds), auditing(self.asked.seconds):
                 result = audited(self.found, said.declarations, said.conformance, self.asked.memory, said.order)
                 if not isinstance(self.strict, bool) and EXACT in self.strict:
                     result = with_level(result, lambda _: self.found)

@@ -98,7 +98,7 @@ def _several(parts: Sequence[t.Node], binds: int) -> int:
 
 
 def _range(over: t.Range) -> str:
-    return over.variable if over.size == t.ENDLESS else f"{over.variable}<{text(over.size, SUM)}"
+    return over.variable if over.size == t.WHILE_A_TEST_HOLDS else f"{over.variable}<{text(over.size, SUM)}"
 
 
 def _under(over: t.Range, where: Sequence[t.Node] = ()) -> str:

@@ -18,7 +18,7 @@ from certgrad.jaxpr import kinds
 from certgrad.jaxpr.programs import bound, needed_for
 from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
 
-_MOVES = kinds.MOVES - {"optimization_barrier"}
+_MOVES = kinds.MOVES_ENTRIES - {"optimization_barrier"}
 """Computed anew rather than kept, where what they read is no larger."""
 _CHEAP = (_MOVES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kinds.LOGIC) | frozenset(
     "abs convert_element_type integer_pow mul sign square".split()

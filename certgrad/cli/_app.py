@@ -24,7 +24,7 @@ from certgrad.cli.report import report
 from certgrad.cli.run import Begin, OfProgram, run
 from certgrad.cli.table import table
 from certgrad.cli.verify import verify
-from certgrad.cli.watch import PASSED_ON, watch
+from certgrad.cli.watch import PASSED_ON_OPTIONS, watch
 
 _COMMANDS: dict[str, Callable[..., None]] = {
     "init": init,
@@ -53,8 +53,8 @@ app = typer.Typer(
 
 for _name, _function in _COMMANDS.items():
     app.command(_name, cls=Strictly if _function is audit else None)(guarded(_function))
-app.command("watch", context_settings=PASSED_ON)(guarded(watch))
-app.command("lsp", context_settings=PASSED_ON)(guarded(lsp))
+app.command("watch", context_settings=PASSED_ON_OPTIONS)(guarded(watch))
+app.command("lsp", context_settings=PASSED_ON_OPTIONS)(guarded(lsp))
 app.command("run", cls=OfProgram)(guarded(run))
 
 

@@ -67,10 +67,10 @@ class Code:
     @property
     def audit_scope(self) -> "AuditScope":
         """The targets and files in which a rule would have been found."""
-        from certgrad.report.findings import UNSEEN
+        from certgrad.report.findings import CODES_OF_UNAUDITED
         from certgrad.rules.project.baseline import AuditScope
 
-        unseen = [rule.name for rule in self.rules if any(r.code in UNSEEN for r in rule.remarks)]
+        unseen = [rule.name for rule in self.rules if any(r.code in CODES_OF_UNAUDITED for r in rule.remarks)]
         return AuditScope(tuple(self.names), (*unseen, *self.unreached))
 
 

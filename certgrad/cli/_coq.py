@@ -76,13 +76,13 @@ def module_of(op: str) -> str:
 
 def summary(results: "Sequence[Result]") -> str:
     """One line: how many obligations Coq's kernel accepts, each with that its programs are defined."""
-    from certgrad.coq import HOLD
+    from certgrad.coq import CAN_HOLD_KIND
 
     judged = [one for r in results for one in r.obligations]
     accepted = sum(one.accepted for one in judged)
     laws = sum(one.law.accepted for one in judged)
     alone = f" ({laws - accepted} of these hold, and are not shown to be defined)" if laws > accepted else ""
-    held = [j.accepted for r in results for j in r.judged if j.stated and j.kind == HOLD]
+    held = [j.accepted for r in results for j in r.judged if j.stated and j.kind == CAN_HOLD_KIND]
     together = f"; of {len(held)} sets of hypotheses {sum(held)} shown to hold somewhere" if held else ""
     return (
         f"{accepted} of {len(judged)} obligations accepted by Coq with their programs defined where their hypotheses "

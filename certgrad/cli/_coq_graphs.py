@@ -19,13 +19,13 @@ def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
 
     What the file says chooses no code. Where the graph is another one now, its theorems say so. Raises UsageError.
     """
-    from certgrad.coq import EDITED, graph_not_printed
+    from certgrad.coq import CHECKSUM_MISMATCH, graph_not_printed
     from certgrad.graph.certificate import checksum
     from certgrad.ops._composed import Composed
 
     name = certificate.graph.name
     if certificate.checksum != checksum(certificate):
-        return graph_not_printed(name, EDITED)
+        return graph_not_printed(name, CHECKSUM_MISMATCH)
     op = _library.get(name) if not target and name in _library.names() else None
     if isinstance(op, Composed):
         names = names_of(op)

@@ -24,7 +24,7 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
 
     The page is written anew after each op, so that a run that is cut short leaves one that says how far it came.
     """
-    from certgrad.coq import RECORD, Kernel, Library
+    from certgrad.coq import RECORD_FILE, Kernel, Library
     from certgrad.report.pages import coq
 
     kernel = Kernel(Library(_coq.CACHE), limit)
@@ -44,18 +44,20 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
         results[result.subject] = result
         write()
     _coq.keep_levels(certificates, list(results.values()), kernel.library.release)
-    write_atomically(directory / RECORD, _record(list(results.values())))
+    write_atomically(directory / RECORD_FILE, _record(list(results.values())))
     typer.echo(f"{directory / 'coq.md'}: {_coq.summary(list(results.values()))}")
 
 
 def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
     """Compile anew what the directory records as accepted; say what is not accepted now. Raises NoCoqError."""
-    from certgrad.coq import RECORD, Kernel, Library, read_ways
+    from certgrad.coq import RECORD_FILE, Kernel, Library, read_ways
 
     started = time.perf_counter()
-    recorded = read_ways(directory / RECORD)
+    recorded = read_ways(directory / RECORD_FILE)
     if not recorded:
-        raise UsageError(f"{directory / RECORD}: no record of accepted theorems. `certgrad report --coq` writes it.")
+        raise UsageError(
+            f"{directory / RECORD_FILE}: no record of accepted theorems. `certgrad report --coq` writes it."
+        )
     kernel = Kernel(Library(_coq.CACHE), limit, remember=False)
     _library.prepare()
     files = _coq.printed(_coq.of_rules(_coq.read([directory])))
@@ -71,7 +73,7 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
     for name in sorted(missing):
         typer.echo(f"{name}: recorded as accepted, and no theorem of any op")
     typer.echo(
-        f"{len(accepted)} of {len(recorded)} theorems that {directory / RECORD} records accepted by Coq "
+        f"{len(accepted)} of {len(recorded)} theorems that {directory / RECORD_FILE} records accepted by Coq "
         f"({time.perf_counter() - started:.0f} s)"
     )
     return ExitCode.DISCHARGED if accepted == recorded.keys() else ExitCode.REFUTED

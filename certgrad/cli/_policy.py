@@ -13,7 +13,7 @@ import msgspec
 
 from certgrad.cli._code import Code, counted
 from certgrad.cli._select import Selection
-from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName
+from certgrad.obligations.certificate import ORDER, PROVED_AS_WRITTEN, VerdictName
 
 if TYPE_CHECKING:
     from certgrad.report.audited import Audit, RuleResult
@@ -50,18 +50,18 @@ def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[st
     listed below, so that neither is noted here.
     """
     from certgrad.report import concise
-    from certgrad.report.findings import IGNORED, IN_A_ROW, INFERRED
-    from certgrad.report.problems import MOST_TOLD, Level, of_row, remarks_of
+    from certgrad.report.findings import CODES_IN_A_ROW, IGNORED, INFERRED
+    from certgrad.report.problems import MOST_RULES_NAMED, Level, of_row, remarks_of
 
     texts: list[str] = []
     counts: Counter[tuple[str, str]] = Counter()
-    many = sum(r.code == INFERRED for rule in audit.results for r in rule.remarks) > MOST_TOLD
+    many = sum(r.code == INFERRED for rule in audit.results for r in rule.remarks) > MOST_RULES_NAMED
     for rule in audit.results:
         noted = [r for r in remarks_of(rule, strict=audit.strict) if not (r.covered or (brief and concise.listed(r)))]
         if rows and audit.certified:
             in_row = {r.code for r in of_row(rule)}
             noted = [r for r in noted if not (r.code in in_row or (audit.strict and r.level is Level.error))]
-        counted_codes = IN_A_ROW if rows else {INFERRED}
+        counted_codes = CODES_IN_A_ROW if rows else {INFERRED}
         of_many = [r for r in noted if many and r.code in counted_codes and not concise.listed(r)]
         counted_only = [r for r in noted if r in of_many or (brief and r.code != IGNORED)]
         counts.update((r.code, r.verdict) for r in counted_only)
@@ -87,4 +87,4 @@ def failed(audit: "Audit") -> bool:
 
 def failing(named: Collection[str], *, strict: bool) -> frozenset[VerdictName]:
     """The verdicts to fail on: those that are named, or else refuted; strictly all that is not proved as written."""
-    return frozenset(v for v in ORDER if v in (named or ("refuted",)) or (strict and v not in HOLDS))
+    return frozenset(v for v in ORDER if v in (named or ("refuted",)) or (strict and v not in PROVED_AS_WRITTEN))

@@ -83,19 +83,22 @@ def _graphs(record: "Record", wanted: Wanted) -> RunSummary:
     """Certify the functions that were differentiated."""
     if record.functions is None or not record.functions.found:  # what JAX differentiates itself is not kept
         return RunSummary([], "certgrad: nothing was differentiated\n")
-    from certgrad.obligations.certificate import HOLDS
+    from certgrad.obligations.certificate import PROVED_AS_WRITTEN
     from certgrad.recording import certified
 
     found = list(certified(record.functions, wanted.seconds))
     failing = {*wanted.failing, *(["refuted"] if wanted.strict or wanted.failing else [])}
-    failed = any(one.verdict in failing or (wanted.strict and (one.left or one.verdict not in HOLDS)) for one in found)
-    held = sum(one.verdict in HOLDS for one in found)
+    failed = any(
+        one.verdict in failing or (wanted.strict and (one.left or one.verdict not in PROVED_AS_WRITTEN))
+        for one in found
+    )
+    held = sum(one.verdict in PROVED_AS_WRITTEN for one in found)
     lines = ["", "functions that were differentiated, at the shapes of their calls"]
     for one in found:
         times = "once" if one.count == 1 else f"{one.count} times"
         where = f" ({one.where})" if one.where else ""
         lines.append(f"{one.name}{where}: {one.verdict} at {one.shapes or 'no arrays'}, called {times}")
-        shown = [one.reason, one.left, *([] if wanted.quiet and one.verdict in HOLDS else one.hypotheses)]
+        shown = [one.reason, one.left, *([] if wanted.quiet and one.verdict in PROVED_AS_WRITTEN else one.hypotheses)]
         lines += [fill(line, _console.width(sys.stderr), "  ", "    ") for line in shown if line]
     notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
     return RunSummary(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)

@@ -29,9 +29,9 @@ def list_ops(
 
         typer.echo(render(ops), nl=False)
         return
-    from certgrad.report.wording import PAGE, fill
+    from certgrad.report.wording import PAGE_WIDTH, fill
 
-    page = _console.width() or PAGE
+    page = _console.width() or PAGE_WIDTH
     every = [*((op.name, op) for op in ops), *_of_plugins()]
     rows = [
         (name, for_people(str(op.cases[0].signature)), (op.doc or "").strip().partition("\n")[0]) for name, op in every

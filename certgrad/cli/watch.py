@@ -11,7 +11,7 @@ import typer
 from certgrad.cli import _code, _options
 from certgrad.cli._errors import ExitCode
 
-PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+PASSED_ON_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
 """The options are those of `certgrad audit`, which reads them itself."""
 _CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 _MILLISECONDS = 200

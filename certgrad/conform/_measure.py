@@ -24,7 +24,7 @@ from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._jaxpr import numbers as literals
 from certgrad.ops import Op
 from certgrad.ops._composed import Composed
-from certgrad.ops._magnitudes import ANY
+from certgrad.ops._magnitudes import ANY_MAGNITUDE
 
 DTYPES = {"float64": jnp.float64, "float32": jnp.float32, "bfloat16": jnp.bfloat16, "float16": jnp.float16}
 PARTS = ("forward", "jvp", "vjp")
@@ -130,7 +130,7 @@ def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, h
     """
     device = jax.devices()[0] if device is None else device
     out = Conformity(op.name, _kind(device), reason(op))
-    if op.magnitudes != ANY:
+    if op.magnitudes != ANY_MAGNITUDE:
         out.magnitudes = {dtype: op.magnitudes.text(DTYPES[dtype]) for dtype in dtypes}
     with jax.enable_x64(True), jax.default_device(device), s.precision(BITS):
         measuring = None

@@ -17,7 +17,7 @@ from certgrad.language.parse import parse
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls.statements import inside as certain
 from certgrad.ops import Case, Op
-from certgrad.ops._magnitudes import ANY
+from certgrad.ops._magnitudes import ANY_MAGNITUDE
 
 SIZES = ((4, 3, 5), (3, 2, 4), (2, 3, 2), (2, 1, 2))
 """Sizes of the named dimensions in turn: the first choice that gives arguments of at most `ENTRIES` entries is used."""
@@ -224,7 +224,7 @@ def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iter
     others.
     """
     low, high = call.op.magnitudes.ends(dtype)
-    for _ in range(ENDS if call.op.magnitudes != ANY else 0):
+    for _ in range(ENDS if call.op.magnitudes != ANY_MAGNITUDE else 0):
         for spread in (0.0, 1.0):
             for same_signs in (True, False):
                 signs = [

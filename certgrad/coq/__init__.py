@@ -1,25 +1,25 @@
 """Certificates in Coq: printed from the specification's reading of the traced programs, and judged by Coq's kernel."""
 
 from ._errors import NotPrintedError
-from ._export import EDITED, LIMIT, File, export, not_printed
-from ._graph import QUIET, Argument, Claim, Graph, Lemma, Loop, Node, input_name
+from ._export import CHECKSUM_MISMATCH, LIMIT, File, export, not_printed
+from ._graph import NO_CLAIM, Argument, Claim, Graph, Lemma, Loop, Node, input_name
 from ._graphs import export_graph, graph_not_printed
 from ._kernel import AXIOMS, MEMORY, UNTRIED, Judged, Kernel, Obligation, Result
-from ._library import INSTALL, RECORD, Library, NoCoqError, read_ways, sources, ways
+from ._library import INSTALL, RECORD_FILE, Library, NoCoqError, read_ways, sources, ways
 from ._programs import MAX_TABLE
-from ._statements import DEFINED, HOLD, is_obligation
+from ._statements import CAN_HOLD_KIND, DEFINED_SUFFIX, is_obligation
 
 __all__ = [
     "AXIOMS",
-    "DEFINED",
-    "EDITED",
-    "HOLD",
+    "CAN_HOLD_KIND",
+    "CHECKSUM_MISMATCH",
+    "DEFINED_SUFFIX",
     "INSTALL",
     "LIMIT",
     "MAX_TABLE",
     "MEMORY",
-    "QUIET",
-    "RECORD",
+    "NO_CLAIM",
+    "RECORD_FILE",
     "UNTRIED",
     "Argument",
     "Claim",

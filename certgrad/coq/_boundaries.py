@@ -52,7 +52,7 @@ def _apart(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
         ranges = "".join(f"(0 <= {identifier(v)} < {printed(n)})%Z -> " for v, n in over)
         yield f"({f'forall {binders} : Z, ' if over else ''}{ranges}{printed(x.left)} <> {printed(x.right)})"
     if isinstance(x, e.BINDERS):
-        if any(r.size == e.ENDLESS for r in x.over):
+        if any(r.size == e.WHILE_A_TEST_HOLDS for r in x.over):
             raise NotPrintedError("a hypothesis on comparisons without a bound")
         over = [*over, *((r.variable, r.size) for r in x.over)]
     for part in children(x):

@@ -33,7 +33,7 @@ Open Scope R_scope.
 _PATH = re.compile(r"[.:]")
 """What stands between the parts of a rule's name."""
 _DEFINED = re.compile(r"^(?:Definition|Fixpoint) ([\w']+)", re.MULTILINE)
-EDITED = "its checksum does not fit: it was edited, or is not whole"
+CHECKSUM_MISMATCH = "its checksum does not fit: it was edited, or is not whole"
 LIMIT = 10
 """Seconds for one theorem."""
 
@@ -115,7 +115,7 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
     without it they are traced as those of an op. A certificate whose checksum does not fit has theorems that say so.
     """
     if certificate.checksum != checksum(certificate):
-        return not_printed(certificate, EDITED)
+        return not_printed(certificate, CHECKSUM_MISMATCH)
     if {len(certificate.traced), *(len(claim.cases) for claim in certificate.claims)} != {len(subject.cases)}:
         return not_printed(certificate, "its cases are not the declared ones")
     sections = []

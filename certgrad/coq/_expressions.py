@@ -103,7 +103,7 @@ def printed(x: e.Node) -> str:
             return _bound("all", over, holds)
         case e.Exists(over, holds):
             return _bound("any", over, holds)
-        case e.Least((over,), holds) if over.size != e.ENDLESS:
+        case e.Least((over,), holds) if over.size != e.WHILE_A_TEST_HOLDS:
             return _bound("least", (over,), holds)
     raise NotPrintedError(f"a node {type(x).__name__}")
 
@@ -188,7 +188,7 @@ def _bound(kind: str, over: Sequence[e.Range], body: e.Node, where: Sequence[e.N
     word = _BINDERS.get((kind, of)) if not where else _WHERE.get(kind)
     if word is None or (where and (of != "real" or len(over) != 1)):
         raise NotPrintedError(f"{kind} of {of} entries")
-    if any(r.size == e.ENDLESS for r in over):
+    if any(r.size == e.WHILE_A_TEST_HOLDS for r in over):
         raise NotPrintedError("a variable that nothing bounds")
     text = printed(body)
     for r in reversed(over):

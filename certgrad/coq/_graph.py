@@ -10,7 +10,7 @@ from certgrad.language import tree as e
 from certgrad.language.tree import Statement
 from certgrad.specification import program as p
 
-CHUNK = 25
+NODES_PER_LIST = 25
 """Nodes in one list of them."""
 Value = tuple[int, int]
 """A node and which of its outputs."""
@@ -27,7 +27,7 @@ class Claim:
     asks: bool = True
 
 
-QUIET = Claim()
+NO_CLAIM = Claim()
 """Nothing."""
 
 
@@ -71,7 +71,7 @@ class Node:
     sizes: Mapping[str, e.Node] = field(default_factory=dict)
     """What the lemma's sizes are here."""
     program: Any = None
-    claim: Claim = QUIET
+    claim: Claim = NO_CLAIM
     loop: Loop | None = None
     said: tuple[str, ...] = ()
     """What the whole program calls its outputs; empty if that is not known. Coq proves it."""

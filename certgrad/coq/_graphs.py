@@ -17,12 +17,12 @@ from certgrad.specification.rule import UnreadableError
 from ._errors import NotPrintedError
 from ._export import File, comment
 from ._expressions import printed
-from ._graph import CHUNK, QUIET, Graph, Lemma, Loop, Node, Value
+from ._graph import NO_CLAIM, NODES_PER_LIST, Graph, Lemma, Loop, Node, Value
 from ._names import identifier, of_sizes, shadowed
 from ._operations import Operation, Placed, as_tensor, binders, call, shapes, simple
 from ._programs import Function, functions
 from ._programs import kind as type_of
-from ._runs import RUNS, Runs
+from ._runs import RUN_KIND, Runs
 from ._signs import Claims
 from ._statements import Section
 from ._theorem import Theorem
@@ -124,7 +124,7 @@ class _Nodes:
             elif node.program is not None:
                 self._constant(number, node)
         self.outputs = [graph.nodes[number].outputs[k] for number, k in graph.outputs]
-        self.chunks = [self.nodes[k : k + CHUNK] for k in range(0, len(self.nodes), CHUNK)]
+        self.chunks = [self.nodes[k : k + NODES_PER_LIST] for k in range(0, len(self.nodes), NODES_PER_LIST)]
         self.lists = [f"{name}_nodes_{k + 1}" for k in range(len(self.chunks))]
 
     def _moving(self, number: int, node: Node) -> None:
@@ -272,7 +272,7 @@ class _Loop:
 def _section(nodes: _Nodes) -> Section:
     """The definitions of the graph, and its theorems."""
     definitions, theorems = [*nodes.all_definitions], [*nodes.laws, *_theorems(nodes)]
-    if any(one.node.claim != QUIET for one in nodes.placed):
+    if any(one.node.claim != NO_CLAIM for one in nodes.placed):
         claims = Claims(nodes.name, nodes.placed, nodes.lists, nodes.given, nodes.words, len(nodes.inputs))
         definitions += claims.definitions
         theorems += claims.theorems
@@ -281,7 +281,7 @@ def _section(nodes: _Nodes) -> Section:
         definitions += runs.definitions
         theorems += runs.theorems([*nodes.operations.values()], nodes.lists)
     except (UnreadableError, NotPrintedError) as error:
-        theorems.append(Theorem(f"{nodes.name}_{RUNS}", RUNS, reason=f"not printed: {error}"))
+        theorems.append(Theorem(f"{nodes.name}_{RUN_KIND}", RUN_KIND, reason=f"not printed: {error}"))
     return Section(comment(nodes.graph.name), tuple(definitions), tuple(theorems))
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from ._export import LIMIT, File, echo_sentence
 from ._library import Library, NoCoqError, ways
 from ._memory import Judged, Memory
-from ._statements import DEFINED, HOLD, is_obligation
-from ._theorem import SHORT, WAY, Theorem
+from ._statements import CAN_HOLD_KIND, DEFINED_SUFFIX, is_obligation
+from ._theorem import FIRST_SECONDS, WAY_PREFIX, Theorem
 
 AXIOMS = frozenset(
     {
@@ -56,7 +56,7 @@ class Result:
 
         A missing point inside the hypotheses takes nothing away.
         """
-        return tuple(j for j in self.judged if j.stated and j.kind != HOLD)
+        return tuple(j for j in self.judged if j.stated and j.kind != CAN_HOLD_KIND)
 
     @property
     def whole(self) -> bool:
@@ -67,7 +67,9 @@ class Result:
     def obligations(self) -> tuple[Obligation, ...]:
         """The obligations, each with the theorem that its programs are defined."""
         defined = {j.name: j for j in self.judged if j.stated}
-        return tuple(Obligation(j, defined.get(f"{j.name}{DEFINED}")) for j in self.claims if is_obligation(j.kind))
+        return tuple(
+            Obligation(j, defined.get(f"{j.name}{DEFINED_SUFFIX}")) for j in self.claims if is_obligation(j.kind)
+        )
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class Kernel:
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
         """Return Coq's answer for each theorem and for the axioms of all accepted ones, and why it stopped or ""."""
-        limit = _STARTING + (self.limit + SHORT) * sum(len(t.ways) for t in printed)
+        limit = _STARTING + (self.limit + FIRST_SECONDS) * sum(len(t.ways) for t in printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             names = {t.name for t in printed}
@@ -287,7 +289,7 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
 
 _PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
 _SECONDS = re.compile(r"^Finished (?:failing )?transaction in ([\d.]+) secs \(([\d.]+)u", re.MULTILINE)
-_WAY = re.compile(rf"{WAY}(\d+)$", re.MULTILINE)  # what a tactic says may stand before it in its line
+_WAY = re.compile(rf"{WAY_PREFIX}(\d+)$", re.MULTILINE)  # what a tactic says may stand before it in its line
 _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 

@@ -23,7 +23,7 @@ ORDER = (
     *("Windows", "Recurrences", "Order", "Points", "Graph", "Loops", "Library", "Signs", "Runs"),
 )
 """The files that printed ones require, each after those that it requires itself."""
-RECORD = "coq.json"
+RECORD_FILE = "coq.json"
 """The file that says by which way each theorem was proved."""
 SECONDS = 300
 """For one file of the library."""
@@ -46,8 +46,8 @@ def ways() -> Mapping[str, int]:
     The record is in a clone's reports or inside the package. It spares a search, and is a hint only: Coq checks the
     proof.
     """
-    inside = Path(__file__).parent / RECORD
-    return read_ways(inside if inside.is_file() else Path(__file__).parents[2] / "reports" / RECORD)
+    inside = Path(__file__).parent / RECORD_FILE
+    return read_ways(inside if inside.is_file() else Path(__file__).parents[2] / "reports" / RECORD_FILE)
 
 
 def read_ways(path: Path) -> Mapping[str, int]:

@@ -50,7 +50,7 @@ def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
             return "(" + "".join(f"{says(g)} -> " for g in guards) + f"{says(then)})"
         case e.If(condition, then, otherwise):
             return f"(if {printed(condition)} then {says(then)} else {says(otherwise)})"
-        case e.ForAll(over, holds) | e.Exists(over, holds) if all(r.size != e.ENDLESS for r in over):
+        case e.ForAll(over, holds) | e.Exists(over, holds) if all(r.size != e.WHILE_A_TEST_HOLDS for r in over):
             word, joint = ("forall", "-> ") if isinstance(x, e.ForAll) else ("exists", "/\\ ")
             names = " ".join(identifier(r.variable) for r in over)
             return f"({word} {names} : Z, {''.join(f'{_in_range(r)} {joint}' for r in over)}{says(holds)})"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ._errors import NotPrintedError
-from ._graph import CHUNK, Graph, Value, input_name
+from ._graph import NODES_PER_LIST, Graph, Value, input_name
 from ._operations import Operation, Placed, as_tensor, call, in_slot
 from ._programs import Function, chain
 from ._theorem import Theorem
 
-RUNS = "program_is_run"
+RUN_KIND = "program_is_run"
 _SEEN = (
     "read places reads does run gives slots_of List.nth List.map N.to_nat Pos.to_nat Pos.iter_op Init.Nat.add "
     "Nat.ltb Nat.leb Init.Nat.sub at0 at1 at2 at3 at4 at5 of0 of1 of2 of3 of4 of5"
@@ -56,7 +56,7 @@ class Runs:
         if unknown := [p.node.text for p in placed if not set(p.node.said) & self.program.keys()]:
             raise NotPrintedError(f"{unknown[0].partition(' [')[0]}, which the program does not compute by itself")
         self.outputs = graph.program.outputs
-        self.chunks = [placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
+        self.chunks = [placed[k : k + NODES_PER_LIST] for k in range(0, len(placed), NODES_PER_LIST)]
 
     @property
     def definitions(self) -> Iterator[Function]:
@@ -135,7 +135,7 @@ class Runs:
             f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {says}"
         )
         parts = (f"{n}_{what}" for n in lists for what in ("are_local", "compute"))
-        return Theorem(f"{name}_{RUNS}", RUNS, statement, (script,), needs=(f"{name}_nodes_are_wired", *parts))
+        return Theorem(f"{name}_{RUN_KIND}", RUN_KIND, statement, (script,), needs=(f"{name}_nodes_are_wired", *parts))
 
 
 def _lines(texts: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ._graph import CHUNK, QUIET, Claim
+from ._graph import NO_CLAIM, NODES_PER_LIST, Claim
 from ._operations import Operation, Placed, call
 from ._programs import Function
 from ._theorem import Theorem
@@ -27,9 +27,9 @@ class Claims:
         self.name, self.lists = name, lists
         self.placed = [(one.operation, one.node.claim) for one in placed]
         self.given, self.words, self.inputs = given, words, inputs
-        made = [(o, claim) for o, claim in dict.fromkeys(self.placed) if claim != QUIET and o is not None]
+        made = [(o, claim) for o, claim in dict.fromkeys(self.placed) if claim != NO_CLAIM and o is not None]
         self.told = {pair: f"{pair[0].name}_is_told_{k + 1}" for k, pair in enumerate(made)}
-        self.chunks = [self.placed[k : k + CHUNK] for k in range(0, len(placed), CHUNK)]
+        self.chunks = [self.placed[k : k + NODES_PER_LIST] for k in range(0, len(placed), NODES_PER_LIST)]
 
     @property
     def definitions(self) -> Iterator[Function]:
@@ -49,7 +49,7 @@ class Claims:
             yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), (_script(operation),))
         parts = [f"{name}_are_told" for name in self.lists]
         for name, part, chunk in zip(self.lists, parts, self.chunks, strict=True):
-            used = [self.told[o, claim] if o is not None and claim != QUIET else "quiet_told" for o, claim in chunk]
+            used = [self.told[o, claim] if o is not None and claim != NO_CLAIM else "quiet_told" for o, claim in chunk]
             steps = [f"(apply List.Forall2_cons; [apply {one}; sizes_hold | ])" for one in used]
             script = "; ".join(["intros", f"unfold {name}, {name}_claims", *steps, "apply List.Forall2_nil"])
             needs = tuple(one for one in dict.fromkeys(used) if one != "quiet_told")
@@ -82,7 +82,7 @@ def _script(operation: Operation) -> str:
 
 
 def _text(claim: Claim) -> str:
-    if claim == QUIET:
+    if claim == NO_CLAIM:
         return "quiet"
     knows, tells = ("; ".join(signs) for signs in (claim.knows, claim.tells))
     return f"{{| knows := [{knows}]; tells := [{tells}]; asks := {str(claim.asks).lower()} |}}"

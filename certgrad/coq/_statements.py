@@ -52,11 +52,11 @@ class Section:
     """Definitions of other sections that its own mention."""
 
 
-DEFINED = "_where_defined"
+DEFINED_SUFFIX = "_where_defined"
 """Ends the kind of a theorem that says that an obligation's programs are defined where its hypotheses hold."""
 
 
-HOLD = "hypotheses_can_hold"
+CAN_HOLD_KIND = "hypotheses_can_hold"
 """The kind of a theorem that says that there is a point at which all hypotheses of a case hold."""
 
 
@@ -68,7 +68,7 @@ STEPS = frozenset(
 
 def is_obligation(kind: str) -> bool:
     """Return whether a theorem of this kind states an obligation of the certificate, or one for a whole graph."""
-    return kind != HOLD and kind not in STEPS and not kind.endswith(DEFINED)
+    return kind != CAN_HOLD_KIND and kind not in STEPS and not kind.endswith(DEFINED_SUFFIX)
 
 
 class NothingToProveError(Exception):
@@ -210,7 +210,7 @@ class Case:
 
         Where it cannot be printed, the theorem has the reason in the place of a statement.
         """
-        kind = f"{kind}{DEFINED}" if where else kind
+        kind = f"{kind}{DEFINED_SUFFIX}" if where else kind
         name = identifier(f"{self.name}_{kind}")
         try:
             return self._theorem(name, kind, hypotheses)
@@ -224,7 +224,7 @@ class Case:
 
         Where they cannot be printed, or no point is found, it has the reason in the place of a statement.
         """
-        name = identifier(f"{self.name}_{HOLD}")
+        name = identifier(f"{self.name}_{CAN_HOLD_KIND}")
         try:
             constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
             says = [*self.sizes_hold(), *self.assumptions(hypotheses)]
@@ -232,9 +232,9 @@ class Case:
                 raise NotPrintedError("a hypothesis on a function that is not defined")
             found = point([*constraints, *hypotheses], self.original, self.sizes)
         except NotPrintedError as error:
-            return Theorem(name, HOLD, reason=f"not printed: {error}")
+            return Theorem(name, CAN_HOLD_KIND, reason=f"not printed: {error}")
         if found is None:
-            return Theorem(name, HOLD, reason="no point was found")
+            return Theorem(name, CAN_HOLD_KIND, reason="no point was found")
         sizes, entries = found
         binders = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
         binders += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
@@ -242,7 +242,7 @@ class Case:
         values += [written(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
         shown = "".join(f"exists {v}; " for v in values)
         statement = "\n".join(f"  {line}" for line in [*binders, " /\\ ".join(f"({one})" for one in says) or "True"])
-        return Theorem(name, HOLD, statement, (f"{shown}can_hold",))
+        return Theorem(name, CAN_HOLD_KIND, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
         """Return the theorem of one obligation under these hypotheses, with the proof scripts that Coq tries in order.
@@ -253,16 +253,16 @@ class Case:
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
             "rule_runs_forward": self._primal,
-            f"jvp_is_derivative{DEFINED}": partial(self._defined, "forward", "jvp"),
-            f"vjp_is_adjoint{DEFINED}": partial(self._defined, "jvp", "vjp"),
-            f"rule_runs_forward{DEFINED}": partial(self._defined, "fwd", "forward"),
+            f"jvp_is_derivative{DEFINED_SUFFIX}": partial(self._defined, "forward", "jvp"),
+            f"vjp_is_adjoint{DEFINED_SUFFIX}": partial(self._defined, "jvp", "vjp"),
+            f"rule_runs_forward{DEFINED_SUFFIX}": partial(self._defined, "fwd", "forward"),
         }
         if kind not in conclusions:
             raise NotPrintedError(f"the obligation {kind}")
         conclusion, tensors, used, ways = conclusions[kind]()
         if taken := shadowed((f.name for f in used), self._words):
             raise NotPrintedError(f"a size or an array with the name {taken}, which a definition has")
-        if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED):
+        if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED_SUFFIX):
             conclusion, tensors, used, ways = self._and_defined(kind, conclusion, tensors, used, ways)
         assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
@@ -362,7 +362,7 @@ class Case:
     def _composed(self, kind: str, used: Sequence[Function]) -> list[str]:
         """Return the proofs that are tried first, while the definitions inside programs are folded."""
         names = " ".join(f.name for f in used)
-        if kind.endswith(DEFINED):
+        if kind.endswith(DEFINED_SUFFIX):
             return [f"cbv beta delta [{names}]; defined_by_parts"]
         laws = {
             "jvp_is_derivative": ("composed_derivative", self.tangents),

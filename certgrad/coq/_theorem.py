@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WAY = "@way "
+WAY_PREFIX = "@way "
 """Begins what is said of the way that found a proof."""
 
 
-SHORT = 3
+FIRST_SECONDS = 3
 """Seconds that each way has at first."""
 
 
@@ -38,7 +38,7 @@ class Theorem:
 
     def search_sentence(self, way: int | None, limit: int) -> str:
         """A search that says which way found a proof; the one that is known to have found one is gone first."""
-        tried = [f'solve [{one}]; idtac "{WAY}{k}"' for k, one in enumerate(self.ways)]
+        tried = [f'solve [{one}]; idtac "{WAY_PREFIX}{k}"' for k, one in enumerate(self.ways)]
         return self._search(tried, [tried[way]] if way is not None and way < len(tried) else [], limit)
 
     @staticmethod
@@ -48,7 +48,7 @@ class Theorem:
         Inside a command with a limit of its own none would hold: Coq has one alarm clock.
         """
         first, long = ([f"timeout {limit} ({way})" for way in some] for some in (known, ways))
-        quickly = [f"timeout {SHORT} ({way})" for way in (ways if len(ways) > 1 else ())]
+        quickly = [f"timeout {FIRST_SECONDS} ({way})" for way in (ways if len(ways) > 1 else ())]
         return f"first [{' | '.join([*first, *quickly, *long])}]."
 
     def text(self, proof: str) -> str:

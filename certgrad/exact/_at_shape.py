@@ -36,7 +36,7 @@ SHORT = 2.0
 """Seconds, at most, for a case of which all sizes up to 2 were compared; then it ends."""
 TRIES = 40
 """Draws of a point, at most, until one fits; then the points that were found have to do."""
-ENOUGH = -80
+LOG2_ERROR = -80
 """The binary logarithm of the probability that is aimed at."""
 ROOTS = 400
 """Draws of the field's part of a point, at most, for numbers without a root there; then the point is undecided."""
@@ -121,7 +121,7 @@ class Seen:
     @property
     def exact(self) -> bool:
         """Claims were compared, with a bound that is small enough."""
-        return bool(self.points) and self.bound <= ENOUGH
+        return bool(self.points) and self.bound <= LOG2_ERROR
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class AtShape:
             agreed += 1
             certain = self._roots_are_free()
             by_luck = 0.0 if certain else agreed * log2(1 - 2.0 ** -len(model.before_roots))
-            if special or certain or by_luck < ENOUGH or limits.reached():
+            if special or certain or by_luck < LOG2_ERROR or limits.reached():
                 self._count(None if certain else by_luck, attempt + 1, special, point)
                 return
 

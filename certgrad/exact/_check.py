@@ -27,7 +27,7 @@ from certgrad.specification._jax import literal
 from certgrad.specification.evaluate import TooLongError, deep
 from certgrad.specification.reading import Literals
 
-from ._at_shape import ENOUGH, AtShape, FoundError, Limits, PointQuestions, Seen
+from ._at_shape import LOG2_ERROR, AtShape, FoundError, Limits, PointQuestions, Seen
 from ._claims import Difference
 from ._index import NoTheoremError
 from ._literals import closed
@@ -263,7 +263,7 @@ class Check:
         elif opened or rounded:
             verdict, reason = "undecided", (opened or [f"a float of the code is rounded: {rounded[0]}"])[0]
         bounds = [one.bound for one in all_seen if one.points]
-        bound = max([b for b in bounds if b <= ENOUGH] or bounds, default=inf)
+        bound = max([b for b in bounds if b <= LOG2_ERROR] or bounds, default=inf)
         return Result(
             name=self.subject.name,
             verdict=verdict,

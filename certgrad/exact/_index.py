@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from math import prod
 
 from certgrad.language import tree as t
-from certgrad.language.relations import TURNED
+from certgrad.language.relations import SWAPPED
 
 Form = Mapping[t.Node, int]
 """An integer: how often indices, sizes and entries of inputs are summands of it, and 1."""
@@ -98,7 +98,7 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
     if not (mirrored or (once and found in WITH_DATA) or (not data and (len(sizes) > 1 or found[1] in WITHOUT))):
         raise NoTheoremError("there is arithmetic on indices")
     equal, away = relation in ("=", "!="), sign * form.get(ONE, 0)
-    cut = away - 1 if (relation if sign > 0 else TURNED[relation]) in ("<=", ">") else away
+    cut = away - 1 if (relation if sign > 0 else SWAPPED[relation]) in ("<=", ">") else away
     """The places differ by less than minus this, or they do not."""
     points = len(data) + len(indices)
     orders = points == 2 and not data and not whole and not equal

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.jaxpr.programs import jaxpr_of
 
 _SAMPLERS = frozenset(
@@ -72,7 +72,7 @@ def at_least(eqn: Any) -> int | None:
     if last is None or last.primitive.name != "max":
         return None
     for v in last.invars:
-        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in HANDS_ON:
+        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in KEEPS_CONSTANTS:
             v = made[v].invars[0]
         if v in jaxpr.invars:
             return int(jaxpr.invars.index(v))

@@ -15,21 +15,21 @@ def _of(names: str) -> frozenset[str]:
 
 RENAMES = _of("copy name stop_gradient")
 """The operand itself. What is stopped has no derivative."""
-SPREADS = _of("broadcast_in_dim")
+BROADCASTS = _of("broadcast_in_dim")
 """The operand, repeated along further axes."""
 RESHAPES = _of("reshape squeeze")
 """The same entries in the same row-major order."""
 CASTS = _of("convert_element_type reduce_precision")
 """Each entry in another dtype, or with fewer bits."""
-HANDS_ON = RENAMES | SPREADS | RESHAPES | {"convert_element_type"}
+KEEPS_CONSTANTS = RENAMES | BROADCASTS | RESHAPES | {"convert_element_type"}
 """An array that has one number throughout has it afterwards, but for the rounding to its dtype."""
-MOVES = RENAMES | SPREADS | RESHAPES | _of("optimization_barrier rev slice tile transpose")
+MOVES_ENTRIES = RENAMES | BROADCASTS | RESHAPES | _of("optimization_barrier rev slice tile transpose")
 """Each entry is one of the operand's, at a place that the parameters say; no arithmetic."""
 JOINS = _of("concatenate dynamic_update_slice pad stack")
 """Each entry is one of one of the operands."""
 PARTS = _of("dynamic_slice split unstack")
 """Some of the first operand's entries."""
-REARRANGES = MOVES | JOINS | PARTS
+REARRANGES = MOVES_ENTRIES | JOINS | PARTS
 """No arithmetic, and the parameters say what stands where, or an index does."""
 PLACES = _of("device_put layout_constraint reshard sharding_constraint")
 """The operand itself, on these devices and in this order in memory."""
@@ -67,7 +67,7 @@ WINDOWS = _of("reduce_window_max reduce_window_min reduce_window_sum select_and_
 """Over windows of the last operand."""
 CONTRACTS = _of("conv_general_dilated dot_general")
 """Sums of products of entries of both operands: linear in each."""
-TAKES = _of("dynamic_slice gather slice")
+READS_PLACES = _of("dynamic_slice gather slice")
 """Entries at places that are given."""
 LINEAR = REARRANGES | PLACES | ADDS | SUMS | _of("gather scatter scatter-add scatter-sub select_n")
 """Linear in all of its operands that are no places or truth values, with real coefficients."""

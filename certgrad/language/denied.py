@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from . import tree as t
 from .forms import in_whole_numbers
-from .relations import HOLDS, OPPOSITE
+from .relations import COMPARES, OPPOSITE
 
 
 def denied(where: t.Where) -> t.Statement | None:
@@ -16,7 +16,7 @@ def denied(where: t.Where) -> t.Statement | None:
         return None
     left, right = (Fraction(side.value) for side in (asked.left, asked.right) if isinstance(side, t.Number))
     parts = [opposite(guard) for guard in where.guards]
-    if HOLDS[asked.relation](left, right) or not parts:
+    if COMPARES[asked.relation](left, right) or not parts:
         return None
     known = tuple(part for part in parts if part is not None)
     if len(known) < len(parts):

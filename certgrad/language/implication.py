@@ -19,7 +19,7 @@ from certgrad.language.canonical import canonical
 from certgrad.language.forms import difference, sum_of
 from certgrad.language.guards import plainly
 from certgrad.language.implied import unsaid
-from certgrad.language.relations import HOLDS
+from certgrad.language.relations import COMPARES
 from certgrad.language.substitute import substitute, unbound
 
 DEPTH = 6
@@ -41,7 +41,7 @@ def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bo
     if (totals := _totals(facts)) and isinstance(asked, t.Compare):
         asked = _with_totals(asked, totals)
         if (parts := difference(asked)).keys() <= {()}:
-            return bool(HOLDS[asked.relation](parts.get((), 0), 0))
+            return bool(COMPARES[asked.relation](parts.get((), 0), 0))
     asked = canonical(_monic(asked))
     if any(fact == asked or unsaid([fact, asked]) == {1} for fact in facts):
         return True

@@ -18,7 +18,7 @@ import numpy as np
 from . import tree as t
 from .arithmetic import UnfitError, as_float
 from .fitting import about_whole_arrays, entered, length, size, spread
-from .relations import HOLDS
+from .relations import COMPARES
 
 MAX_TERMS = 1 << 28
 """Of how many numbers a part of a statement consists at most."""
@@ -78,7 +78,7 @@ class Scope:
             return wide
         kept = np.ones(shape, bool)
         for relation, left, right in sides:
-            kept &= HOLDS[relation](left, right)
+            kept &= COMPARES[relation](left, right)
         most = max(int(kept.sum(-1).max(initial=0)), 1)
         if most >= count:
             return wide
@@ -185,7 +185,7 @@ def _test(s: t.Statement, scope: Scope) -> Tested:
 
 
 def _compared(relation: t.Relation, a: Any, b: Any) -> Tested:
-    return Tested(jnp.asarray(HOLDS[relation](a, b)), jnp.asarray((a == a) & (b == b)))
+    return Tested(jnp.asarray(COMPARES[relation](a, b)), jnp.asarray((a == a) & (b == b)))
 
 
 _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)

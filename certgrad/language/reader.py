@@ -16,7 +16,7 @@ from . import matrices
 from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
 from .fitting import length, size
-from .relations import HOLDS
+from .relations import COMPARES
 from .substitute import unbound
 
 MAX_TERMS = 10_000
@@ -72,7 +72,7 @@ class Reader:
 
     def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
         """The relation, of two numbers."""
-        holds = HOLDS[relation]
+        holds = COMPARES[relation]
         return lambda a, b: holds(self.order(a, b), 0)
 
     def order(self, a: Any, b: Any) -> int:
@@ -188,7 +188,7 @@ class Reader:
         conditions = [self.read(w) for w in where]
 
         def scopes(scope: Scope) -> Iterator[Scope]:
-            if any(r.size == t.ENDLESS for r in over):
+            if any(r.size == t.WHILE_A_TEST_HOLDS for r in over):
                 raise UnfitError("a variable that nothing bounds")
             counts = [range(self.a.index(size(scope))) for size in sizes]
             number = prod(map(len, counts))
@@ -387,7 +387,7 @@ class Reader:
 
     def least(self, p: t.Least) -> Read:
         ((over,), holds) = p.over, self.read(p.holds)
-        count = None if over.size == t.ENDLESS else self.read(over.size)
+        count = None if over.size == t.WHILE_A_TEST_HOLDS else self.read(over.size)
 
         def value(scope: Scope) -> Any:
             for k in range(MAX_TERMS if count is None else self.a.index(count(scope))):

@@ -8,7 +8,7 @@ from typing import Any
 
 from .tree import Relation
 
-HOLDS: dict[Relation, Callable[[Any, Any], Any]] = {
+COMPARES: dict[Relation, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "<": operator.lt,
@@ -17,7 +17,7 @@ HOLDS: dict[Relation, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 SIGNS: dict[str, str] = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "=", "!=": "≠"}
-TURNED: dict[Relation, Relation] = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "=", "!=": "!="}
+SWAPPED: dict[Relation, Relation] = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "=", "!=": "!="}
 """What the right side is to the left one."""
 OPPOSITE: dict[Relation, Relation] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
 

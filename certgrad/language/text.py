@@ -18,7 +18,7 @@ from .denied import denied
 from .forms import Summands, extreme, once_or_zero, roots_together, sum_of
 from .guards import plainly
 from .platform import platform_named
-from .relations import SIGNS, TURNED
+from .relations import SIGNS, SWAPPED
 
 Style = Literal["text", "latex"]
 CONTINUOUS = ", continuously"
@@ -237,7 +237,7 @@ class Printer:
         right = [(-c, f) for c, f in moving if c < 0]
         if self.place(right) < self.place(left) or (_constant(left) and not _constant(right)):
             left, right, rest = right, left, [(-c, f) for c, f in rest]
-            relation = TURNED[relation]
+            relation = SWAPPED[relation]
         right += [(-c, f) for c, f in rest]
         factor = short([c for c, _ in (*left, *right)])
         return sum_of((c * factor, f) for c, f in left), relation, sum_of((c * factor, f) for c, f in right)

@@ -352,7 +352,7 @@ class Minimum(Node, frozen=True, tag="minimum"):
 
 
 class Least(Node, frozen=True, tag="least"):
-    """The least value of the variable at which the formula holds; its size is `ENDLESS` where there is no bound."""
+    """The least value of the variable at which the formula holds; without a bound its size is `WHILE_A_TEST_HOLDS`."""
 
     over: tuple[Range]
     holds: Statement
@@ -409,7 +409,7 @@ else:
 
 ZERO = Number("0")
 ONE = Number("1")
-ENDLESS = Number("-1")
+WHILE_A_TEST_HOLDS = Number("-1")
 """In place of a size: the variable runs as long as a test holds."""
 UNKNOWN = Size("?")
 """In place of a size: how far the variable runs, of which nothing says it."""

@@ -333,9 +333,9 @@ RANKS = ", ranks "
 """What stands in the scope of a case before the ranks that were shown, where these are not all."""
 SHOWN = 3
 """At most this many of the sizes that a verdict covers are named beside it."""
-HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
+PROVED_AS_WRITTEN: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
 """The verdicts of what is proved of the program as it is written, for all shapes of its signature."""
-PROOFS: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding")
+PROOFS: tuple[VerdictName, ...] = (*PROVED_AS_WRITTEN, "proved up to rounding")
 """What holds, if only of the program with its literals moved."""
 AT_SIZES: VerdictName = "proved at sizes"
 ORDER: tuple[VerdictName, ...] = (*PROOFS, AT_SIZES, "surrogate", "unproved", "refuted")

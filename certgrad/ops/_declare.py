@@ -27,7 +27,7 @@ import jax.numpy as jnp
 from certgrad._subject import OF_REFERENCE, OF_RULES, Rules, Subject
 from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
-from certgrad.ops._magnitudes import ANY, Magnitudes
+from certgrad.ops._magnitudes import ANY_MAGNITUDE, Magnitudes
 from certgrad.ops._registry import Registry
 from certgrad.signatures.cases import Case, axis_of, case, rank_of, size_of
 from certgrad.signatures.signature import parse
@@ -61,7 +61,7 @@ class Op(Subject):
         convention: Mapping[str, str] | None = None,
         source: str | None = None,
         aliases: Iterable[str] = (),
-        magnitudes: Magnitudes = ANY,
+        magnitudes: Magnitudes = ANY_MAGNITUDE,
     ) -> None:
         """Read a declaration. Raises DeclarationError where its parts do not fit each other; see `op` for their
         meaning.

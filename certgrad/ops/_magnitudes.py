@@ -51,5 +51,5 @@ class Magnitudes:
         return f"{above} {below}".strip() or "any"
 
 
-ANY = Magnitudes()
+ANY_MAGNITUDE = Magnitudes()
 """All numbers of a dtype."""

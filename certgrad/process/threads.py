@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-ALONE = threading.RLock()
+PROCESS_LOCK = threading.RLock()
 """Held by the thread that uses what a process has once: one lock for all of it, so that no two wait for each other."""
 
 
@@ -33,7 +33,7 @@ def one_at_a_time(block: Callable[P, Iterator[T]]) -> Callable[P, AbstractContex
     @contextmanager
     @wraps(block)
     def alone(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        with ALONE:
+        with PROCESS_LOCK:
             yield from block(*args, **kwargs)
 
     return alone

@@ -37,7 +37,7 @@ from ._limit import OverError, limited
 from ._notes import Bare, Notes, Rule, Variant, own_function
 
 NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
-CHANGED = "a value that its code reads changed during the run, and the audit is of what is there now"
+CHANGED_DURING_RUN = "a value that its code reads changed during the run, and the audit is of what is there now"
 SECONDS = 60.0
 """For the audit of one rule, at all of its calls."""
 MAX_SHOWN = 120
@@ -136,7 +136,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
         looked.left.append(variant.problem)
         return
     if variant.changed:
-        looked.left.append(f"{CHANGED}: {variant.changed}")
+        looked.left.append(f"{CHANGED_DURING_RUN}: {variant.changed}")
     rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
     found = FoundRule(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:

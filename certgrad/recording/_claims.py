@@ -15,7 +15,7 @@ from certgrad.obligations.generality.likeness import Likeness
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import Each, each, real
 from certgrad.rules.declared.structure import read, written
-from certgrad.rules.judging.by_name import RECORDED
+from certgrad.rules.judging.by_name import RECORDED_ORIGIN
 from certgrad.signatures.signature import parse
 
 from ._notes import NO_ARRAY, Call, Given, Leaf, Static, Variant
@@ -119,7 +119,7 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
     assert lengths is not None
     count = sum(c.count for c in calls)
     apart, joined = (
-        Declaration(_signature(declared, t), values, sizes=lengths.sizes(t), origin=RECORDED)
+        Declaration(_signature(declared, t), values, sizes=lengths.sizes(t), origin=RECORDED_ORIGIN)
         for t in (lengths.apart(), lengths.joined())
     )
     return Claim(apart, replace(joined, sizes=None), count, lengths.kept)

@@ -22,12 +22,12 @@ from certgrad.graph.wording.report import excluded, grouped
 from certgrad.obligations.generality.likeness import Likeness
 from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.tracing.jax_internals import weakly_typed
-from certgrad.process.threads import ALONE
+from certgrad.process.threads import PROCESS_LOCK
 from certgrad.rules.subject.layers import plain_function, unwrapped
 
-from ._audit import CHANGED, located
+from ._audit import CHANGED_DURING_RUN, located
 from ._limit import OverError, limited
-from ._notes import OTHERS
+from ._notes import COUNTED_PACKAGES
 
 MAX_FUNCTIONS = 64
 MAX_ENTRIES = 1 << 20
@@ -104,9 +104,9 @@ class Functions:
         """Note a call. Calls in processes that the program forks are theirs alone."""
         plain = plain_function(unwrapped(function))
         package = str(getattr(plain, "__module__", "")).partition(".")[0]
-        if os.getpid() != self._process or package in OTHERS:
+        if os.getpid() != self._process or package in COUNTED_PACKAGES:
             return
-        with ALONE:
+        with PROCESS_LOCK:
             likeness = Likeness(function)
             key = (likeness.key, has_aux)
             if key not in self.found and len(self.found) >= MAX_FUNCTIONS:
@@ -167,7 +167,7 @@ def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
         if found.problem:
             yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
         changed = found.state.difference if found.state is not None else ""
-        left = f"no claim is made about some calls: {CHANGED}: {changed}" if changed else ""
+        left = f"no claim is made about some calls: {CHANGED_DURING_RUN}: {changed}" if changed else ""
         for point in found.points.values():
             started = time.perf_counter()
             verdict, hypotheses, reason = "not certified", tuple[str, ...](), ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from certgrad.obligations.terms.budget import CLOCK, auditing
+from certgrad.obligations.terms.budget import CLOCK_FACTOR, auditing
 
 _AGAIN = 0.05
 _ONCE_MORE = 2.0
@@ -35,7 +35,9 @@ def limited(seconds: float) -> Iterator[None]:
         raise OverError
 
     before = signal.signal(signal.SIGALRM, over)
-    others_seconds, _ = signal.setitimer(signal.ITIMER_REAL, CLOCK * seconds)  # those of an alarm that was set before
+    others_seconds, _ = signal.setitimer(
+        signal.ITIMER_REAL, CLOCK_FACTOR * seconds
+    )  # those of an alarm that was set before
     try:
         with auditing(seconds):
             yield

@@ -21,7 +21,7 @@ import numpy as np
 from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.likeness import Likeness
 from certgrad.obligations.generality.state import ReadState
-from certgrad.process.threads import ALONE
+from certgrad.process.threads import PROCESS_LOCK
 from certgrad.rules.subject.layers import plain_function
 
 MAX_RULES = 2000
@@ -29,7 +29,7 @@ MAX_VARIANTS = 8
 """At most this many variants of one rule: the same code, other closed-over values."""
 MAX_CALLS = 32
 """Distinct calls of one variant."""
-OTHERS = ("jax", "jaxlib", "certgrad")
+COUNTED_PACKAGES = ("jax", "jaxlib", "certgrad")
 """Packages whose rules are audited by commands of their own, so that they are only counted."""
 NO_ARRAY = "object of class "
 """In place of a dtype: rules of Equinox take functions and other objects in the midst of arrays."""
@@ -154,7 +154,7 @@ class Notes:
         """
         if os.getpid() != self._process:
             return
-        with ALONE:  # a re-entrant lock: one thread at a time walks what a rule reaches
+        with PROCESS_LOCK:  # a re-entrant lock: one thread at a time walks what a rule reaches
             try:
                 again = custom in self._known
                 if not again:
@@ -202,7 +202,7 @@ class Notes:
         package = _package(plain)
         if name.startswith(_INSIDE):
             return _WRAPPED
-        if package in OTHERS:
+        if package in COUNTED_PACKAGES:
             self.others.setdefault(package, set()).add(name)
             return None
         key = (type(custom).__name__, name, getattr(plain, "__code__", None))
@@ -240,12 +240,12 @@ def own_function(custom: Any) -> Any:
     another package, such as `jnp.sinc`, one of the rule's own.
     """
     plain = plain_function(custom)
-    if _package(plain) not in OTHERS:
+    if _package(plain) not in COUNTED_PACKAGES:
         return plain
     parts = [f for name in ("fwd", "bwd", "jvp") if (f := getattr(custom, name, None)) is not None]
     held = [c for f in parts for c in captured(f)]  # `defjvps` makes a function of those that it is given
     parts += [f for c in held for f in (c if isinstance(c, (tuple, list)) else (c,))]
-    return next((f for f in parts if inspect.isfunction(f) and _package(f) not in OTHERS), plain)
+    return next((f for f in parts if inspect.isfunction(f) and _package(f) not in COUNTED_PACKAGES), plain)
 
 
 def _package(function: Any) -> str:

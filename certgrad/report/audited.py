@@ -19,9 +19,9 @@ from certgrad.language.tree import Index, Statement, walk
 from certgrad.obligations.certificate import (
     ASSUMED,
     AT_SIZES,
-    HOLDS,
     ORDER,
     PROOFS,
+    PROVED_AS_WRITTEN,
     CaseClaim,
     Certificate,
     Claim,
@@ -54,14 +54,14 @@ class Place:
     shown: str = ""
 
 
-NOWHERE = Place()
+NO_PLACE = Place()
 
 
 def place_of(where: str, file: str) -> Place:
     """Return a rule's place from `file.py:12` and its full file name."""
     line = where.rpartition(":")[2]
     if file in ("", "?") or not line.isdigit():
-        return NOWHERE
+        return NO_PLACE
     return Place(file, int(line), f"{from_here(file)}:{line}")
 
 
@@ -133,7 +133,11 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     @property
     def missing(self) -> bool:
         """Whether it is a rule that could not be audited (and no module that does not import)."""
-        return self.certificate is None and ":" in self.name and any(r.code in _findings.UNSEEN for r in self.remarks)
+        return (
+            self.certificate is None
+            and ":" in self.name
+            and any(r.code in _findings.CODES_OF_UNAUDITED for r in self.remarks)
+        )
 
     @property
     def findings(self) -> list[_findings.Finding]:
@@ -353,7 +357,7 @@ def summary(certificates: Sequence[Certificate], missing: int = 0) -> str:
     """
     partly = [c for c in certificates if c.ignored and is_discharged(c.verdict)]
     counts = count([c for c in certificates if c not in partly])
-    always = (*HOLDS, "unproved", "refuted")
+    always = (*PROVED_AS_WRITTEN, "unproved", "refuted")
     parts = [f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in always or counts[verdict]]
     parts += [f"{len(partly)} in part, with obligations ignored"] if partly else []
     word = "rule" if (certificates or missing) and all(":" in c.op for c in certificates) else "op"

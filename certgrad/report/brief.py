@@ -6,7 +6,16 @@ from decimal import Decimal, InvalidOperation
 
 from certgrad.obligations.certificate import CaseClaim, Claim, Witness
 from certgrad.report.audited import RuleResult, case_name
-from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, RIGHT, SEE, figures, open_too, symbols
+from certgrad.report.wording import (
+    LIKELY_CAUSE,
+    OF_COTANGENT,
+    PROVED_WHERE,
+    RIGHT_WHERE,
+    SEE_LINE,
+    figures,
+    open_too,
+    symbols,
+)
 
 _BOTH = {
     "jvp_is_derivative": "the JVP is {0}, the derivative {1}",
@@ -26,7 +35,7 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
     """
     if not cases:
         return claim.verdict
-    case = max(cases, key=lambda c: (c.verdict == claim.verdict, CAUSE in c.reason))
+    case = max(cases, key=lambda c: (c.verdict == claim.verdict, LIKELY_CAUSE in c.reason))
     lines = case.reason.splitlines()
     parts = _refuted(claim, case, lines) if claim.verdict == "refuted" else [_open(claim, lines)]
     beside = (
@@ -37,19 +46,19 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
     more = len(cases) - 1
     beside += [f"{more} more case{'' if more == 1 else 's'}"] * (more > 0)
     beside += [open_too(also)] if also else []
-    beside += [_line(line.removeprefix(SEE), one) for line in lines if line.startswith(SEE)]
+    beside += [_line(line.removeprefix(SEE_LINE), one) for line in lines if line.startswith(SEE_LINE)]
     return " ".join(["; ".join(parts), *([f"({'; '.join(beside)})"] if beside else [])])
 
 
 def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     """Return where alone the claim is right, then the likely causes; without both, the two sides at the witness."""
-    where = [f"{RIGHT}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
+    where = [f"{RIGHT_WHERE}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
     of: dict[str, list[str]] = {}
     for line in lines:
-        if line.startswith(CAUSE):
+        if line.startswith(LIKELY_CAUSE):
             whose, _, cause = line.partition(": ")
-            of.setdefault(cause, []).append(whose.removeprefix(OF_COTANGENT) if whose != CAUSE else "")
-    mistakes_first = sorted(of, key=lambda cause: cause.startswith(RIGHT))
+            of.setdefault(cause, []).append(whose.removeprefix(OF_COTANGENT) if whose != LIKELY_CAUSE else "")
+    mistakes_first = sorted(of, key=lambda cause: cause.startswith(RIGHT_WHERE))
     causes = [_of_cotangents(of[cause]) + cause for cause in mistakes_first if cause not in where]
     if where or causes:
         return [*where, *causes]
@@ -93,7 +102,7 @@ def faulty_line(one: RuleResult, cases: Sequence[CaseClaim]) -> int:
     """
     file = re.escape(one.where.rpartition(":")[0])
     reasons = [case.reason for case in cases if case.verdict == "refuted"]
-    for pattern in (rf"^{CAUSE}\b.*\bline (\d+) of {file}\b", rf"^{SEE}{file}:(\d+)$"):
+    for pattern in (rf"^{LIKELY_CAUSE}\b.*\bline (\d+) of {file}\b", rf"^{SEE_LINE}{file}:(\d+)$"):
         for reason in reasons if file else []:
             if named := re.search(pattern, reason, re.MULTILINE):
                 return int(named[1])

@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 
 from certgrad.language.implication import implies
-from certgrad.obligations.certificate import AT_SIZES, HOLDS, PROOFS, CaseClaim, Certificate, Claim, stated
+from certgrad.obligations.certificate import AT_SIZES, PROOFS, PROVED_AS_WRITTEN, CaseClaim, Certificate, Claim, stated
 from certgrad.report.audited import case_name, is_discharged
-from certgrad.report.findings import LEFT_OUT, NO_GRADIENT, OF_IDEAL, UNSEEN
+from certgrad.report.findings import CODES_OF_UNAUDITED, LEFT_OUT, NO_GRADIENT, OF_IDEAL
 from certgrad.report.json import Remark
 from certgrad.report.wording import number, symbols
 
@@ -66,7 +66,7 @@ class Side:
     def not_audited(self, rule: str) -> str:
         """Return why a rule has no certificate, or ""."""
         module = rule.partition(":")[0]
-        said = [r for r in self.remarks if r.code in UNSEEN]
+        said = [r for r in self.remarks if r.code in CODES_OF_UNAUDITED]
         reason = next((r.text for r in said if r.rule == rule or (":" not in r.rule and r.rule == module)), "")
         return reason or (self.problems[0] if self.problems and ":" in rule else "")
 
@@ -186,7 +186,7 @@ def _turned(kept: Sequence[tuple[Claim, Claim]]) -> Iterator[tuple[list[str], st
     """Proofs that became proofs of another reach: up to rounding, or at sizes."""
     found: dict[tuple[str, str], list[str]] = {}
     for one, other in kept:
-        was, now = ("proved" if c.verdict in HOLDS else c.verdict for c in (one, other))
+        was, now = ("proved" if c.verdict in PROVED_AS_WRITTEN else c.verdict for c in (one, other))
         if was != now:
             found.setdefault((was, now), []).append(one.code)
     yield from ((codes, was, now) for (was, now), codes in found.items())

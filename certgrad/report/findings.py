@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from certgrad.obligations.certificate import CODES, HOLDS, CaseClaim, Certificate
+from certgrad.obligations.certificate import CODES, PROVED_AS_WRITTEN, CaseClaim, Certificate
 
 NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED, OF_IDEAL, NOT_IMPORTED, BOUNDED, NOT_EXACT = (
     "CG201 CG202 CG203 CG204 CG205 CG206 CG207 CG208 CG209 CG210".split()
@@ -28,7 +28,7 @@ REMARKS = {
 """What is said of a rule, or a module, beside its obligations. Only `--strict` fails on it, but for `ERRORS`."""
 ERRORS = frozenset({MISDECLARED, NOT_IMPORTED})
 """What is wrong whatever a proof would say: a declaration that does not fit, and a module that does not import."""
-UNSEEN = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
+CODES_OF_UNAUDITED = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
 """Nothing is known of the obligations then."""
 EXACT = "exact"
 STRICT = {"assumed": BOUNDED, EXACT: NOT_EXACT}
@@ -51,7 +51,7 @@ def unaudited(name: str) -> str:
     return NOT_AUDITED if ":" in name else NOT_IMPORTED
 
 
-IN_A_ROW = frozenset({INFERRED, NO_GRADIENT, BOUNDED})
+CODES_IN_A_ROW = frozenset({INFERRED, NO_GRADIENT, BOUNDED})
 """What the row of a rule says with its shapes, its verdict and its hypotheses."""
 
 
@@ -82,14 +82,14 @@ def findings_of(rule: str, certificate: Certificate | None, remarks: Iterable[Re
     found = [
         Finding(rule, claim.code, claim.verdict, _digest([*map(_difference, claim.cases)]))
         for claim in (certificate.claims if certificate else ())
-        if claim.verdict not in HOLDS
+        if claim.verdict not in PROVED_AS_WRITTEN
     ]
     return found + [Finding(rule, r.code, REMARKS[r.code], _digest([_lasting(r.text)])) for r in remarks]
 
 
 def _difference(case: CaseClaim) -> list[str]:
     """Return what is wrong in a case, without lines, times and the drawn witness, which change while it does not."""
-    if case.verdict in HOLDS:
+    if case.verdict in PROVED_AS_WRITTEN:
         return []
     statics = [f"{k}={v}" for k, v in sorted(case.statics.items())]
     what = case.residual or (case.witness.relative_gap if case.witness else _lasting(case.reason))

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from certgrad.obligations.certificate import Certificate
-from certgrad.report.audited import NOWHERE, Audit, Place, RuleResult, conditions, is_discharged
+from certgrad.report.audited import NO_PLACE, Audit, Place, RuleResult, conditions, is_discharged
 from certgrad.report.problems import Level, Problem, gravest, path, problems
 
 _LIBRARY = "certgrad.ops"
@@ -24,7 +24,7 @@ class _Test:
 
     module: str
     name: str
-    place: Place = NOWHERE
+    place: Place = NO_PLACE
     seconds: float = 0.0
     problems: list[Problem] = field(default_factory=list)
     says: str = ""

@@ -73,7 +73,7 @@ def remarks_of(one: RuleResult, *, strict: _findings.Strictness) -> list[Problem
     return found
 
 
-MOST_TOLD = 3
+MOST_RULES_NAMED = 3
 """Of so many rules each is told that its shapes are inferred, and the like."""
 
 
@@ -81,8 +81,8 @@ def told_each(found: Sequence[Problem]) -> tuple[list[Problem], list[str]]:
     """Return the problems to report one by one, and lines that count the others: notes that many rules have and that
     limit none.
     """
-    plain = [p for p in found if p.level is Level.note and p.code in _findings.IN_A_ROW]
-    counts = {code: n for code, n in Counter(p.code for p in plain).items() if n > MOST_TOLD}
+    plain = [p for p in found if p.level is Level.note and p.code in _findings.CODES_IN_A_ROW]
+    counts = {code: n for code, n in Counter(p.code for p in plain).items() if n > MOST_RULES_NAMED}
     listed = [f"{code} {_findings.REMARKS[code]}: {n} rules; --strict lists them" for code, n in counts.items()]
     return [p for p in found if p.code not in counts or p not in plain], listed
 
@@ -90,7 +90,7 @@ def told_each(found: Sequence[Problem]) -> tuple[list[Problem], list[str]]:
 def of_row(one: RuleResult) -> list[Problem]:
     """Return the remarks that limit a rule's row: warnings, and those in no other line of the row."""
     found = remarks_of(one, strict=False) if one.certificate is not None else []
-    return [r for r in found if not r.covered and (r.level is not Level.note or r.code not in _findings.IN_A_ROW)]
+    return [r for r in found if not r.covered and (r.level is not Level.note or r.code not in _findings.CODES_IN_A_ROW)]
 
 
 def ignored(audit: Audit) -> list[str]:

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from certgrad.report.wording import PAGE, fill
+from certgrad.report.wording import PAGE_WIDTH, fill
 
 _STYLES = {
     "proved": "green",
@@ -40,7 +40,7 @@ class Row:
 
 def grid(header: Sequence[str], rows: Sequence[Row], width: int | None = None, *, colour: bool = False) -> str:
     """Return the table, at most so many columns wide where names and verdicts allow it."""
-    page = width or PAGE
+    page = width or PAGE_WIDTH
     every = tuple(k for k, name in enumerate(header) if name)
     short = tuple(k for k in every if k not in _LONG)
     for columns in (every, short, (0, _VERDICT, _TIME)):

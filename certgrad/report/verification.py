@@ -8,7 +8,7 @@ import msgspec
 
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify._verify import Outcome
-from certgrad.report.wording import PAGE, duration, fill
+from certgrad.report.wording import PAGE_WIDTH, duration, fill
 
 if TYPE_CHECKING:
     from certgrad.accel.verify import GraphVerification
@@ -49,7 +49,7 @@ def as_json(verified: Sequence[Verified], version: str) -> bytes:
 
 def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
     """Return a row for each certificate, the problems, and a summary line."""
-    parts = [] if quiet else [_table(verified, width or PAGE), fill(_LEGEND, width), ""]
+    parts = [] if quiet else [_table(verified, width or PAGE_WIDTH), fill(_LEGEND, width), ""]
     for one in verified:
         said = [f"{one.name}: {one.result.outcome}: {problem}" for problem in one.result.problems]
         if not isinstance(one.result, Verification) and one.result.outcome == "verified":

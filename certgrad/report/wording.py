@@ -18,20 +18,20 @@ _REASONS = {
     ASSUMED: "assumed, as nothing declares it: the rule is wrong elsewhere",
 }
 ENTRYWISE = "at every entry, "
-CAUSE = "likely cause"
+LIKELY_CAUSE = "likely cause"
 """How a line of a reason begins that says what is wrong with a rule,"""
 INTENDED = 'if that is intended, declare it: surrogate="…"'
 """what such a line ends with where it may be meant so,"""
-OF_COTANGENT = f"{CAUSE} in the cotangent of "
+OF_COTANGENT = f"{LIKELY_CAUSE} in the cotangent of "
 """where it is about one argument,"""
-RIGHT = "right where "
+RIGHT_WHERE = "right where "
 """where it says at which points or values the rule is right,"""
-PROVED_WHERE = RIGHT + '{0}: declare domain="{0}" if nothing else is meant'
+PROVED_WHERE = RIGHT_WHERE + '{0}: declare domain="{0}" if nothing else is meant'
 """one that says in which domain,"""
-SEE = "see "
+SEE_LINE = "see "
 """and one that names the line of its code."""
 _SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")
-PAGE = 100
+PAGE_WIDTH = 100
 """The width of the page where there is no terminal."""
 _NARROWEST = 40
 
@@ -42,7 +42,7 @@ def fill(text: str, width: int | None = None, first: str = "", rest: str | None 
     A word longer than a line is a formula, and goes on after a sign of it; other words stay whole.
     """
     return _Wrapper(
-        max(width or PAGE, _NARROWEST),
+        max(width or PAGE_WIDTH, _NARROWEST),
         initial_indent=first,
         subsequent_indent=first if rest is None else rest,
         break_long_words=False,
@@ -64,7 +64,7 @@ def duration(seconds: float) -> str:
 
 def but_for_causes(reason: str) -> list[str]:
     """Return the lines of a reason without likely causes."""
-    return [line for line in reason.splitlines() if not line.startswith((CAUSE, SEE))]
+    return [line for line in reason.splitlines() if not line.startswith((LIKELY_CAUSE, SEE_LINE))]
 
 
 def open_too(codes: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
 from certgrad.graph.certifying.own_witness import at_witness
 from certgrad.language.tree import ZERO, Array, Compare, arrays
-from certgrad.obligations.certificate import HOLDS, Hypothesis, worst
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, Hypothesis, worst
 from certgrad.rules import Equality, equal
 from certgrad.training._proof import implied, names_of
 from certgrad.training._updates import COUNT, GRADIENT, THETA, Update
@@ -158,7 +158,7 @@ def _of_gradient(gradient: GraphCertificate, seed: Theorem, trained: list[str]) 
     return Conclusion(
         name="gradient",
         statement=f"g = ∂{gradient.graph.name}/∂θ for θ in {names}: backprop of the seed 1",
-        holds=gradient.verdict in HOLDS and seed.verdict in HOLDS,
+        holds=gradient.verdict in PROVED_AS_WRITTEN and seed.verdict in PROVED_AS_WRITTEN,
     )
 
 

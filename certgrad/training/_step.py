@@ -20,7 +20,7 @@ from certgrad.graph import TracedGraph
 from certgrad.graph.certifying.certify import Certification, certification
 from certgrad.graph.tracing.spec import parameter_names
 from certgrad.obligations.balls.statements import inside
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.tracing.jax_internals import kind_of, serialised, trace
 from certgrad.training._arguments import Arguments, arguments_of
@@ -278,7 +278,7 @@ def training_step(
         raise UsageError("A checked step leaves the context as it was, and one that donates uses it up. Choose one.")
     loss = graph if isinstance(graph, Certification) else certification(graph)
     certificate, arguments, update = _certified(loss, update, parameters, frozen, run, domain)
-    if certificate.verdict not in HOLDS:
+    if certificate.verdict not in PROVED_AS_WRITTEN:
         raise StepNotCertifiedError(
             f"The training step of {certificate.loss} is {certificate.verdict}, so it is not run: "
             f"{'; '.join(certificate.findings)}. Mend what is named, or train with JAX alone."

@@ -10,10 +10,10 @@ import pytest
 
 from certgrad.conform import Conformity, conform
 from certgrad.ops import registry
-from certgrad.ops._magnitudes import ANY, Magnitudes
+from certgrad.ops._magnitudes import ANY_MAGNITUDE, Magnitudes
 from certgrad.report.pages import floats
 
-STATED = [name for name in registry.names() if registry.get(name).magnitudes != ANY]
+STATED = [name for name in registry.names() if registry.get(name).magnitudes != ANY_MAGNITUDE]
 QUICK = ("weight_norm",)
 
 
@@ -53,7 +53,7 @@ def test_an_op_that_states_too_much_is_found_at_the_end() -> None:
 
 @pytest.mark.slow
 def test_a_written_reason_excuses_no_nan() -> None:
-    with stating("attention", ANY):
+    with stating("attention", ANY_MAGNITUDE):
         found = conform(registry.get("attention"), ["float16"])
     assert "is NaN in float16 with arguments near ±1e+03" in "; ".join(found.problems())
     assert "is NaN" in "; ".join(dataclasses.replace(found, reason="written").problems())
@@ -73,12 +73,12 @@ def test_the_ends() -> None:
     assert stated.holds([np.array([0, -(2.0**31)]), np.array([2.0**-63])], jnp.float32)
     assert not stated.holds([np.array([2.0**32])], jnp.float32)
     assert not stated.holds([np.array([2.0**-64])], jnp.float32)
-    assert ANY.ends(jnp.float16) == (0, np.inf)
-    assert ANY.text(jnp.float16) == "any"
+    assert ANY_MAGNITUDE.ends(jnp.float16) == (0, np.inf)
+    assert ANY_MAGNITUDE.text(jnp.float16) == "any"
 
 
 def test_nan_is_searched_for_beside_the_points_whose_exact_value_is_known() -> None:
-    with stating("focal", ANY):
+    with stating("focal", ANY_MAGNITUDE):
         found = conform(registry.get("focal"), ["float32"])
     assert "forward, jvp, vjp is NaN in float32 with arguments near ±1e+24" in found.problems()
 

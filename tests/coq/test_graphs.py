@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from certgrad.coq import DEFINED, Judged, NotPrintedError, export_graph
+from certgrad.coq import DEFINED_SUFFIX, Judged, NotPrintedError, export_graph
 from certgrad.graph import trace
 from certgrad.graph.certifying.certify import certification
 from certgrad.graph.coq.printed import print_graph, read_graph
@@ -172,7 +172,7 @@ def test_what_a_proof_uses_is_proved_again_though_it_is_known(kernel, done):
     file = print_graph(done)
     last = file.sections[-1]
     known = {t.name: Judged(t.name, t.kind, True) for s in file.sections[:-1] for t in s.theorems}
-    assert not any(t.kind.endswith(DEFINED) for t in last.theorems)
+    assert not any(t.kind.endswith(DEFINED_SUFFIX) for t in last.theorems)
     asked = kernel.known
     kernel.known = lambda f: {**known, **asked(f)}
     try:

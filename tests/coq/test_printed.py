@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from certgrad.coq import HOLD, NotPrintedError, sources
+from certgrad.coq import CAN_HOLD_KIND, NotPrintedError, sources
 from certgrad.coq._boundaries import off_boundaries
 from certgrad.coq._expressions import number, power, printed
 from certgrad.coq._names import identifier, of_sizes
@@ -43,10 +43,12 @@ def test_expressions(expression, text):
 
 def test_what_has_no_words_is_refused():
     with pytest.raises(NotPrintedError, match="a node Least"):
-        printed(least_over("k0", e.ENDLESS, e.TRUE))
+        printed(least_over("k0", e.WHILE_A_TEST_HOLDS, e.TRUE))
 
 
-@pytest.mark.parametrize("formula", [for_all("k0", e.ENDLESS, e.TRUE), for_some("k0", e.ENDLESS, e.TRUE)])
+@pytest.mark.parametrize(
+    "formula", [for_all("k0", e.WHILE_A_TEST_HOLDS, e.TRUE), for_some("k0", e.WHILE_A_TEST_HOLDS, e.TRUE)]
+)
 def test_what_nothing_bounds_is_refused(formula):
     with pytest.raises(NotPrintedError, match="nothing bounds"):
         printed(formula)
@@ -166,12 +168,12 @@ def test_a_theorem_is_named_as_its_obligation():
 
 
 def test_a_point_is_shown_where_all_hypotheses_hold():
-    (there,) = [t for t in file_of("xlogy").theorems if t.kind == HOLD]
+    (there,) = [t for t in file_of("xlogy").theorems if t.kind == CAN_HOLD_KIND]
     (together,) = there.statement.splitlines()[-1:]
     for theorem in file_of("xlogy").theorems:
         assert all(h in together for h in theorem.hypotheses.split(" /\\ "))
     assert all("can_hold" in way for way in there.ways)
-    assert not [t for t in file_of("tanh").theorems if t.kind == HOLD]
+    assert not [t for t in file_of("tanh").theorems if t.kind == CAN_HOLD_KIND]
 
 
 def test_no_point_is_chosen_where_hypotheses_exclude_each_other():

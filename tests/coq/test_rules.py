@@ -12,12 +12,12 @@ from typing import TypeVar
 import msgspec
 import pytest
 
-from certgrad.coq import EDITED, File
+from certgrad.coq import CHECKSUM_MISMATCH, File
 from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.rules.certificates import printed
 from certgrad.rules.certificates.printed import print_rule
 from certgrad.rules.finding.find import FoundRule, find
-from tests.rules.certificates.test_verify import EDITED as EDITED_RULES
+from tests.rules.certificates.test_verify import CHECKSUM_MISMATCH as EDITED_RULES
 from tests.rules.certificates.test_verify import certificate_of, of_text
 
 FILE = Path(__file__).parent / "rules_for_coq.py"
@@ -131,7 +131,7 @@ def test_a_certificate_that_was_edited_is_about_no_theorem(
     rules: dict[str, FoundRule], certificates: dict[str, Certificate]
 ) -> None:
     edited = msgspec.structs.replace(certificates["softplus"], source="elsewhere")
-    assert {t.reason for t in print_rule(edited, rules["softplus"]).theorems} == {EDITED}
+    assert {t.reason for t in print_rule(edited, rules["softplus"]).theorems} == {CHECKSUM_MISMATCH}
 
 
 @pytest.mark.parametrize("left", [0, 3])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from certgrad.cli.export import _families
-from certgrad.coq import RECORD, Kernel, read_ways, ways
+from certgrad.coq import RECORD_FILE, Kernel, read_ways, ways
 from certgrad.coq._theorem import Theorem
 from tests.coq.test_accepted import printed
 
@@ -69,9 +69,9 @@ def test_a_known_way_is_gone_first_and_is_the_proof():
 
 
 def test_a_record_is_a_hint_and_may_be_missing(tmp_path):
-    assert read_ways(tmp_path / RECORD) == {}
-    (tmp_path / RECORD).write_text("[1]")
-    assert read_ways(tmp_path / RECORD) == {}
+    assert read_ways(tmp_path / RECORD_FILE) == {}
+    (tmp_path / RECORD_FILE).write_text("[1]")
+    assert read_ways(tmp_path / RECORD_FILE) == {}
 
 
 def test_the_library_s_record_tells_a_way_that_there_is():
@@ -121,11 +121,11 @@ def test_what_is_recorded_is_compiled_anew(kernel, tmp_path: Path) -> None:
     assert "no record of accepted theorems" in asked.stderr
     (tmp_path / "certificates").mkdir()
     shutil.copy(Path("reports/certificates/log.json"), tmp_path / "certificates")
-    (tmp_path / RECORD).write_text('{"log_jvp_is_derivative": 0, "log_vjp_is_adjoint": 7}')
+    (tmp_path / RECORD_FILE).write_text('{"log_jvp_is_derivative": 0, "log_vjp_is_adjoint": 7}')
     done = run("report", "--coq", "--check", "--directory", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 theorems" in done.stdout
-    (tmp_path / RECORD).write_text('{"log_jvp_is_derivative": 0, "log_is_no_theorem": 0}')
+    (tmp_path / RECORD_FILE).write_text('{"log_jvp_is_derivative": 0, "log_is_no_theorem": 0}')
     done = run("report", "--coq", "--check", "--directory", str(tmp_path))
     assert done.returncode == 1
     assert "log_is_no_theorem: recorded as accepted, and no theorem of any op" in done.stdout

@@ -20,4 +20,4 @@ def test_the_numbers_of_the_page() -> None:
     assert f"a prime of {_primes.P.bit_length()} bits" in text
     assert f"two primes of {_primes.OF_EXP.bit_length()} bits" in text
     assert f"more than {_at_shape.MAX_WIDTH} independent exponents" in text
-    assert _at_shape.ENOUGH == -80
+    assert _at_shape.LOG2_ERROR == -80

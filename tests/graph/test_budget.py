@@ -15,7 +15,7 @@ from certgrad.graph.certifying.certify import certification
 from certgrad.graph.induction.induction import Shared
 from certgrad.graph.lemmas import lemma
 from certgrad.graph.lemmas.lemma import MORE_A_LEMMA, SHARE, Lemmas
-from certgrad.obligations.terms.budget import AUDIT, MORE_OF_A_GRAPH, auditing
+from certgrad.obligations.terms.budget import AUDIT_SECONDS, HOW_A_GRAPH_GETS_MORE, auditing
 from certgrad.process.threads import Kept
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
@@ -45,7 +45,7 @@ def test_a_lemma_that_its_budget_ends_is_unproved_and_says_what_gives_it_more() 
     assert finding.startswith("%1 ")
     assert "budget: the proof exceeded its" in finding
     assert "its share of the 5e-05 s of a lemma" in finding
-    assert finding.endswith(MORE_OF_A_GRAPH)
+    assert finding.endswith(HOW_A_GRAPH_GETS_MORE)
 
 
 def test_a_wrong_rule_is_not_refuted_for_want_of_time() -> None:
@@ -70,7 +70,7 @@ def test_an_audit_around_ends_lemmas_for_itself_alone() -> None:
 def test_lemmas_that_come_to_no_proof_are_charged_and_others_give_a_little() -> None:
     shared = Shared()
     whole = shared.lemmas.left
-    assert whole == SHARE * AUDIT
+    assert whole == SHARE * AUDIT_SECONDS
     certification(traced(lambda x: jnp.sin(x) * x), shared=shared)
     assert shared.lemmas.left == pytest.approx(whole + 2 * MORE_A_LEMMA)
     certification(traced(own(3.0)), shared=shared)
@@ -98,7 +98,7 @@ def test_no_lemma_is_begun_once_those_that_came_to_no_proof_took_their_time() ->
     assert found.verdict == "unproved"
     assert [f.split(" at ")[0] for f in found.findings] == ["%2 cos", "%3 add"], "what is known is no matter of time"
     assert all("budget: lemmas that came to no proof took 10 s and more before this one" in f for f in found.findings)
-    assert all(f.endswith(MORE_OF_A_GRAPH) for f in found.findings)
+    assert all(f.endswith(HOW_A_GRAPH_GETS_MORE) for f in found.findings)
 
 
 def test_nothing_is_called_a_surrogate_where_no_time_was_left_to_look(monkeypatch: pytest.MonkeyPatch) -> None:

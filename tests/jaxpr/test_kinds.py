@@ -55,7 +55,7 @@ def test_pointwise_and_moving_are_what_the_specification_says_so_of(name: str) -
     reads = [x for x in nodes if isinstance(x, t.Entry)]
     pointwise = bool(reads) and not any(isinstance(x, BINDERS) for x in nodes)
     assert (pointwise and all(at_its_own_place(x, found.variables) for x in reads)) == (name in kinds.POINTWISE)
-    assert (isinstance(found.entry, t.Entry) and name != "sort") == (name in kinds.MOVES)
+    assert (isinstance(found.entry, t.Entry) and name != "sort") == (name in kinds.MOVES_ENTRIES)
     contracts = any(isinstance(x, t.Fold) for x in nodes) and len({x.name for x in reads}) == 2
     assert contracts == (name in kinds.CONTRACTS)
 

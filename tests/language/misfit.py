@@ -38,7 +38,7 @@ def _wanted(x: t.Node) -> list[tuple[t.Node, t.Sort]]:
         case t.Apply():
             return list(zip(x.arguments, FUNCTIONS[x.function].arguments, strict=True))
         case t.Range():
-            return [] if x.size == t.ENDLESS else [(x.size, "integer")]
+            return [] if x.size == t.WHILE_A_TEST_HOLDS else [(x.size, "integer")]
         case t.Fold() | t.Minimum():
             return [(x.body, _numeric(x.body)), *((w, _BOOLEAN) for w in x.where)]
         case t.Chosen():

@@ -58,7 +58,7 @@ def test_a_new_name_is_no_other_variable_s():
         (sum_over("k", N, K) - TWO, 4),
         (minimum_over("k", N, K * (K - TWO), t.Compare("!=", K, t.Integer(1))), 0),
         (argmax_over("k", N, K * (t.Integer(3) - K)), 1),
-        (least_over("k", t.ENDLESS, t.Compare(">", K * K, N)), 3),
+        (least_over("k", t.WHILE_A_TEST_HOLDS, t.Compare(">", K * K, N)), 3),
         (-N // TWO, -2),
         (-N % TWO, 0),
         (t.Divide(t.ToReal(N), t.Number("3/2")), fmpq(8, 3)),
@@ -78,7 +78,7 @@ def test_values(node, value):
     [
         (t.Compare("=", t.Divide(t.ONE, t.ZERO), t.ONE), UndefinedError),
         (t.Given(t.FALSE, t.ONE), UndefinedError),
-        (for_all("k", t.ENDLESS, t.TRUE), UnfitError),
+        (for_all("k", t.WHILE_A_TEST_HOLDS, t.TRUE), UnfitError),
     ],
 )
 def test_what_has_no_value(node, error):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.recording import Notes, audited, noticed, save
-from certgrad.recording._audit import CHANGED, _also_joined, placed
+from certgrad.recording._audit import CHANGED_DURING_RUN, _also_joined, placed
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.finding.find import find
 from certgrad.rules.judging.by_name import examined
@@ -231,7 +231,9 @@ def test_what_changed_after_a_call_is_no_longer_what_was_called(monkeypatch: pyt
         factors[0] = 2.0
         redefined.defvjp(lambda x: (x * x, x), lambda x, g: (2 * x * g,))
 
-    changed = {name for name, one in recorded(work).items() if any(CHANGED in text for _, text in remarks(one))}
+    changed = {
+        name for name, one in recorded(work).items() if any(CHANGED_DURING_RUN in text for _, text in remarks(one))
+    }
     assert {name.rpartition(".")[2] for name in changed} == {"by_setting", "by_list", "redefined"}
 
 

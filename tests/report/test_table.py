@@ -7,7 +7,7 @@ import pytest
 from certgrad.report import text
 from certgrad.report.audited import Audit
 from certgrad.report.table import Row, grid
-from certgrad.report.wording import PAGE
+from certgrad.report.wording import PAGE_WIDTH
 from tests.report import fabricated
 from tests.report.audits import result
 from tests.report.golden import check
@@ -24,10 +24,10 @@ ROWS = [
 @pytest.mark.parametrize("width", [None, 120, 100, 80, 60, 40])
 def test_a_table_is_no_wider_than_the_page_and_says_all(width: int | None) -> None:
     printed = grid(HEADER, ROWS, width)
-    assert max(map(len, printed.splitlines())) <= (width or PAGE)
+    assert max(map(len, printed.splitlines())) <= (width or PAGE_WIDTH)
     words = set(printed.split())
     for row in ROWS:
-        cells = [cell for k, cell in enumerate(row.cells) if k != 1 or (width or PAGE) > 60]
+        cells = [cell for k, cell in enumerate(row.cells) if k != 1 or (width or PAGE_WIDTH) > 60]
         assert set(" ".join(cells).split()) <= words
 
 

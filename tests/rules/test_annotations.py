@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.finding.find import FoundRule
-from certgrad.rules.judging.by_name import RECORDED, examined
+from certgrad.rules.judging.by_name import RECORDED_ORIGIN, examined
 
 
 def rule(x, w):
@@ -23,7 +23,7 @@ def rule(x, w):
 
 SPELT = rule(Float[Array, "n d"], Float[Array, ""])
 OPEN = rule(Float[Array, "..."], Float[Array, ""])
-NOTED = Declaration("n, ", origin=RECORDED)
+NOTED = Declaration("n, ", origin=RECORDED_ORIGIN)
 
 
 def signature(found, *declarations):

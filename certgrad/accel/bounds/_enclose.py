@@ -75,7 +75,7 @@ def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING
         return step.rule(_CLOSED if calling is _CLOSED else _DECIDED, step.params, *operands)
     if step.name == "convert_element_type" and np.dtype(step.params["new_dtype"]).kind == "f":
         return Value(_entries(_as_number, operands[0].primal))
-    if step.name not in kinds.MOVES and step.name not in kinds.JOINS:
+    if step.name not in kinds.MOVES_ENTRIES and step.name not in kinds.JOINS:
         raise Undecided(f"{step.name} of a truth value that is open over the box")
     out = step.rule(_DECIDED, step.params, *operands)
     assert isinstance(out, Value)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.accel.rounding._model import UP
+from certgrad.accel.rounding._model import ROUNDED_UP
 
 SYMBOLS = 3000
 """How many ε are told apart. What is rounded after that goes into remainders."""
 UNDERFLOW = 1e-315
 """More than what products lose below the normal numbers of 64 bits."""
-LOST = 1e-14
+SUM_LOSS = 1e-14
 """Relative to an error, more than what a sum of a few of its terms loses in 64 bits."""
 
 
@@ -31,7 +31,7 @@ class Error:
     @property
     def size(self) -> Any:
         """The most that each error can be."""
-        return (np.abs(self.terms).sum(axis=-1) + self.rest) * UP
+        return (np.abs(self.terms).sum(axis=-1) + self.rest) * ROUNDED_UP
 
     @property
     def none(self) -> bool:
@@ -43,16 +43,16 @@ class Error:
         m, r = np.abs(middle), np.asarray(radius)
         terms = self.terms * np.asarray(middle)[..., None]
         with np.errstate(invalid="ignore"):
-            lost = np.where(self.size == 0, 0.0, (r + LOST * m) * self.size)
+            lost = np.where(self.size == 0, 0.0, (r + SUM_LOSS * m) * self.size)
             kept = np.where(self.rest == 0, 0.0, m * self.rest)
-        return bounded(terms, (kept + lost) * UP + np.where(self.size > 0, UNDERFLOW, 0.0))
+        return bounded(terms, (kept + lost) * ROUNDED_UP + np.where(self.size > 0, UNDERFLOW, 0.0))
 
     def __add__(self, other: Error) -> Error:
         count = max(self.terms.shape[-1], other.terms.shape[-1])
         a, b = (_padded(e.terms, count) for e in (self, other))
         terms = a + b
-        lost = LOST * (self.size + other.size)
-        return bounded(terms, (self.rest + other.rest + np.where(np.isfinite(lost), lost, np.inf)) * UP)
+        lost = SUM_LOSS * (self.size + other.size)
+        return bounded(terms, (self.rest + other.rest + np.where(np.isfinite(lost), lost, np.inf)) * ROUNDED_UP)
 
     def of(self, function: Any) -> Error:
         """A move of entries, done to terms and remainders alike."""

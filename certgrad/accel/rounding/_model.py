@@ -49,9 +49,9 @@ ACCURACY = {
 EXACT = kinds.RENAMES | kinds.CLIPS | kinds.ROUNDS | {"abs", "neg", "real", "sign"}
 ROUNDED = {"add": 1, "add_any": 1, "sub": 1, "mul": 1, "sqrt": 1, "square": 1, "div": 2, "one_minus_square": 2}
 """Number of roundings in one operation."""
-FAR = 8192.0
+LARGEST_ANGLE = 8192.0
 """Arguments of sines and cosines beyond which nothing is assumed."""
-UP = 1 + 1e-12
+ROUNDED_UP = 1 + 1e-12
 """More than what floats of 64 bits lose in a few operations on numbers that are not negative."""
 
 
@@ -69,7 +69,7 @@ class Format:
         """A bound on (1 + δ₁)…(1 + δₙ) − 1; infinite where the model gives none."""
         nu = np.asarray(n, np.float64) * self.u
         with np.errstate(all="ignore"):
-            return np.where(nu < 0.5, nu / (1 - nu) * UP, np.inf)
+            return np.where(nu < 0.5, nu / (1 - nu) * ROUNDED_UP, np.inf)
 
     def roundings(self, name: str, params: Any) -> float | None:
         """Return the bound on |δ| of an operation in units of u; None where nothing is assumed of the operation."""

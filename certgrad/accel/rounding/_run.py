@@ -11,7 +11,7 @@ from flint import arb, fmpq
 
 from certgrad.accel.bounds._enclose import _DECIDED, Truths, _enclose_step
 from certgrad.accel.rounding._error import Error, Noise, remainder, zero
-from certgrad.accel.rounding._model import FAR, UP, Format, format_of
+from certgrad.accel.rounding._model import LARGEST_ANGLE, ROUNDED_UP, Format, format_of
 from certgrad.accel.rounding._sums import of_extrema, of_linear, of_products
 from certgrad.accel.rounding._values import Rounded, middle, most, span, widened, with_error
 from certgrad.jaxpr import kinds
@@ -111,10 +111,10 @@ class Rounding:
         """
         lower, upper = span(exact)
         reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
-        size = np.maximum(size, reach) * UP
+        size = np.maximum(size, reach) * ROUNDED_UP
         with np.errstate(invalid="ignore", over="ignore"):
             added = np.where((size == 0) | (np.asarray(roundings) == 0), 0.0, format.gamma(roundings) * size)
-            over = ~((size + added) * UP < format.most)
+            over = ~((size + added) * ROUNDED_UP < format.most)
         if over.any():
             if np.isfinite(reach).all():
                 self.notes[f"{name} may overflow in {format.name}"] = None
@@ -122,7 +122,7 @@ class Rounding:
                 self.notes[f"the value of {name} is not known over the box"] = None
             added = np.where(over, np.inf, added)
         least = np.where((lower > 0) | (upper < 0), np.minimum(np.abs(lower), np.abs(upper)), 0.0) - error.size
-        small = (least < format.tiny * UP) & (size > 0) & (np.asarray(roundings) > 0)
+        small = (least < format.tiny * ROUNDED_UP) & (size > 0) & (np.asarray(roundings) > 0)
         below = np.where(small, format.tiny * np.maximum(1.0, np.asarray(roundings)), 0.0)
         fresh = self.noise.fresh(np.nextafter(added, np.inf) * (added > 0))
         return error + fresh + remainder(below)
@@ -139,8 +139,8 @@ class Rounding:
         roundings = format.roundings(step.name, step.params)
         if roundings is None:
             raise Unsupported(f"nothing is assumed of how {step.name} is rounded")
-        if step.name in ("sin", "cos") and most(widened(given[0])).max(initial=0.0) > FAR:
-            raise Unsupported(f"nothing is assumed of {step.name} beyond {FAR:g}")
+        if step.name in ("sin", "cos") and most(widened(given[0])).max(initial=0.0) > LARGEST_ANGLE:
+            raise Unsupported(f"nothing is assumed of {step.name} beyond {LARGEST_ANGLE:g}")
         total = zero(out.shape)
         if step.name in kinds.ADDS:
             for k, x in enumerate(given):
@@ -183,7 +183,7 @@ class Rounding:
         box = _enclose_step(step, [Value(widened(x)) for x in given])
         assert isinstance(box, Value)
         lower, upper = span(box.primal)
-        return remainder(np.where(lower == upper, 0.0, (upper - lower) * UP))
+        return remainder(np.where(lower == upper, 0.0, (upper - lower) * ROUNDED_UP))
 
     def _truth(self, step: Step, given: list[Rounded]) -> Rounded:
         exact = _enclose_step(step, [_value(x) for x in given])
@@ -234,7 +234,9 @@ class Rounding:
             size = np.where(sure, size, size + apart)
         of_undecided = np.where(decided, 0.0, size)
         format = next(x.format for x in cases if x.real)
-        return Rounded(exact.primal, total + remainder(np.where(of_undecided > 0, of_undecided * UP, 0.0)), format)
+        return Rounded(
+            exact.primal, total + remainder(np.where(of_undecided > 0, of_undecided * ROUNDED_UP, 0.0)), format
+        )
 
     def _converted(self, step: Step, x: Rounded) -> Rounded:
         """Return a cast's result; only a cast to a narrower float format rounds.

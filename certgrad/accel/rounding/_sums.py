@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import primitives
 
-from certgrad.accel.rounding._error import LOST, Error, bounded, remainder
-from certgrad.accel.rounding._model import UP
+from certgrad.accel.rounding._error import SUM_LOSS, Error, bounded, remainder
+from certgrad.accel.rounding._model import ROUNDED_UP
 from certgrad.accel.rounding._values import Rounded, middle, most, span
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
@@ -35,11 +35,11 @@ def of_linear(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
         assert x.error is not None
         axes = tuple(step.params["axes"])
         terms, rest = x.error.terms.sum(axis=axes), x.error.rest.sum(axis=axes)
-        lost = LOST * count * x.error.size.sum(axis=axes)
-        error = bounded(terms, (rest + np.where(np.isfinite(lost), lost, np.inf)) * UP)
+        lost = SUM_LOSS * count * x.error.size.sum(axis=axes)
+        error = bounded(terms, (rest + np.where(np.isfinite(lost), lost, np.inf)) * ROUNDED_UP)
     else:
-        error = remainder(_by_rule(step.name, step, [_size(x) if x.real else x.primal for x in given]) * UP)
-    return error, size * UP, np.maximum(count - 1, 0)
+        error = remainder(_by_rule(step.name, step, [_size(x) if x.real else x.primal for x in given]) * ROUNDED_UP)
+    return error, size * ROUNDED_UP, np.maximum(count - 1, 0)
 
 
 def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
@@ -59,7 +59,7 @@ def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
     )
     rest = product(np.abs(mx), y.error.rest) + product(x.error.rest, np.abs(my))
     rest = rest + product(rx, ey) + product(ex, ry) + product(ex, ey)
-    lost = LOST * count * (product(ax, ey) + product(ex, ay))
+    lost = SUM_LOSS * count * (product(ax, ey) + product(ex, ay))
     return bounded(terms, (rest * (1 + 1e-9) + lost)), product(ax + ex, ay + ey) * (1 + 1e-9), count
 
 
@@ -70,7 +70,7 @@ def of_extrema(step: Step, given: Sequence[Rounded]) -> Error:
     if not sizes.any():
         shape = np.shape(_by_rule(step.name.replace("min", "max"), step, [sizes]))
         return remainder(np.zeros(shape))
-    return remainder(np.maximum(_by_rule(step.name.replace("min", "max"), step, [sizes]), 0.0) * UP)
+    return remainder(np.maximum(_by_rule(step.name.replace("min", "max"), step, [sizes]), 0.0) * ROUNDED_UP)
 
 
 def _size(x: Rounded) -> Any:

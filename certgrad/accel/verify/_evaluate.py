@@ -21,7 +21,7 @@ from certgrad.accel.verify._steps import Walk
 from certgrad.errors import CertgradError
 from certgrad.graph.points.node_statements import NodeStatement, holds
 from certgrad.graph.points.run import Key, Run
-from certgrad.graph.tracing.numbers import IDEAL
+from certgrad.graph.tracing.numbers import IDEAL_NUMBERS
 from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.arithmetic import UnfitError
@@ -136,14 +136,14 @@ class AtSizes(AtShape):
         self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
         own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
-        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL.dtype(x.dtype)) for x in own]
+        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL_NUMBERS.dtype(x.dtype)) for x in own]
         real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
         if any(kind_of(x.dtype) == "k" for x in specs):
             raise NotEvaluatedError("it takes a random key")
         kinds = tuple({"f": "float", "i": "int", "u": "int", "b": "bool"}[np.dtype(x.dtype).kind] for x in specs)
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
-        sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
+        sweep = Sweep(walk, sizes, IDEAL_NUMBERS)  # type: ignore[arg-type]
         in_hypotheses = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
         zero_tangents = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
         self.keys: list[Key] = list(dict.fromkeys([*in_hypotheses, *zero_tangents]))
@@ -156,7 +156,7 @@ class AtSizes(AtShape):
             return [cotangents.get((n.id, 0), jax.numpy.zeros_like(x)) for n, x in inputs if n.outputs[0].real]
 
         def watched(*args: Any) -> Any:
-            run = Run(sizes, IDEAL, frozenset(self.keys))
+            run = Run(sizes, IDEAL_NUMBERS, frozenset(self.keys))
             run.values(walk.traced, args)
             self.places = list(run.taken)
             return [run.kept[key] for key in self.keys], list(run.taken.values())
@@ -165,7 +165,7 @@ class AtSizes(AtShape):
             forward = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*own)
         with wide_floats():
             outputs = [v.aval for v in getattr(forward, "jaxpr", forward).outvars]
-            seeds = [jax.ShapeDtypeStruct(a.shape, IDEAL.dtype(a.dtype)) for a in outputs]
+            seeds = [jax.ShapeDtypeStruct(a.shape, IDEAL_NUMBERS.dtype(a.dtype)) for a in outputs]
             vjp = jax.make_jaxpr(lambda *xs: swept(xs[: len(specs)], xs[len(specs) :]))(*specs, *seeds)
             self.values = jax.make_jaxpr(watched)(*specs)
         shapes = tuple(tuple(x.shape) for x in specs)

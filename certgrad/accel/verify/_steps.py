@@ -16,14 +16,14 @@ from certgrad.graph.induction.inner_graphs import Parts
 from certgrad.graph.induction.walk import COMPUTED, Judgement
 from certgrad.graph.ir import Node, Ref
 from certgrad.graph.lemmas import bounds
-from certgrad.graph.lemmas.operation import RESTS, STILL, Operation, with_given
+from certgrad.graph.lemmas.operation import RESULT_IS_STILL, STILL_AT_ZERO, Operation, with_given
 from certgrad.graph.points.node_statements import NodeStatement
 from certgrad.graph.points.run import Place
 from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.graph.tracing.wellformed import line_of
 from certgrad.language.text import text
 from certgrad.language.tree import arrays
-from certgrad.obligations.certificate import HOLDS, holding
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, holding
 
 
 class StepError(Exception):
@@ -97,7 +97,7 @@ class Walk(walk.Walk):
             if step.sign:
                 self._where(f"{node.name} {step.sign}", "out", step.sign, {"out": Ref(node=node.id)})
             taken = super().step(node)
-            if taken.verdict not in HOLDS:
+            if taken.verdict not in PROVED_AS_WRITTEN:
                 raise StepError(taken.reason)
             _compare(step, msgspec.structs.replace(taken, cotangents=step.cotangents))
         except StepError as error:
@@ -165,7 +165,7 @@ class Walk(walk.Walk):
         more = sorted(map(text, stated - {*lemma.statements}))
         if more:
             raise StepError(f"{more[0]} is stated, and is no hypothesis of its lemma")
-        if (lemma.verdict == "proved") != (not lemma.hypotheses) or lemma.verdict not in HOLDS:
+        if (lemma.verdict == "proved") != (not lemma.hypotheses) or lemma.verdict not in PROVED_AS_WRITTEN:
             raise StepError(f"its lemma is {lemma.verdict} with {len(lemma.hypotheses)} hypotheses")
         if any((h.node, h.source) != (node.id, node.source) for h in step.hypotheses):
             raise StepError("it states a hypothesis of another node")
@@ -173,10 +173,10 @@ class Walk(walk.Walk):
         self.shared.hypotheses += [NodeStatement(h.tree, *at, text=h.text) for h in step.hypotheses]
         for given in lemma.given:
             name, _, relation = given.partition(" ")
-            if given == RESTS:
+            if given == RESULT_IS_STILL:
                 self.shared.still.append(Still(f"{node.name}: {given}", self.place, Ref(node=node.id)))
                 continue
-            if relation == STILL:
+            if relation == STILL_AT_ZERO:
                 self.shared.still.append(Still(f"{node.name}: {given}", self.place, arguments[name]))
                 continue
             self._where(f"{node.name}: {given}", name, relation, arguments)

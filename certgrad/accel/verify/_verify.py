@@ -19,7 +19,7 @@ from certgrad.graph.induction.regions import joined_as
 from certgrad.graph.ir import Graph
 from certgrad.graph.tracing.trace import TracedGraph, trace
 from certgrad.obligations.balls._draw import seeded
-from certgrad.obligations.certificate import HOLDS, holding
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, holding
 
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 DRAWS = 10
@@ -66,7 +66,7 @@ def verify_graph(
         return _ended(certificate, "not checked", text)
     if certificate.checksum != checksum(certificate):
         return _ended(certificate, "failed", "its checksum does not fit: it was edited, or is not whole")
-    if certificate.verdict not in HOLDS:
+    if certificate.verdict not in PROVED_AS_WRITTEN:
         findings = certificate.findings or [f"it says {certificate.verdict}"]
         return _ended(certificate, "not a proof", *findings)
     try:

@@ -13,7 +13,7 @@ from certgrad.graph.induction.induction import Induction
 from certgrad.graph.points.node_statements import NodeStatement, failing, numpys_floats
 from certgrad.graph.points.run import Key, Place, Run
 from certgrad.graph.points.satisfiable import UNCOMPILED, in_floats
-from certgrad.graph.tracing.numbers import IDEAL, OwnNumbers
+from certgrad.graph.tracing.numbers import IDEAL_NUMBERS, OwnNumbers
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
@@ -30,7 +30,7 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
     places = list(dict.fromkeys(asked.place for asked in induction.asked if asked.place))
 
     def values(*inputs: Any) -> Any:
-        run = Run(sizes, OwnNumbers(IDEAL.real, IDEAL.integer), set(wanted))
+        run = Run(sizes, OwnNumbers(IDEAL_NUMBERS.real, IDEAL_NUMBERS.integer), set(wanted))
         run.values(traced, inputs, needed=True)
         return [run.kept[key] for key in wanted], [run.taken.get(p) for p in places]
 

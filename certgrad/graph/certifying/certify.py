@@ -18,10 +18,10 @@ from certgrad.graph.certifying.at_arrays import at_arrays
 from certgrad.graph.certifying.at_numbers import rules_are_those_of_lemmas
 from certgrad.graph.certifying.look import defects
 from certgrad.graph.certifying.negligible import with_open_sets
-from certgrad.graph.certifying.own_witness import NONE, OwnWitness, at_witness, own_witness, refuted_kinds
+from certgrad.graph.certifying.own_witness import NO_POINT_FOUND, OwnWitness, at_witness, own_witness, refuted_kinds
 from certgrad.graph.certifying.restricted_domain import again_where_right, conditions_text
 from certgrad.graph.induction.comparisons import joins_comparisons, with_comparisons
-from certgrad.graph.induction.conclusions import ASSUMPTIONS, DRAWN, conclusions
+from certgrad.graph.induction.conclusions import ASSUMPTIONS, DRAWS_ARE_FIXED, conclusions
 from certgrad.graph.induction.induction import Induction, Shared
 from certgrad.graph.induction.regions import with_regions
 from certgrad.graph.induction.theorems import theorems
@@ -36,7 +36,7 @@ from certgrad.graph.tracing.subject import measured, rules_of_users, unlike_its_
 from certgrad.graph.tracing.trace import TracedGraph, equations_in, nodes_of
 from certgrad.graph.tracing.values import Values
 from certgrad.language.sizes import at_sizes
-from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, holding, worst
+from certgrad.obligations.certificate import KERNEL, PROOFS, PROVED_AS_WRITTEN, VerdictName, holding, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.generality.reach import reachable_from
@@ -147,7 +147,7 @@ def _certificate(
     if seen.difference is not None:
         unanswered.append(f"what runs is not what was traced: {seen.difference.reason}")
     dimensions = sorted(dict.fromkeys(dimensions))
-    findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
+    findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in PROVED_AS_WRITTEN]
     unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(graph.outputs) if no_number(o)]
     findings += unanswered
     laws = theorems(kinds_of(traced))
@@ -161,7 +161,9 @@ def _certificate(
     if verdict == "refuted":
         witness = own_witness(induction, refuted_kinds(steps, shared.used))
         verdict = "unproved" if witness is None else verdict
-        findings.append(NONE if witness is None else f"the graph is refuted: {witness} ({at_witness(witness.witness)})")
+        findings.append(
+            NO_POINT_FOUND if witness is None else f"the graph is refuted: {witness} ({at_witness(witness.witness)})"
+        )
     if verdict == "surrogate" and shared.lemmas.not_begun:
         verdict = "unproved"  # beside what was not begun, nothing might be stopped
         findings.append(shared.lemmas.not_begun)
@@ -178,7 +180,7 @@ def _certificate(
                 "That some point satisfies all hypotheses was seen in float64, not proved: at these sizes rigorous "
                 "arithmetic takes too long."
             )
-    if verdict in HOLDS:
+    if verdict in PROVED_AS_WRITTEN:
         verdict = holding(hypotheses or dimensions)
     arrays = traced.specs.arrays if hypotheses and verdict in PROOFS else None
     lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
@@ -195,7 +197,7 @@ def _certificate(
         findings=findings,
         assumptions=[
             *assumptions,
-            *([DRAWN] if "draw" in kinds_of(traced) else []),
+            *([DRAWS_ARE_FIXED] if "draw" in kinds_of(traced) else []),
             *([f"This is of {seen.only}."] if seen.only else []),
             *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
         ],
@@ -368,7 +370,7 @@ def _run_at(case: Case, induction: Induction) -> Induction | None:
 
 def _is_accepted(run: Induction, induction: Induction) -> bool:
     """Return whether each step at other sizes holds as the graph's own do."""
-    accepted = HOLDS if all(s.verdict in HOLDS for s in induction.steps) else PROOFS
+    accepted = PROVED_AS_WRITTEN if all(s.verdict in PROVED_AS_WRITTEN for s in induction.steps) else PROOFS
     return all(s.verdict in accepted for s in run.steps)
 
 

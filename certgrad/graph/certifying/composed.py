@@ -31,8 +31,8 @@ from certgrad.obligations.auditing.claims import at_shapes, case_claim, certific
 from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
-    HOLDS,
     PROOFS,
+    PROVED_AS_WRITTEN,
     CaseClaim,
     Certificate,
     Convention,
@@ -172,15 +172,15 @@ def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[OpenRea
     whole.
     """
     lemmas = {lemma.digest: lemma for lemma in found.lemmas}
-    open_steps = [step for step in all_steps(found.steps) if step.verdict not in HOLDS and not step.inside]
+    open_steps = [step for step in all_steps(found.steps) if step.verdict not in PROVED_AS_WRITTEN and not step.inside]
     for step in open_steps:
         where = f"{step.operation} at {step.source}" if step.source else step.operation
         lemma = lemmas.get(step.lemma)
-        if lemma is None or lemma.verdict in HOLDS:
+        if lemma is None or lemma.verdict in PROVED_AS_WRITTEN:
             yield f"{where}: {step.reason}", "unproved"
             continue
         for one in lemma.obligations:
-            if one.kind == kind and one.verdict not in HOLDS:
+            if one.kind == kind and one.verdict not in PROVED_AS_WRITTEN:
                 yield f"its part {where} is {one.verdict}: {one.kind}: {one.reason}", one.verdict
     yield from ((f"the theorem on {t.name} is unproved", "unproved") for t in found.theorems if t.verdict != "proved")
     if found.verdict not in PROOFS:

@@ -27,7 +27,7 @@ from certgrad.obligations import verify
 from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls.statements import question
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.conformance import most_entries
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import from_library, jaxpr_of, kind_of, wide_floats
@@ -87,7 +87,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
     all_numbers = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
-    of_points = lemma.verdict in HOLDS and not operation.still and not operation.resting
+    of_points = lemma.verdict in PROVED_AS_WRITTEN and not operation.still and not operation.resting
     if not of_points or not all_numbers or not all(kinds) or any(prod(map(int, s)) > LARGEST for s in shapes):
         return ""
     try:

@@ -38,7 +38,9 @@ PATTERNS = 16
 """Choices of active arguments and used outputs, at most: all of both first, then one alone; no more are tried."""
 SHOWN = 400
 """Characters of a point in a finding; the rest is cut."""
-NONE = "no point was found at which the graph itself is wrong: what is wrong at its nodes may have no part in it"
+NO_POINT_FOUND = (
+    "no point was found at which the graph itself is wrong: what is wrong at its nodes may have no part in it"
+)
 
 
 @dataclass(frozen=True)

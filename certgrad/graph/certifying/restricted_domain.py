@@ -20,7 +20,7 @@ from certgrad.graph.lemmas.proof import Proof
 from certgrad.jaxpr.kinds import ORDERS
 from certgrad.language import relations
 from certgrad.language.tree import Relation
-from certgrad.obligations.certificate import HOLDS, PROOFS
+from certgrad.obligations.certificate import PROOFS, PROVED_AS_WRITTEN
 from certgrad.obligations.tracing.jax_internals import equations_of, is_literal
 
 TRIED = 16
@@ -80,7 +80,7 @@ def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[s
             return ()
         domain = tuple(f"{name} {sign} {bound}" for name, sign, bound in conditions)
         there = replace(operation, domain=(*operation.domain, *domain), search=False)
-        if lemmas.of(there).proof.lemma.verdict in HOLDS:
+        if lemmas.of(there).proof.lemma.verdict in PROVED_AS_WRITTEN:
             return domain
     return ()
 
@@ -132,7 +132,7 @@ def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
     right = _entries(inputs[bound]) if bound in inputs else [Fraction(bound)]
     if len(right) == 1:
         right = right * len(left)
-    return len(left) != len(right) or all(relations.HOLDS[sign](a, b) for a, b in zip(left, right, strict=True))
+    return len(left) != len(right) or all(relations.COMPARES[sign](a, b) for a, b in zip(left, right, strict=True))
 
 
 _TRUTHS = {"False": "0", "True": "1"}

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad.coq import MAX_TABLE, QUIET, Argument, File, Graph, Lemma, Loop, Node, NotPrintedError, export_graph
+from certgrad.coq import MAX_TABLE, NO_CLAIM, Argument, File, Graph, Lemma, Loop, Node, NotPrintedError, export_graph
 from certgrad.graph.certifying.certify import Certification
 from certgrad.graph.coq.signs import claims_of
 from certgrad.graph.coq.whole import whole_program
@@ -59,7 +59,7 @@ class _Reading:
         """All nodes by number, and the outputs that move."""
         graph = self.traced.ir
         claims = claims_of(self.traced, self.induction)
-        nodes = tuple(replace(self._node(n), claim=claims.get(n.id, QUIET)) for n in graph.nodes)
+        nodes = tuple(replace(self._node(n), claim=claims.get(n.id, NO_CLAIM)) for n in graph.nodes)
         outputs = tuple((o.node, o.output) for o in graph.outputs if isinstance(o, Ref) and self.induction.is_moving(o))
         return Graph(name, tuple(self.dims), nodes, outputs)
 

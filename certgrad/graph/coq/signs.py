@@ -9,7 +9,7 @@ from certgrad.graph.induction.induction import Induction
 from certgrad.graph.induction.walk import Judgement
 from certgrad.graph.lemmas import bounds
 from certgrad.graph.tracing.trace import TracedGraph
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS
 
 _WORDS = {
     POS: "Positive",
@@ -41,7 +41,7 @@ def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
         given = [bounds.sign(induction.sign(ref)) for ref in slots]
         alone = induction.shared.lemmas.signs(judgement.operation, judgement.instance.proof)
         if not settled and all(_says(alone, k) == _says(judgement.signs, k) for k in gives):
-            given = [ANY] * len(slots)  # it has these signs whatever it reads
+            given = [ANY_SIGN] * len(slots)  # it has these signs whatever it reads
         elif settled:
             given = [bounds.sign(judgement.informed[k]) for k in judgement.operation.active]
         wanted.update((ref.node, ref.output) for ref, s in zip(slots, given, strict=True) if s in _WORDS)
@@ -59,4 +59,4 @@ def _settled(judgement: Judgement) -> bool:
     if not judgement.gone or judgement.instance.proof.stated:
         return False
     held = (s for k, s in enumerate(judgement.informed) if k not in judgement.operation.active)
-    return all(s == ANY for s in held) and all(s <= ANY for s in judgement.informed)
+    return all(s == ANY_SIGN for s in held) and all(s <= ANY_SIGN for s in judgement.informed)

@@ -19,7 +19,7 @@ from certgrad.coq import input_name
 from certgrad.graph.induction.induction import Induction
 from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.language import tree as e
-from certgrad.language.relations import HOLDS
+from certgrad.language.relations import COMPARES
 from certgrad.language.tree import mapped
 from certgrad.specification import program as p
 from certgrad.specification._jax import size, sort_of
@@ -152,7 +152,7 @@ def _folded(x: Any) -> Any:
         case e.If(condition, then, otherwise) if condition in (e.TRUE, e.FALSE):
             return then if condition == e.TRUE else otherwise
         case e.Compare(relation, e.Number() | e.Integer(), e.Number() | e.Integer()):
-            return e.TRUE if HOLDS[relation](_value(x.left), _value(x.right)) else e.FALSE
+            return e.TRUE if COMPARES[relation](_value(x.left), _value(x.right)) else e.FALSE
         case e.Add((e.Number(), e.Number()) as parts):
             return e.number(sum(map(_value, parts)))
         case e.Mul((e.Number(), e.Number()) as parts):

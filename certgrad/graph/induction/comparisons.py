@@ -28,7 +28,7 @@ from certgrad.graph.induction.regions import (
 from certgrad.graph.ir import Ref
 from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.jaxpr.kinds import COMPARES
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 
 DEPTH = 12
 """The longest chain of operations before a comparison that is certified together with it."""
@@ -82,7 +82,7 @@ def _region(traced: TracedGraph, uses: Uses, last: int, induction: Induction) ->
         verdict = proof_of(region, uses.moving, induction.shared).lemma.verdict
         if verdict == "proved":
             return region
-        if verdict in HOLDS:
+        if verdict in PROVED_AS_WRITTEN:
             under_hypotheses = region
     return under_hypotheses
 

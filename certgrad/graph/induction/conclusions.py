@@ -13,7 +13,9 @@ ASSUMPTIONS = (
 )
 
 
-DRAWN = "What jax.random draws from a key is some number, the same one wherever the same is drawn from the same key."
+DRAWS_ARE_FIXED = (
+    "What jax.random draws from a key is some number, the same one wherever the same is drawn from the same key."
+)
 
 
 def conclusions(graph: Graph, holds: bool) -> list[Conclusion]:

@@ -8,7 +8,7 @@ from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
 from certgrad.graph.tracing.values import Values
 from certgrad.graph.wording.expression import Expressions
-from certgrad.language.relations import SIGNS, TURNED
+from certgrad.language.relations import SIGNS, SWAPPED
 from certgrad.language.text import text
 from certgrad.language.tree import ZERO, Array, Compare, Either, Statement, arrays, linear, walk
 from certgrad.obligations.assume.conditions import Clause
@@ -69,7 +69,7 @@ def _comparison(part: Statement, arguments: Mapping[str, Ref], expressions: Expr
     shown = [f"`{expressions.of(arguments[name])}`" for _, name in sides]
     if len(sides) == 1:
         sign = sides[0][0]
-        relation = part.relation if sign > 0 else TURNED[part.relation]
+        relation = part.relation if sign > 0 else SWAPPED[part.relation]
         return f"{shown[0]} {SIGNS[relation]} {-sign * sum(numbers)}"
     if len(sides) == 2 and not numbers and sides[0][0] != sides[1][0]:
         first, second = shown if sides[0][0] > 0 else reversed(shown)

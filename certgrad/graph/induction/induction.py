@@ -38,8 +38,8 @@ from certgrad.graph.tracing.values import Values
 from certgrad.language.text import text
 from certgrad.language.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
-from certgrad.obligations.assume.signs import ANY
-from certgrad.obligations.certificate import HOLDS, VerdictName, holding
+from certgrad.obligations.assume.signs import ANY_SIGN
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, VerdictName, holding
 from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
 
@@ -111,8 +111,8 @@ class Induction(Walk):
     def sign(self, operand: Operand) -> int:
         """Return the known signs and bounds of a value's entries."""
         if isinstance(operand, Ref):
-            return self.signs.get((operand.node, operand.output), ANY)
-        return bounds.of_array(float(operand.text)) if operand.text not in ("True", "False") else ANY
+            return self.signs.get((operand.node, operand.output), ANY_SIGN)
+        return bounds.of_array(float(operand.text)) if operand.text not in ("True", "False") else ANY_SIGN
 
     # --- steps
 
@@ -153,7 +153,7 @@ class Induction(Walk):
         first, last = loop.consts, loop.consts + loop.carries
         for attempt in range(ROUNDS + 1):
             if attempt == ROUNDS:
-                signs[first:last] = [ANY] * loop.carries
+                signs[first:last] = [ANY_SIGN] * loop.carries
             inner = self._of_part(node, 0, part, signs)
             found = [inner.sign(o) for o in inner.traced.ir.outputs]
             joined = [bounds.joined(a, b) for a, b in zip(signs[first:last], found, strict=False)]
@@ -169,7 +169,9 @@ class Induction(Walk):
         equation = self.traced.equations[node.id]
         slots, values, active = self.read(node, equation)
         real = equation.real
-        signs = tuple([ANY if real[k] is None else self.signs.get(value, ANY) for k, value in enumerate(values)])
+        signs = tuple(
+            [ANY_SIGN if real[k] is None else self.signs.get(value, ANY_SIGN) for k, value in enumerate(values)]
+        )
         key = (equation, active, signs, node.id in self.resting)
         judgement = self.shared.judgements.get(key)
         if judgement is None:
@@ -202,7 +204,7 @@ class Induction(Walk):
         instance, informed, gone = self._lemma(operation, signs)
         proof = instance.proof
         outputs = lemmas.signs(_with_signs(operation, signs), proof)
-        outputs = tuple(outputs[k] if k < len(outputs) else ANY for k in range(len(node.outputs)))
+        outputs = tuple(outputs[k] if k < len(outputs) else ANY_SIGN for k in range(len(node.outputs)))
         outputs = (bounds.both(outputs[0], _selected(equation, signs)), *outputs[1:])
         return Judgement(operation, instance, informed, gone, outputs)
 
@@ -220,12 +222,12 @@ class Induction(Walk):
         """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
         lemmas = self.shared.lemmas
         plain = lemmas.of(operation)
-        if plain.proof.lemma.verdict == "proved" or all(s == ANY for s in signs):
+        if plain.proof.lemma.verdict == "proved" or all(s == ANY_SIGN for s in signs):
             return plain, (), []
         stated = list(plain.proof.stated)
         asked = {n for s in stated for n in arrays(s)}.intersection(operation.names)
         # First with what is known of those arguments alone that a hypothesis mentions, and of them first the signs.
-        fewer = tuple(s if n in asked else ANY for n, s in zip(operation.names, signs, strict=True))
+        fewer = tuple(s if n in asked else ANY_SIGN for n, s in zip(operation.names, signs, strict=True))
         for known in dict.fromkeys([tuple(bounds.sign(s) for s in fewer), fewer] if asked else []):
             informed = lemmas.of(_with_signs(operation, known))
             if informed.proof.lemma.verdict == "proved":
@@ -238,7 +240,7 @@ class Induction(Walk):
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
         """Return the step of a node by its lemma: the lemma's hypotheses at the node, but for those that hold there."""
-        sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY)
+        sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY_SIGN)
         if judgement.asks_nothing:
             return self.stepped(node, judgement, arguments, "proved", sign=sign)
         proof = judgement.instance.proof
@@ -258,13 +260,13 @@ class Induction(Walk):
             self.clauses.setdefault(node.id, []).append(clause)
             hypotheses.append(self._at_node(node, (tree, clause), arguments))
             self.asked.append(asked)
-        if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
+        if UNANSWERABLE in proof.dimensions and verdict in PROVED_AS_WRITTEN:
             verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
         on_sizes = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
         on_sizes += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
         self.dimensions += [f"{one} {in_rule_of(node)}" for one in on_sizes if one]
         self.cases += [Case(fixed, None, asked=True, rules=(in_rule_of(node),)) for fixed in proof.cases]
-        if verdict in HOLDS:
+        if verdict in PROVED_AS_WRITTEN:
             verdict = holding(hypotheses)
         elif not reason:
             failing = next((o for o in lemma.obligations if o.verdict == lemma.verdict), None)
@@ -286,7 +288,7 @@ class Induction(Walk):
         because = ", ".join(
             f"`{self.expressions.of(r)}` {bounds.relation(s)}"
             for r, s in zip(arguments.values(), judgement.informed, strict=True)
-            if s != ANY
+            if s != ANY_SIGN
         )
         pairs = zip(judgement.formulas, judgement.gone, strict=True)
         return [Discharged(formula=formula, tree=tree, because=because) for formula, tree in pairs]

@@ -28,7 +28,7 @@ from certgrad.graph.tracing.trace import TracedGraph, moving_values, renumbered
 from certgrad.jaxpr import kinds
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import not_implied
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.polynomials import Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
@@ -260,7 +260,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
             if proof.lemma.verdict == "proved":
                 return region
             no_better += 1
-            if proof.lemma.verdict in HOLDS:
+            if proof.lemma.verdict in PROVED_AS_WRITTEN:
                 hypotheses = _of_graph(region, proof.clauses)
                 shapes |= {_name(r): tuple(map(dim_poly, _aval(traced, r)[0])) for r in region.operands}
                 if under_hypotheses is None or _weaker(hypotheses, least_hypotheses, Reads(shapes)):
@@ -271,9 +271,9 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
     return under_hypotheses
 
 
-_ON_THE_WAY = kinds.HANDS_ON | {"exp"}
+_ON_THE_WAY = kinds.KEEPS_CONSTANTS | {"exp"}
 """After these nothing has cancelled yet."""
-_AS_IT_IS = kinds.HANDS_ON | {"select_n"}
+_AS_IT_IS = kinds.KEEPS_CONSTANTS | {"select_n"}
 """These pass an infinity on."""
 _INFINITE_WITH_INFINITY = frozenset("select_n mul add sub div".split())
 """With an infinity as an operand these have no finite result, or none for every other operand."""

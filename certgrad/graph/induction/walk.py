@@ -25,7 +25,7 @@ from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.graph.wording.expression import Expressions
 from certgrad.language.text import text
 from certgrad.language.tree import Statement
-from certgrad.obligations.certificate import HOLDS, VerdictName, holding, worst
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, VerdictName, holding, worst
 
 COMPUTED = "the values depend on no input, and were computed"
 """Why a hypothesis on constants is discharged."""
@@ -61,7 +61,7 @@ class Judgement:
         """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
         proof = self.instance.proof
         conditions = proof.stated or self.gone or proof.dimensions or proof.cases or self.instance.nonempty
-        return proof.lemma.verdict in HOLDS and not conditions
+        return proof.lemma.verdict in PROVED_AS_WRITTEN and not conditions
 
 
 class Walk:
@@ -214,8 +214,8 @@ class Walk:
             for h in walk.hypotheses
         ]
         verdict: VerdictName = worst(["proved", *(s.verdict for walk in walks for s in walk.steps)])
-        verdict = holding(hypotheses) if verdict in HOLDS else verdict
-        failing = next((s for walk in walks for s in walk.steps if s.verdict not in HOLDS), None)
+        verdict = holding(hypotheses) if verdict in PROVED_AS_WRITTEN else verdict
+        failing = next((s for walk in walks for s in walk.steps if s.verdict not in PROVED_AS_WRITTEN), None)
         reason = ""
         if failing is not None:
             reason = f"inside, {failing.operation} at {failing.source or f'%{failing.node}'}: {failing.reason}"

@@ -20,7 +20,7 @@ from certgrad.language.relations import SIGNS
 from certgrad.language.tree import Array, Compare, Number, Relation, Statement
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import kind_of
 
@@ -60,7 +60,7 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
         return _code(min(max(low, x), high) for low in parts[0] for x in parts[1] for high in parts[2])
     if (name == "select_n" or name in kinds.JOINS) and parts:
         return _code(k for p in (parts[1:] if name == "select_n" else parts) for k in p)
-    return ANY
+    return ANY_SIGN
 
 
 def above(low: int) -> int:
@@ -70,16 +70,16 @@ def above(low: int) -> int:
 
 def sign(where: int) -> int:
     """The signs alone."""
-    return where & ANY
+    return where & ANY_SIGN
 
 
 def facts(body: Poly, where: int) -> list[Fact]:
     """Return bounds of a term as facts for the kernel."""
     shifted = (body, body - ONE, body + ONE)
-    return [Fact(term, s) for term, s in zip(shifted, _signs(where), strict=True) if s not in (0, ANY)]
+    return [Fact(term, s) for term, s in zip(shifted, _signs(where), strict=True) if s not in (0, ANY_SIGN)]
 
 
-def of_term(body: Poly, given: Facts, signs: int = ANY) -> int:
+def of_term(body: Poly, given: Facts, signs: int = ANY_SIGN) -> int:
     """Return the kernel's bounds of a term with these known signs."""
     return bounds_from_signs((signs & given.signs(body), given.signs(body - ONE), given.signs(body + ONE)))
 
@@ -87,10 +87,10 @@ def of_term(body: Poly, given: Facts, signs: int = ANY) -> int:
 def of_array(value: Any) -> int:
     """Return the bounds of an array's entries; 7 if one of them is NaN."""
     if kind_of(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype) not in "fi":
-        return ANY
+        return ANY_SIGN
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        return ANY
+        return ANY_SIGN
     parts = [
         (array < -1).any(),
         (array == -1).any(),
@@ -105,7 +105,9 @@ def of_array(value: Any) -> int:
 
 def holds(value: Fraction | int, where: int) -> bool:
     """Return whether a number is there."""
-    return all(s == 0 or s & _sign(value - c) for s, c in zip(_signs(where), CUTS, strict=True)) and bool(where & ANY)
+    return all(s == 0 or s & _sign(value - c) for s, c in zip(_signs(where), CUTS, strict=True)) and bool(
+        where & ANY_SIGN
+    )
 
 
 def conditions(name: str, where: int) -> list[str]:
@@ -122,7 +124,7 @@ def statements(name: str, where: int) -> list[Statement]:
 
 def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
     """Return the bounds that such comparisons of several arguments write; None for other texts."""
-    found = {name: [ANY] * len(CUTS) for name in names}
+    found = {name: [ANY_SIGN] * len(CUTS) for name in names}
     for text in texts:
         name, _, rest = text.partition(" ")
         word, _, number = rest.partition(" ")
@@ -139,7 +141,7 @@ def relation(where: int) -> str:
     The parts of the line are numbered: 1, 3, 5 are −1, 0, 1, and 0, 2, 4, 6 the open intervals before and after these.
     """
     parts = _parts(where)
-    if not parts or where == ANY:
+    if not parts or where == ANY_SIGN:
         return ""
     ends = {1: -1, 3: 0, 5: 1}
     low, high = parts[0], parts[-1]
@@ -174,7 +176,7 @@ def parse_relation(text: str) -> int | None:
 
 def side(text: str) -> str:
     """Return what a relation in words says about 0: `> 0`, `< 0` or `≠ 0`; "" where 0 is possible."""
-    signs = sign(_by_words().get(text, ANY))
+    signs = sign(_by_words().get(text, ANY_SIGN))
     return "" if signs & ZERO else f"{_WORDS.get(signs, '≠')} 0"
 
 
@@ -191,7 +193,7 @@ def _sign(number: Fraction | int) -> int:
 
 
 def _signs(where: int) -> tuple[int, int, int]:
-    return where & ANY, where >> 3 & ANY, where >> 6 & ANY
+    return where & ANY_SIGN, where >> 3 & ANY_SIGN, where >> 6 & ANY_SIGN
 
 
 @lru_cache(maxsize=4096)
@@ -201,7 +203,7 @@ def _parts(where: int) -> tuple[int, ...]:
     return tuple(
         k
         for k, p in enumerate(_PLACES)
-        if where & ANY & _sign(p) and all(s == 0 or s & _sign(p - c) for s, c in pairs[1:])
+        if where & ANY_SIGN & _sign(p) and all(s == 0 or s & _sign(p - c) for s, c in pairs[1:])
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from certgrad.graph.lemmas import bounds
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.signs import ANY
+from certgrad.obligations.assume.signs import ANY_SIGN
 from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -28,7 +28,7 @@ def output_signs(operation: Operation, forward: Program) -> tuple[int, ...]:
             outputs, facts = _interpreted(operation, forward)
             return tuple(bounds.of_term(t.body, facts, t.signs) for t in outputs)
     except (UnprovedError, BudgetError, ArithmeticError):
-        return (ANY,) * len(forward.jaxpr.outvars)
+        return (ANY_SIGN,) * len(forward.jaxpr.outvars)
 
 
 def forward_terms(operation: Operation, forward: Program) -> list[Poly] | None:
@@ -44,7 +44,7 @@ def _interpreted(operation: Operation, forward: Program) -> tuple[list[Tensor], 
     """The outputs of the forward, given where the arguments are, and what that says."""
     clear_caches()
     jaxpr = forward.jaxpr
-    known = operation.signs or (ANY,) * len(operation.names)
+    known = operation.signs or (ANY_SIGN,) * len(operation.names)
     inputs = []
     for name, var, signs in zip(operation.names, jaxpr.invars, known, strict=True):
         tensor = argument(name, shape_polys(var.aval), KINDS.get(kind_of(var.aval.dtype), "float"))

@@ -20,9 +20,9 @@ from certgrad.graph.lemmas.rules import ActiveShapes
 from certgrad.graph.tracing import jaxpr
 from certgrad.graph.tracing.family import Family, families_of, is_symbolic, structure
 from certgrad.graph.tracing.jaxpr import Equation, bytes_of
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.generality.decisions import Fixed, broken
-from certgrad.obligations.terms.budget import A_LEMMA, MORE_OF_A_GRAPH, auditing, budget, given
+from certgrad.obligations.terms.budget import A_LEMMA, HOW_A_GRAPH_GETS_MORE, auditing, budget, given
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
 from certgrad.signatures.sizes import parse_size
@@ -123,7 +123,7 @@ class Lemmas:
 
     def allowance(self, share: float = 1.0) -> AbstractContextManager[None]:
         """Return the budget of one lemma, or a share of it, in force inside the block."""
-        return auditing(share * self.seconds, A_LEMMA, MORE_OF_A_GRAPH, STEPS_A_SECOND)
+        return auditing(share * self.seconds, A_LEMMA, HOW_A_GRAPH_GETS_MORE, STEPS_A_SECOND)
 
     def _once(self, operation: Operation, store: dict[Any, Proof], key: Any, prove: Callable[[], Proof]) -> Proof:
         """A proof of an operation, kept for all certifications of the thread unless it was cut short."""
@@ -138,13 +138,13 @@ class Lemmas:
         """Return the unproved lemma for an operation when the time of failed lemmas is over."""
         budget.cut_short += 1
         over = f"budget: lemmas that came to no proof took {self.seconds:g} s and more before this one"
-        self.not_begun = f"{over}; {MORE_OF_A_GRAPH}"
+        self.not_begun = f"{over}; {HOW_A_GRAPH_GETS_MORE}"
         return Proof(failed_lemma(operation, ActiveShapes((), ()), self.not_begun), ())
 
     def _without_search(self, operation: Operation) -> Instance | None:
         """Return an instance whose proof needs no search for a witness; None where there is none."""
         found = self.instances.get(replace(operation, search=False)) if operation.search else None
-        return found if found is not None and found.proof.lemma.verdict in HOLDS else None
+        return found if found is not None and found.proof.lemma.verdict in PROVED_AS_WRITTEN else None
 
     def _instance(self, operation: Operation) -> Instance:
         families = self._families(operation.equation)

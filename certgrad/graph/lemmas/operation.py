@@ -205,9 +205,9 @@ def rule_is_reverse(equation: Equation) -> bool:
     return equation.name.startswith("custom_vjp_call")
 
 
-STILL = "does not move where it is 0"
+STILL_AT_ZERO = "does not move where it is 0"
 """What is said of an argument that is still at 0, after its name."""
-RESTS = f"the result {STILL}"
+RESULT_IS_STILL = f"the result {STILL_AT_ZERO}"
 """What is said of a lemma that asks for this too."""
 
 
@@ -216,17 +216,17 @@ def given_parameters(operation: Operation) -> list[str]:
     where = [text for n, s in zip(operation.names, operation.signs, strict=False) for text in bounds.conditions(n, s)]
     return [
         *where,
-        *(f"{operation.names[k]} {STILL}" for k in operation.still),
-        *([RESTS] if operation.resting else []),
+        *(f"{operation.names[k]} {STILL_AT_ZERO}" for k in operation.still),
+        *([RESULT_IS_STILL] if operation.resting else []),
     ]
 
 
 def with_given(operation: Operation, texts: Sequence[str]) -> Operation | None:
     """The operation with what `given_parameters` says, read back; None where a text says something else."""
-    moves = {f"{n} {STILL}": k for k, n in enumerate(operation.names)}
-    signs = bounds.given((one for one in texts if one not in moves and one != RESTS), operation.names)
+    moves = {f"{n} {STILL_AT_ZERO}": k for k, n in enumerate(operation.names)}
+    signs = bounds.given((one for one in texts if one not in moves and one != RESULT_IS_STILL), operation.names)
     still = tuple(moves[one] for one in texts if one in moves)
-    return None if signs is None else replace(operation, signs=signs, still=still, resting=RESTS in texts)
+    return None if signs is None else replace(operation, signs=signs, still=still, resting=RESULT_IS_STILL in texts)
 
 
 def shown_name(operation: Operation) -> str:

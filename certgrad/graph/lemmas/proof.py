@@ -26,7 +26,7 @@ from certgrad.obligations.assume.tensor import argument
 from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.readings import as_stored, read_otherwise, rounded_in
 from certgrad.obligations.auditing.redundant import not_implied
-from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
+from certgrad.obligations.certificate import KERNEL, PROOFS, PROVED_AS_WRITTEN, VerdictName, worst
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, same
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -113,7 +113,7 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     proof.dimensions += _left_out(cases.met(proof.programs, {}))
     for case in cases:
         other = prove_at(case) if cases.count <= CASES else None
-        no_weaker = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
+        no_weaker = other is not None and other.lemma.verdict in (*PROVED_AS_WRITTEN, proof.lemma.verdict)
         if other is None or other.programs is None or not other.holds or not no_weaker:
             proof.dimensions.append(f"not {case_text(case)}")
             continue
@@ -284,7 +284,7 @@ def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
 
     def proved(reading: Reading) -> Proof | None:
         proof = _judged_as_read(without_search, reading)
-        return proof if proof.lemma.verdict in HOLDS else None
+        return proof if proof.lemma.verdict in PROVED_AS_WRITTEN else None
 
     found = read_otherwise(plain, proved, lambda _: ordinary_runs(rules))
     if found is None:
@@ -325,7 +325,7 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
         clauses = {**asked[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += failures or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
-    proved = all(o.verdict in HOLDS for o in results)
+    proved = all(o.verdict in PROVED_AS_WRITTEN for o in results)
     if_still = _if_still(problem, asked, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
     left_out: frozenset[Statement] = frozenset()
     if if_still is not None and if_still.argument in operation.still:

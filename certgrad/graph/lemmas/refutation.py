@@ -10,7 +10,7 @@ from typing import Any
 from certgrad.graph.certificate import ObligationResult
 from certgrad.graph.lemmas import bounds
 from certgrad.graph.tracing import jaxpr
-from certgrad.graph.tracing.numbers import IDEAL
+from certgrad.graph.tracing.numbers import IDEAL_NUMBERS
 from certgrad.obligations import balls
 from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls import BallError, Dims, Input, Rule, Run, find_witness, seeded
@@ -90,7 +90,7 @@ class _AtNumbers:
         programs = self.programs
 
         def run(program: Any, *groups: Sequence[Any]) -> list[Any]:
-            return jaxpr.evaluate(program, [x for g in groups for x in g], dims.sizes, IDEAL)
+            return jaxpr.evaluate(program, [x for g in groups for x in g], dims.sizes, IDEAL_NUMBERS)
 
         rule = Rule(
             forward=lambda xs: run(programs.forward, xs),

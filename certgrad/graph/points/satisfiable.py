@@ -16,7 +16,7 @@ from certgrad.graph.points.points import drawn, kinds, rationals
 from certgrad.graph.points.run import Key, Place, Run
 from certgrad.graph.tracing.jaxpr import UnknownDimensionError
 from certgrad.graph.tracing.jaxpr import replaced as at_sizes
-from certgrad.graph.tracing.numbers import IDEAL
+from certgrad.graph.tracing.numbers import IDEAL_NUMBERS
 from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import BallError
@@ -276,20 +276,21 @@ def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int
     inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
     def run(*inputs: Any) -> list[Any]:
-        execution = Run(sizes, IDEAL, set(wanted))
+        execution = Run(sizes, IDEAL_NUMBERS, set(wanted))
         given: list[Any] = [None] * len(traced.specs.arguments)
         for k, x in zip(needed, inputs, strict=True):
             given[k] = x
         execution.values(traced, given, needed=True)
         return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in inside)]
 
-    live = Run(sizes, IDEAL, set(wanted))._live(traced, ())
+    live = Run(sizes, IDEAL_NUMBERS, set(wanted))._live(traced, ())
     needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
     with wide_floats():
         arguments = [traced.specs.arguments[k] for k in needed]
         shapes = [_shape(traced, k, sizes) for k in needed]
         specs = [
-            jax.ShapeDtypeStruct(s, IDEAL.dtype(a.dtype(wide=True))) for s, a in zip(shapes, arguments, strict=True)
+            jax.ShapeDtypeStruct(s, IDEAL_NUMBERS.dtype(a.dtype(wide=True)))
+            for s, a in zip(shapes, arguments, strict=True)
         ]
         program = jax.make_jaxpr(run)(*specs)
     count = operations(jaxpr_of(program))
@@ -328,7 +329,7 @@ def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
     wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
 
     def run() -> list[Any]:
-        execution = Run({}, IDEAL, set(wanted))
+        execution = Run({}, IDEAL_NUMBERS, set(wanted))
         execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
         return [execution.kept[key] for key in wanted]
 

@@ -28,7 +28,7 @@ from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
 from certgrad.obligations.tracing.jax_internals._operations import operations
-from certgrad.process.threads import ALONE
+from certgrad.process.threads import PROCESS_LOCK
 from certgrad.signatures.sizes import whole
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
@@ -80,7 +80,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     at = f" at {_sized(sizes)}" if sizes else ""
     done: list[str] = []
     refused: list[str] = []
-    with ALONE:  # of what a call leaves behind nobody else may add
+    with PROCESS_LOCK:  # of what a call leaves behind nobody else may add
         state = ReadState(traced.fn, calls=True)
         for dtype in dtypes:
             try:

@@ -46,7 +46,7 @@ class OwnNumbers(Numbers):
         return dtype
 
 
-IDEAL = Numbers(np.float64, np.int64)
+IDEAL_NUMBERS = Numbers(np.float64, np.int64)
 """All real numbers in one dtype: as they are read where casts do not round."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from certgrad.graph.ir import Graph, Literal, Node, Operand
-from certgrad.jaxpr.kinds import CASTS, RENAMES, RESHAPES, SPREADS
+from certgrad.jaxpr.kinds import BROADCASTS, CASTS, RENAMES, RESHAPES
 
 LENGTH = 70
 """Longer expressions are named by their node."""
@@ -16,7 +16,7 @@ Text = tuple[str, int]
 
 _BINARY = {"add": ("+", SUM), "add_any": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-_TRANSPARENT = RENAMES | SPREADS | CASTS
+_TRANSPARENT = RENAMES | BROADCASTS | CASTS
 _NAMES = {"max": "maximum", "min": "minimum", "reduce_sum": "sum", "reduce_max": "max", "reduce_min": "min"}
 
 

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from certgrad.jaxpr.kinds import MOVES
+from certgrad.jaxpr.kinds import MOVES_ENTRIES
 from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number, repeated, scanned
 
 from ._memory import Cell, KernelError, Value, read, written
@@ -79,7 +79,7 @@ class Body:
     def operation(self, eqn: Any, operands: Sequence[Value]) -> list[Value]:
         outs = [v.aval for v in eqn.outvars]
         # Of known floats, what is moved is known: nothing is rounded.
-        exact = eqn.primitive.name in MOVES or not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outs)
+        exact = eqn.primitive.name in MOVES_ENTRIES or not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outs)
         small = all(all(isinstance(n, int) for n in a.shape) and prod(a.shape) <= MAX_KNOWN for a in outs)
         settled = exact and small and all(x.known is not None for x in operands)
         known = _bound(eqn, [x.known for x in operands], now=True) if settled else [None for _ in outs]

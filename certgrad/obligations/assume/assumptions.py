@@ -28,7 +28,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
 
 from .by_place import Shapes, beyond_axes, is_permuted
-from .conditions import PARTIAL, STEP, Clause, of_solver, polys
+from .conditions import LOOP_STEP, PARTIAL_RANGE, Clause, of_solver, polys
 from .fact import Fact
 from .signs import NONZERO
 
@@ -62,7 +62,7 @@ def _never_zero(poly: Poly) -> bool:
 
 def assumed(clause: Clause, shapes: Shapes) -> bool:
     """Return whether a hypothesis is one of those that are assumed."""
-    if any(v[0] in (STEP, PARTIAL) for v in clause.free) or of_solver(clause):
+    if any(v[0] in (LOOP_STEP, PARTIAL_RANGE) for v in clause.free) or of_solver(clause):
         return False
     return at_all_entries(clause, shapes) or all(extent(v, clause, shapes) is not None for v in clause.free)
 

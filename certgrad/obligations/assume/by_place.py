@@ -20,7 +20,7 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import deep_atoms
 
-from .conditions import PARTIAL, Clause, Clauses, of_solver, polys
+from .conditions import PARTIAL_RANGE, Clause, Clauses, of_solver, polys
 from .index_cases import Indices, resolved
 from .simplify import possible
 from .tensor import for_all
@@ -80,7 +80,7 @@ def _over_whole_axes(part: _Part, shapes: Shapes) -> _Part:
     """The part with other names for those of its indices that run over all of the axes which they number."""
     clause, ranges = part
     entries = [a for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)]
-    for v in sorted(v for v in clause.free if v[0] == PARTIAL):
+    for v in sorted(v for v in clause.free if v[0] == PARTIAL_RANGE):
         read = [(a, k) for a in entries for k, ix in enumerate(a.index) if v in ix.free]
         plain = all(a.index[k].variable() == v for a, k in read)
         known = all(len(shapes.get(a.tensor, ())) == len(a.index) for a, _ in read)
@@ -96,7 +96,7 @@ def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _
     here = {u: n for u, n in ranges.items() if u != v}
     place = of_const(start)
     if size != ONE:
-        w = fresh(PARTIAL)
+        w = fresh(PARTIAL_RANGE)
         here[w] = size
         place = of_var(w).shifted(start)
     indices = Indices(here)

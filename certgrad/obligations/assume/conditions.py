@@ -25,11 +25,11 @@ from .fact import Fact
 from .facts import Facts
 from .signs import NEG, NONNEG, POS, ZERO
 
-EXIT = "exit of a while"
+WHILE_EXIT = "exit of a while"
 """Origin of the conditions under which a loop's number of steps does not change."""
-STEP = "w"
+LOOP_STEP = "w"
 """Kind of the variables that number the steps of a loop that ends by its values, up to and with the test that fails."""
-PARTIAL = "y"
+PARTIAL_RANGE = "y"
 """Kind of the variables that run over some places of an axis only."""
 Relation = Literal["> 0", ">= 0", "!= 0", "= 0", "not integer", "not pole"]
 _SIGNS = {"> 0": POS, ">= 0": NONNEG, "!= 0": POS | NEG, "= 0": ZERO}
@@ -73,7 +73,7 @@ class Clause:
     @property
     def step(self) -> Var | None:
         """The step of a loop that ends by its values, where the clause is about each step."""
-        return next((v for v in self.free if v[0] == STEP), None)
+        return next((v for v in self.free if v[0] == LOOP_STEP), None)
 
     def rewritten(self, change: Callable[[Poly], Poly]) -> Clause:
         return replace(
@@ -98,7 +98,7 @@ def nowhere(origin: str) -> Clauses:
     return (Clause((Atomic("!= 0", NOTHING),), origin=origin),)
 
 
-UNDEFINED = nowhere("undefined at every input")
+UNDEFINED_EVERYWHERE = nowhere("undefined at every input")
 IN_RANGE = "an index in range"
 """The origin of a condition on an integer: that an index lies in its axis."""
 

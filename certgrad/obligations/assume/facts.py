@@ -24,7 +24,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 from .fact import Fact, Question, instances
 from .linear_signs import LinearSigns
-from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, times
+from .signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, times
 
 
 def _number(poly: Poly) -> Poly:
@@ -70,7 +70,7 @@ class Facts(LinearSigns):
     def signs(self, poly: Poly) -> int:
         found = self._known.get(poly)
         if found is None:
-            self._known[poly] = ANY  # a question that comes back to itself is not answered
+            self._known[poly] = ANY_SIGN  # a question that comes back to itself is not answered
             found = self._known[poly] = self._signs(poly)
         return found
 
@@ -101,7 +101,7 @@ class Facts(LinearSigns):
         out = self.by_form(poly) & self.by_match(poly)
         if poly.structured and out & ~POS:
             out &= self.of_masked_sum(poly) & self.of_place(poly)
-        if len(poly) > 1 and out in (ANY, NONNEG, NONPOS, NONZERO):
+        if len(poly) > 1 and out in (ANY_SIGN, NONNEG, NONPOS, NONZERO):
             out &= self._by_parts(poly)
         if bin(out).count("1") > 1 and (self.facts or len(poly) > 1):
             out &= self.by_linear(poly, out)
@@ -119,15 +119,15 @@ class Facts(LinearSigns):
         """
         roots = [(m, c) for m, c in poly.items() if any(isinstance(e, Fraction) for _, e in m)]
         if len(roots) != 1 or any(e.denominator != 2 for _, e in roots[0][0] if isinstance(e, Fraction)):
-            return ANY
+            return ANY_SIGN
         w = Poly(dict(roots))
         u, square = poly - w, w * w
         if self.signs(square) & NEG:
-            return ANY
+            return ANY_SIGN
         larger = self.signs(square - u * u)
         if larger == NEG:
             return self.signs(u) & NONZERO
-        return ANY if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
+        return ANY_SIGN if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
 
     def _says(self, poly: Poly, signs: int) -> bool:
         """Return whether an assumption about this very term says as much, or it is a number that says it."""
@@ -168,7 +168,7 @@ class Facts(LinearSigns):
         """Return signs that what a loop carries has at first, and after each step from what has them."""
         key = a.loop, self._throughout, self.integers
         if key not in _carried.table:
-            nothing = [(ANY, ANY)] * len(a.carries)
+            nothing = [(ANY_SIGN, ANY_SIGN)] * len(a.carries)
             _carried.table[key] = nothing  # a question that comes back to itself is not answered
             _carried.table[key] = _by_steps(a.loop, Facts(self._throughout, self.integers)) or nothing
         always, later = _carried.table[key][a.position]
@@ -191,7 +191,7 @@ class Facts(LinearSigns):
 
     def by_bounds(self, a: Atom) -> int:
         """Return the signs of an atom by facts that bound it: c·a + k > 0 with k ≤ 0 says a > 0."""
-        out = ANY
+        out = ANY_SIGN
         for fact in self.relevant(poly_of(a)):
             if fact.signs & NEG and fact.signs & POS:
                 continue
@@ -209,7 +209,7 @@ class Facts(LinearSigns):
 
     def by_match(self, poly: Poly) -> int:
         """Return the signs of a term by a fact about the same term up to a factor of known sign."""
-        out = ANY
+        out = ANY_SIGN
         facts = self.relevant(poly)
         if not facts:
             return out
@@ -228,7 +228,7 @@ class Facts(LinearSigns):
                 divides = divides or e < 0
                 if strict and a in taken2 and (fact.signs == NONZERO or (isinstance(e, int) and e % 2 == 0)):
                     continue
-                ratio = ANY
+                ratio = ANY_SIGN
             if divides and not strict:
                 continue  # the fact's term may be 0 because of a factor that this term does not have
             out &= times(ratio, fact.signs)
@@ -247,12 +247,12 @@ class Facts(LinearSigns):
         for a, e in taken.items():
             outer = times(outer, self.power_signs(a, e))
         if len(rest) > len(numerator):
-            return ANY  # what is left is longer than the whole: the same question would come up without end
+            return ANY_SIGN  # what is left is longer than the whole: the same question would come up without end
         if rest != poly and len(rest) < 40:
             return times(outer, self.signs(rest))
         factors = factored(rest) if 1 < len(rest) < 40 else None
         if factors is None or (len(factors[1]) == 1 and factors[1][0][1] == 1):
-            return ANY
+            return ANY_SIGN
         outer = times(outer, POS if factors[0] > 0 else NEG)
         for factor, k in factors[1]:
             signs = self.signs(factor)
@@ -291,12 +291,12 @@ def _by_steps(loop: Loop, facts: Facts) -> list[tuple[int, int]] | None:
     """Return signs by induction on time; None where nothing is found that steps keep."""
     signs = [facts.signs(c.init) for c in loop.carries]
     for _ in range(MAX_WIDER):
-        if all(s == ANY for s in signs):
+        if all(s == ANY_SIGN for s in signs):
             return None
         before = (
             Fact(access(carried(loop.level, k), tuple(of_var(fresh("q")) for _ in range(1 + len(c.ranges)))), s)
             for k, (c, s) in enumerate(zip(loop.carries, signs, strict=True))
-            if s != ANY
+            if s != ANY_SIGN
         )
         here = Facts((*facts.facts, *before), facts.integers)
         after = [here.signs(c.step) for c in loop.carries]

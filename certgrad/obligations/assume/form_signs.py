@@ -23,7 +23,7 @@ from certgrad.obligations.terms.rounded import bounds_of_number, is_number_of_pl
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh, is_index
 
-from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, plus, signs_of_product, times
+from .signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, plus, signs_of_product, times
 
 _SIGNS = {">= 0": NONNEG, "> 0": POS}
 MOST_CONDITIONS = 4
@@ -84,20 +84,20 @@ class FormSigns(ABC):
         sums = [(mono[0][0], c) for mono, c in poly.items() if len(mono) == 1 and mono[0][1] == 1]
         first = sums[0][0] if len(sums) == len(poly) else None
         if not isinstance(first, Sum) or len(first.vars) > 1 or not first.ranges[0].positive:
-            return ANY
+            return ANY_SIGN
         v, body = first.vars[0], Poly({})
         for a, c in sums:
             if not isinstance(a, Sum) or a.vars != first.vars or a.ranges != first.ranges:
-                return ANY
+                return ANY_SIGN
             body = body + Poly({a.body: c})
         c, taken, weight = content(body)
         weight = weight.scale(c)
         conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
         if len(conditions) > MOST_CONDITIONS or not all(isinstance(a, INDEX_PREDICATES) for a in conditions):
-            return ANY
+            return ANY_SIGN
         signs = self.mono_signs(tuple(taken.items()))
         if signs not in (POS, NEG) or not _least(weight) >= 0:
-            return ANY
+            return ANY_SIGN
         ends = (of_const(Poly({})), of_const(first.ranges[0] - ONE))
         attained = any(_least(substitute(weight, {v: end})) > 0 for end in ends)
         return signs if attained else signs | ZERO
@@ -125,7 +125,7 @@ class FormSigns(ABC):
                 if not self.signs(least) & NEG:
                     applied(Law.CAUCHY_SCHWARZ)
                     return self.signs(least) | POS if self.signs(least) & POS else NONNEG
-        return ANY
+        return ANY_SIGN
 
     def mono_signs(self, mono: Mono) -> int:
         out = POS
@@ -162,7 +162,7 @@ class FormSigns(ABC):
         if isinstance(a, Sum):
             body = self.mono_signs(a.body)
             if body & POS and body & NEG:
-                return ANY
+                return ANY_SIGN
             if is_number_of_places(a) and bounds_of_number(a)[0] == ONE:
                 return POS
             return body if all(r.positive for r in a.ranges) else body | ZERO
@@ -179,10 +179,10 @@ class FormSigns(ABC):
     def of_place(self, poly: Poly) -> int:
         """Return the signs of an integer by the bounds of the places and counts in it: n − rank(i) is at least 1."""
         if not any(isinstance(a, IndexNumber) for mono in poly for a, _ in mono):
-            return ANY
+            return ANY_SIGN
         ix = as_index(poly)
         least, most = bounds(ix, {}) if ix is not None else (None, None)
-        out = ANY
+        out = ANY_SIGN
         for end, factor in ((least, 1), (most, -1)):
             if end is not None and at_least(end.scale(factor)) == ONE:
                 strict = at_least(end.scale(factor) - ONE) == ONE
@@ -202,4 +202,4 @@ class FormSigns(ABC):
         if a.name == "floor":
             signs = self.signs(a.args[0])
             return signs | ZERO if signs & POS else signs
-        return ANY
+        return ANY_SIGN

@@ -20,7 +20,7 @@ from certgrad.obligations.terms.predicates import PREDICATES
 
 from .fact import Fact
 from .form_signs import FormSigns
-from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
+from .signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 
 MAX_ROWS = 300
 """Inequalities in an elimination, at most; beyond, it counts as feasible."""
@@ -227,11 +227,11 @@ class LinearSigns(FormSigns):
         """Return u·a ≤ u for each factor a of the monomial with 0 ≤ a ≤ 1 and u ≥ 0; u·a < u if a < 1 and u > 0."""
         out = []
         for a, e in mono:
-            bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY
+            bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY_SIGN
             if bound & NEG or self.atom_signs(a) & NEG:
                 continue
             rest = monomial({**dict(mono), a: e - 1} if e > 1 else {b: k for b, k in mono if b is not a})
-            signs = ANY if rest.single() is None else self.by_form(rest)
+            signs = ANY_SIGN if rest.single() is None else self.by_form(rest)
             if not signs & NEG:
                 out.append(Constraint(rest - term, bound == POS and signs == POS))
         return out
@@ -241,10 +241,10 @@ class LinearSigns(FormSigns):
         if isinstance(a, Fn) and a.name == "whole_power":
             base, exponent = a.args[0].atom(), self.signs(a.args[1])
             if base is None or exponent & NEG or self.atom_signs(base) != POS:
-                return ANY
+                return ANY_SIGN
             bound = self._up_to_one(base)
             return bound if exponent == POS else bound | ZERO
-        out = ANY
+        out = ANY_SIGN
         for fact in self.relevant(poly_of(a)):
             if fact.poly == ONE - poly_of(a):
                 out &= fact.signs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NEG, ZERO, POS = 1, 2, 4
-ANY, NONNEG, NONPOS, NONZERO = 7, 6, 3, 5
+ANY_SIGN, NONNEG, NONPOS, NONZERO = 7, 6, 3, 5
 
 
 def negated(signs: int) -> int:
@@ -23,7 +23,7 @@ def signs_of_product(factors: int) -> int:
     """The signs that a product of any number of factors with these signs can have: an empty one is 1."""
     if factors == POS:
         return POS
-    return (ANY if factors & NEG else NONNEG) & (ANY if factors & ZERO else NONZERO)
+    return (ANY_SIGN if factors & NEG else NONNEG) & (ANY_SIGN if factors & ZERO else NONZERO)
 
 
 def plus(a: int, b: int) -> int:
@@ -34,7 +34,7 @@ def plus(a: int, b: int) -> int:
     out = 0
     for s, t in ((a, b), (b, a)):
         if s & POS:
-            out |= POS if not t & NEG else ANY
+            out |= POS if not t & NEG else ANY_SIGN
         if s & NEG:
-            out |= NEG if not t & POS else ANY
+            out |= NEG if not t & POS else ANY_SIGN
     return out | (ZERO if a & b & ZERO else 0)

@@ -18,7 +18,7 @@ from certgrad.obligations.terms.walk import atoms_of
 
 from .conditions import Clause, Clauses
 from .index_cases import Indices, counts, resolved
-from .signs import ANY, NONNEG
+from .signs import ANY_SIGN, NONNEG
 
 Kind = Literal["f", "i", "b"]
 
@@ -37,7 +37,7 @@ class Tensor:
     kind: Kind = "f"
     defined: Clauses = ()
     smooth: Clauses = ()
-    signs: int = ANY
+    signs: int = ANY_SIGN
     infinite: int = 0
     """1 or −1 where entries can be ∞ or −∞, and 2 or −2 where they are read so: those at which `kept`, a 0/1-valued
     term, is 0. (See `_infinite`.)"""
@@ -138,4 +138,4 @@ def argument(name: str, shape: tuple[Poly, ...], dtype: str) -> Tensor:
     entry = access(name, own_index(shape))
     if dtype == "bool":
         return Tensor(shape, pred(entry), "b", signs=NONNEG)
-    return Tensor(shape, entry, "i" if dtype in ("int", "key") else "f", signs=ANY)
+    return Tensor(shape, entry, "i" if dtype in ("int", "key") else "f", signs=ANY_SIGN)

@@ -11,7 +11,7 @@ from certgrad.obligations import auditing, generality, wording
 from certgrad.obligations import prove as proving
 from certgrad.obligations.assume.assumptions import assumed
 from certgrad.obligations.assume.conditions import Clause, fails_always, of_solver, polys
-from certgrad.obligations.balls._witness import SIZES
+from certgrad.obligations.balls._witness import DRAWN_SIZES
 from certgrad.obligations.certificate import CaseClaim, Hypothesis, VerdictName, Witness
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
@@ -30,7 +30,7 @@ from .claims import Record, at_shapes, each_listed
 if TYPE_CHECKING:
     from certgrad.obligations.wording.stated import Reads
 
-OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
+OPEN_VERDICTS: tuple[VerdictName, ...] = ("unproved", "refuted")
 
 
 ROUNDING = {True: 1e-9, False: 1e-3}
@@ -195,7 +195,7 @@ def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instan
     """Raise to end the attempt where literals are read as closed forms: all is proved so or nothing, and no witness
     counts.
     """
-    if record.reading.gives_up and result.verdict in OPEN:
+    if record.reading.gives_up and result.verdict in OPEN_VERDICTS:
         least = Fraction(ROUNDING[False])
         found = None if record.reading.moved else _witness(traces, instance, kind, record, early=True, at_least=least)
         raise StillOpenError(plainly_wrong=plainly_refuted(found, exact=False))
@@ -216,7 +216,7 @@ def _attempt(
     """
     if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
         result = judged(traces, instance, kind, alike, record, problem.shapes)
-        if result.verdict not in OPEN:
+        if result.verdict not in OPEN_VERDICTS:
             return alike, result
     steps, seconds = _limits(traces.op)
     first_steps = steps if kind in record.long else min(FIRST_STEPS, steps)
@@ -249,7 +249,7 @@ def _attempt(
         hypotheses_here = record.listed[kind].here if kind in record.listed else []
         outcome = _under(problem, kind, hypotheses_here, traces.op) or outcome
     of_direct = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
-    if of_direct is None or (of_direct.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
+    if of_direct is None or (of_direct.verdict in OPEN_VERDICTS and not any(map(of_solver, outcome.hypotheses))):
         alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
             record.alike.add(kind)
@@ -321,7 +321,7 @@ def judged(
     outcome: Outcome,
     record: Record,
     shapes: Shapes,
-    search_at: int = SIZES,
+    search_at: int = DRAWN_SIZES,
 ) -> CaseClaim:
     """Return the claim that an outcome supports: proved, if a point satisfies its hypotheses; else refuted by a witness
     at `search_at` sizes, or unproved.
@@ -368,18 +368,18 @@ def _witness(
     record: Record,
     early: bool = False,
     at_least: Fraction | None = None,
-    search_at: int = SIZES,
+    search_at: int = DRAWN_SIZES,
 ) -> Witness | None:
     """Return a point where an obligation fails inside its domain and listed hypotheses, or None."""
     listed = record.listed.get(kind)
     return auditing.witnesses.search(traces.op, instance, kind, early, traces.wide, at_least, listed, search_at)
 
 
-DIFFERS = "the two sides differ at the witness"
+DIFFERS_AT_WITNESS = "the two sides differ at the witness"
 
 
 def _refuted(witness: Witness, residual: str = "") -> CaseClaim:
-    return at_shapes("refuted", (), DIFFERS, residual, witness)
+    return at_shapes("refuted", (), DIFFERS_AT_WITNESS, residual, witness)
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:

@@ -11,8 +11,8 @@ from certgrad._subject import Subject
 from certgrad.obligations import auditing
 from certgrad.obligations.balls import Run
 from certgrad.obligations.certificate import (
-    HOLDS,
     PROOFS,
+    PROVED_AS_WRITTEN,
     CaseClaim,
     Certificate,
     LiteralMeaning,
@@ -32,7 +32,7 @@ from certgrad.obligations.verify.digest import case_digest
 from certgrad.process.threads import without_collection
 from certgrad.signatures.cases import Case
 
-from .attempts import OPEN, StillOpenError, plainly_refuted
+from .attempts import OPEN_VERDICTS, StillOpenError, plainly_refuted
 from .cases import proved_case, proved_in
 from .claims import Record, case_claim, certificate_of, joined_claim, untraced
 from .look import looked_at, where_excluded
@@ -115,7 +115,7 @@ def _audited(traces: Traces) -> Certificate:
 def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
     certificate = _audit(traces, plain)
     witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
-    if certificate.verdict not in OPEN or any(plainly_refuted(w, plain.exact) for w in witnesses):
+    if certificate.verdict not in OPEN_VERDICTS or any(plainly_refuted(w, plain.exact) for w in witnesses):
         return certificate
     return _read_otherwise(traces, plain) or with_reason(certificate, plain.refused)
 
@@ -128,7 +128,7 @@ def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
             certificate = _audit(traces, reading)
         except StillOpenError:
             return None
-        return certificate if certificate.verdict in HOLDS else None
+        return certificate if certificate.verdict in PROVED_AS_WRITTEN else None
 
     def runs(certificate: Certificate) -> list[Run]:
         return [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]

@@ -28,7 +28,16 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all
 
-from .attempts import DIFFERS, OPEN, dim_shapes, has_no_value, judged, plainly_refuted, prove_all, reads_of
+from .attempts import (
+    DIFFERS_AT_WITNESS,
+    OPEN_VERDICTS,
+    dim_shapes,
+    has_no_value,
+    judged,
+    plainly_refuted,
+    prove_all,
+    reads_of,
+)
 from .claims import Listed, Record, at_shapes
 from .redundant import beyond, specialised
 
@@ -176,7 +185,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
     def nothing_there(kind: str, instance: Instance, shapes: Shapes, programs: Programs, fixed: Fixed) -> bool:
         """Return whether the function has no value at these sizes, which the claim at the others then excludes."""
         said = listed_at(instance, fixed, shapes).get(kind, []) if fixed else []
-        proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN
+        proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN_VERDICTS
         return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
 
     def further(
@@ -225,12 +234,12 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
                 kind: judged(traces, instance, kind, outcome, record, shapes) for kind, outcome in outcomes.items()
             }
         else:
-            stuck = {kind for kind, so_far in results.items() if any(r.verdict in OPEN for r in so_far)}
+            stuck = {kind for kind, so_far in results.items() if any(r.verdict in OPEN_VERDICTS for r in so_far)}
             claims, outcomes = prove_all(traces, instance, shapes, programs, record, settled(), stuck)
             covered.add(shapes, programs, outcomes)
         for kind, result in claims.items():
             if result.verdict == "unproved" and fixed and (witness := _witness_at(traces, instance, kind, fixed)):
-                result = msgspec.structs.replace(result, verdict="refuted", reason=DIFFERS, witness=witness)
+                result = msgspec.structs.replace(result, verdict="refuted", reason=DIFFERS_AT_WITNESS, witness=witness)
             if result.verdict != "refuted" and nothing_there(kind, instance, shapes, programs, fixed):
                 continue
             if not fixed and instance is looks.general:
@@ -256,7 +265,7 @@ def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[st
             for kind in op.kinds:
                 results[kind].append(at_shapes("unproved", reason=look.problem))
         if len(settled()) == len(op.kinds) or (
-            op.proofs_alone and any(r.verdict in OPEN for r in chain(*results.values()))
+            op.proofs_alone and any(r.verdict in OPEN_VERDICTS for r in chain(*results.values()))
         ):
             break
     return results, texts

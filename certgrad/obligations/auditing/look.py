@@ -12,7 +12,7 @@ from certgrad.jaxpr.at_shapes import Programs
 from certgrad.language.tree import Statement
 from certgrad.obligations import auditing, verify
 from certgrad.obligations.certificate import (
-    HOLDS,
+    PROVED_AS_WRITTEN,
     CaseClaim,
     Certificate,
     Claim,
@@ -35,7 +35,7 @@ PLACES = 2
 
 def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
     """The certificate, unless a claim of it fails where its hypotheses hold: then that one is `unproved: defect`."""
-    if certificate.verdict not in HOLDS:
+    if certificate.verdict not in PROVED_AS_WRITTEN:
         return certificate
     until = budget.until(inf, LEAST)
     for index in range(len(traces.op.cases)):
@@ -109,7 +109,7 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
 
     It is refuted where the forward has a derivative at such a point, and the rule returns another value or none.
     """
-    if certificate.verdict not in HOLDS or not any(claim.hypotheses for claim in certificate.claims):
+    if certificate.verdict not in PROVED_AS_WRITTEN or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
     if any(
         case_claim.met for case_claim in traces.op.ideals

@@ -41,7 +41,7 @@ MANY = 4
 DRAWN, WITHOUT_VALUE = 40, 2
 """Shapes that are drawn, at most, where the function has no value at some: what solves under constraints has none where
 these outnumber the unknowns. After so many points without a value the next shape is drawn."""
-SECONDS, LEAST = 20.0, 5.0
+SECONDS, LEAST_SECONDS = 20.0, 5.0
 """Seconds of the checks of a rule, a backstop: so high that their result does not depend on the machine; and seconds
 that they have where its audit has none left."""
 STEP = 1e-3
@@ -83,7 +83,7 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1, until: floa
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     programs_of, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
     agreed, differs, remaining = 0, "", shapes
-    until = budget.until(SECONDS, LEAST) if until is None else until
+    until = budget.until(SECONDS, LEAST_SECONDS) if until is None else until
     for dims in islice(draw_dims(programs_of.inputs, rng, lambda dims: True, instance.names), DRAWN):
         if remaining == 0 or time.thread_time() > until:
             break

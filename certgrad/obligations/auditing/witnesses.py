@@ -30,7 +30,7 @@ from certgrad.obligations.balls import (
     find_witness,
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
-from certgrad.obligations.balls._witness import SECONDS, SIZES
+from certgrad.obligations.balls._witness import DRAWN_SIZES, SECONDS
 from certgrad.obligations.balls.statements import question
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.floats import compute
@@ -54,7 +54,7 @@ def search(
     wide: bool = True,
     at_least: Fraction | None = None,
     listed: Listed | None = None,
-    sizes: int = SIZES,
+    sizes: int = DRAWN_SIZES,
 ) -> Witness | None:
     """Return a witness against one obligation at a family of shapes, or None; the same call gives the same witness.
 

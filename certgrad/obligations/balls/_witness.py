@@ -26,7 +26,7 @@ from certgrad.obligations.balls._scalars import Real
 from certgrad.obligations.balls._values import Array, lifted
 
 ProgramsAt = Callable[[Dims], Programs]
-SIZES = 8
+DRAWN_SIZES = 8
 """Choices of sizes that a search draws; then no witness is found."""
 SHRINK_EVALUATIONS = 120
 """Evaluations that make a witness simpler, at most; then it stays as it is."""
@@ -192,7 +192,7 @@ def find_witness(
     fits: Callable[[Dims], bool] = lambda dims: True,
     name: str = "",
     precision: int = PRECISION,
-    shapes: int = SIZES,
+    shapes: int = DRAWN_SIZES,
     points: int = 10,
     undefined: bool = True,
     at_least: Fraction = Fraction(0),

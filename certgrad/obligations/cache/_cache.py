@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from certgrad._subject import Subject
-from certgrad.obligations.certificate import HOLDS, Certificate, TracedCase
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, Certificate, TracedCase
 from certgrad.obligations.generality.rank_blind import searched
 from certgrad.obligations.generality.traces import Spec, Traces
 
@@ -71,7 +71,7 @@ class Cache:
         Only proved ones are stored: the search for a witness against the rest runs the code at further shapes.
         """
         op = traces.op
-        if not known_by_version(op) or any(c.verdict not in HOLDS for c in certificate.claims):
+        if not known_by_version(op) or any(c.verdict not in PROVED_AS_WRITTEN for c in certificate.claims):
             return
         if not self._kernel or kernel_state() != self._kernel:  # edited since: the text is not what proved this
             return
@@ -94,7 +94,7 @@ class Cache:
     def remember(self, op: Subject, traced: Sequence[TracedCase], certificate: Certificate) -> None:
         """Keep the certificate of a composed op, if it is proved."""
         key = self._of_composed(op, traced)
-        if key and certificate.verdict in HOLDS and kernel_state(parts=True) == self._parts:
+        if key and certificate.verdict in PROVED_AS_WRITTEN and kernel_state(parts=True) == self._parts:
             self.folder.write(key, msgspec.msgpack.encode(certificate))
 
     def _of_composed(self, op: Subject, traced: Sequence[TracedCase]) -> str:

@@ -29,7 +29,18 @@ from certgrad.jaxpr.closures import captured, closed_over
 from certgrad.obligations.generality.syntax import tree_of_code
 
 from ._bindings import FUNCTIONS, arguments_of, bindings, makes_a_table, methods_in, returns_its_own, targets
-from ._harmless import GIVEN, HELD, METHODS, REGISTERED, calls, decorates, is_keeper, is_listed, is_pure, keeps
+from ._harmless import (
+    FUNCTION_ATTRIBUTES,
+    METHODS,
+    REGISTERED,
+    TAKES_FUNCTIONS,
+    calls,
+    decorates,
+    is_keeper,
+    is_listed,
+    is_pure,
+    keeps,
+)
 from ._homes import home_of
 from ._outside import import_reads, tells
 
@@ -250,7 +261,7 @@ class _Reader:
                 self._node(callee.value, scope)
             known = callee.attr in METHODS and not self._is_method(callee.attr)
             if value is _UNKNOWN and (known or _is_super(callee) or _sets_entries(callee)):
-                self._handed(given, scope, _Use.KEPT if callee.attr in GIVEN else _Use.CALLED)
+                self._handed(given, scope, _Use.KEPT if callee.attr in TAKES_FUNCTIONS else _Use.CALLED)
                 return
             if isinstance(getattr(value, "__self__", None), _TABLES) and not self._writes_table(callee.value, scope):
                 raise _EffectError(f"it changes {ast.unparse(callee.value)}")
@@ -368,7 +379,7 @@ class _Reader:
             return max([*uses, *(self._hook(kind, "__call__") for kind in maker.__mro__)])
         if isinstance(value, FunctionType) and self._owns(value):
             return self._function(value)
-        functions = [] if self._owns(type(value)) else [getattr(value, name, None) for name in HELD]
+        functions = [] if self._owns(type(value)) else [getattr(value, name, None) for name in FUNCTION_ATTRIBUTES]
         if functions := [f for f in functions if isinstance(f, FunctionType) and self._owns(f)]:
             return max([self._function(function) for function in functions])
         if isinstance(getattr(value, "__self__", None), _TABLES):

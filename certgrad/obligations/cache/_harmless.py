@@ -51,9 +51,9 @@ REGISTERED = frozenset("register_pytree_node register_pytree_node_class register
 """Of `jax.tree_util`: what they register for a class is read with the class."""
 _KEEPERS = frozenset("jaxtyping beartype typeguard equinox flax chex".split())
 """Packages whose decorators and base classes keep what they are given in that alone."""
-GIVEN = frozenset("defvjp defjvp defjvps def_vmap def_fwd def_bwd setter getter deleter".split())
+TAKES_FUNCTIONS = frozenset("defvjp defjvp defjvps def_vmap def_fwd def_bwd setter getter deleter".split())
 """Methods that give a function to another one, and call neither."""
-METHODS = GIVEN | frozenset(
+METHODS = TAKES_FUNCTIONS | frozenset(
     "astype reshape sum mean max min tolist item copy transpose ravel flatten dot "
     "format join split strip replace startswith endswith items keys values get addHandler".split()
 )
@@ -66,7 +66,7 @@ _CALLING_MODULES = (
     "functools _functools itertools operator _operator jax._src.lax.control_flow jax._src.tree jax.tree".split()
 )
 """Functions, and modules of functions, that are there to call what they are given."""
-HELD = ("__wrapped__", "fun", "fwd", "bwd", "jvp")
+FUNCTION_ATTRIBUTES = ("__wrapped__", "fun", "fwd", "bwd", "jvp")
 """Where JAX's functions keep those of the project."""
 
 

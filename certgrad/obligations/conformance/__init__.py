@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from certgrad._subject import Subject
 from certgrad.obligations.tracing.ambient_reads import Heard, hearing
-from certgrad.process.threads import ALONE
+from certgrad.process.threads import PROCESS_LOCK
 
 from ..generality.in_code import in_code
 from ..generality.reach import loads, reachable, users_files
@@ -91,7 +91,7 @@ def conformance(
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with ALONE:  # of what a rule leaves behind nobody else may add
+    with PROCESS_LOCK:  # of what a rule leaves behind nobody else may add
         found = _conformance(subject, dtypes, effort, heard)
     return found if isinstance(found, Conformance) else Conformance((), found)
 
@@ -209,7 +209,7 @@ def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference 
     """
     if not subject.functions:
         return None
-    with ALONE:
+    with PROCESS_LOCK:
         return called(subject, {}, {}, precisions(dtypes)[0], plainly=True)[0]
 
 

@@ -15,7 +15,7 @@ from certgrad.obligations.assume.fact import Fact, Question, places
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, by_those_beside, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
+from certgrad.obligations.laws.matrices import FEW_SUMMANDS, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import collected, counted, gathered, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
 from certgrad.obligations.terms.atoms import Base, Sum
@@ -29,7 +29,7 @@ from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, content
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
 from certgrad.obligations.terms.rewriting import Rewriter, eliminated, replaced, solve
-from certgrad.obligations.terms.spectra import SMALL
+from certgrad.obligations.terms.spectra import SMALL_ROWS
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
@@ -201,7 +201,7 @@ def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> t
 
 def _written_out(poly: Poly, region: Region, sums: bool) -> Iterator[tuple[Poly, Region]]:
     """The term at each value of its free indices, with inverses of small matrices written out."""
-    most = FEW if sums else SMALL
+    most = FEW_SUMMANDS if sums else SMALL_ROWS
     few = [(v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= most]
     if not few:
         yield written_out(poly, sums), region

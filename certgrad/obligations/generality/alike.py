@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.language.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import hypothesis
@@ -153,7 +153,7 @@ def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
 def _is_zero(atom: Any) -> bool:
     """Return whether it is a literal or a constant of zeros, or such a one in another shape or dtype."""
     while isinstance(atom, Value) and atom.step is not None:
-        if atom.step.eqn.primitive.name not in HANDS_ON or not genuine(atom.step.eqn.primitive):
+        if atom.step.eqn.primitive.name not in KEEPS_CONSTANTS or not genuine(atom.step.eqn.primitive):
             return False
         atom = atom.step.operands[0]
     constant = atom.constant if isinstance(atom, Value) else atom.val

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.language import tree as t
-from certgrad.language.relations import TURNED
+from certgrad.language.relations import SWAPPED
 from certgrad.obligations.tracing.jax_internals import genuine, is_literal, literal_value
 from certgrad.obligations.tracing.jax_internals._numbering import Value
 from certgrad.obligations.tracing.within import UnsaidError, conditions, constant
@@ -59,7 +59,7 @@ def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value
         assert isinstance(comparison, t.Compare)
         for left, right, relation in (
             (comparison.left, comparison.right, comparison.relation),
-            (comparison.right, comparison.left, TURNED[comparison.relation]),
+            (comparison.right, comparison.left, SWAPPED[comparison.relation]),
         ):
             argument = arguments.get(left.name) if isinstance(left, t.Array) else None
             number = constant(right)
@@ -79,7 +79,7 @@ def _numbers(operand: Any) -> list[Fraction]:
     if not is_literal(operand):
         if operand.step is not None:
             (made,) = operand.step.operands if len(operand.step.operands) == 1 else (None,)
-            known = operand.step.eqn.primitive.name in HANDS_ON and genuine(operand.step.eqn.primitive)
+            known = operand.step.eqn.primitive.name in KEEPS_CONSTANTS and genuine(operand.step.eqn.primitive)
             before = _numbers(made) if made is not None and known else []
             dtype = operand.aval.dtype
             return [*before, *(_exact(dtype.type(float(x))) for x in before)] if dtype.kind == "f" else []

@@ -21,7 +21,7 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.jaxpr.closures import captured, kind_of_rule
-from certgrad.obligations.generality.rank_blind import HIDDEN
+from certgrad.obligations.generality.rank_blind import REFLECTION
 from certgrad.obligations.generality.reach import LIBRARIES, loads, parts, values_in
 from certgrad.obligations.generality.syntax import compared_by_identity, name_of, source_tree
 from certgrad.obligations.tracing.jax_internals import from_library
@@ -33,7 +33,7 @@ _QUESTIONS = (
 _ASKED = [getattr(builtins, name) for name in _QUESTIONS]
 _NAMES = {
     *_QUESTIONS,
-    *HIDDEN,
+    *REFLECTION,
     *"isscalar isrealobj iscomplexobj suppress warnings import_module importlib sys inspect gc builtins".split(),
     *"attrgetter methodcaller numbers pickle copyreg ctypes modules typeof get_aval singledispatch".split(),
 }

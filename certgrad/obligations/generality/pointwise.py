@@ -181,7 +181,7 @@ class Pointwise:
         (x,) = operands
         if name == "reduce_sum" and kind_of(aval.dtype) == "f":
             return _Value(x.node, shape, x.summed | {x.shape[a] for a in params["axes"]} - {"1"})
-        if name in kinds.SPREADS:
+        if name in kinds.BROADCASTS:
             kept = [shape[a] for a in params["broadcast_dimensions"]]
             fits = all(d in ("1", there) for d, there in zip(x.shape, kept, strict=True))
         elif name in kinds.RESHAPES:

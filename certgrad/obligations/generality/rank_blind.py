@@ -22,17 +22,17 @@ import jax
 from certgrad._subject import Subject, is_op
 from certgrad.jaxpr.closures import captured
 
-from .rank_flow import READS, RankFlow, beyond_what_is_shown, followed, reads_rank_openly
+from .rank_flow import RANK_READERS, RankFlow, beyond_what_is_shown, followed, reads_rank_openly
 from .reach import LIBRARIES, loads, named_in, reachable
 from .syntax import given_to, library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
 
-HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
+REFLECTION = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
 
 
 @lru_cache(maxsize=512)
 def rank_sensitive(op: Subject, located: tuple[str, ...] = ()) -> str:
     """Return why the op's code may depend on rank, or "". `located` names arguments that are axis positions."""
-    return _sensitive(op, {*READS, *located}, "a rank or an axis", reads_rank_openly)
+    return _sensitive(op, {*RANK_READERS, *located}, "a rank or an axis", reads_rank_openly)
 
 
 @lru_cache(maxsize=512)
@@ -80,7 +80,7 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
         tree = source_tree(function)
         if tree is None:
             return f"the source of {name} is not readable"
-        if names_in(tree) & HIDDEN:
+        if names_in(tree) & REFLECTION:
             return f"{name} can hide what it reads"
         while name in trees and trees[name] is not tree:
             name += "′"

@@ -15,7 +15,7 @@ from certgrad.jaxpr.closures import closed_over
 
 from .syntax import given_to, is_whole_number, library_call, name_of, names_in, nodes_of, with_ancestors
 
-READS = frozenset({"ndim", "len"})
+RANK_READERS = frozenset({"ndim", "len"})
 """What tells a rank."""
 
 
@@ -38,7 +38,7 @@ def followed(
     ranks = {name: set(known.ranks.get(name, ())) for name in trees}
     returning = set(known.returning)
     for name, tree in trees.items():
-        own = {*READS, *returning, *ranks[name]}
+        own = {*RANK_READERS, *returning, *ranks[name]}
         for node in nodes_of(tree):
             if isinstance(node, ast.Assign) and _carries(node.value, own, trees):
                 ranks[name] |= {t.id for w in node.targets for t in ast.walk(w) if isinstance(t, ast.Name)}
@@ -91,7 +91,7 @@ def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
     shape as an argument of one. False for all others, such as unpacking, iterating or slicing a shape, testing it, or
     `range(5, x.ndim)`, which is empty at all ranks that are traced: then the claim is for the ranks that were traced.
     """
-    ranks = READS | known.returning | known.ranks[name]
+    ranks = RANK_READERS | known.returning | known.ranks[name]
     for node, above in with_ancestors(tree):
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             parent = above[-1]
@@ -105,7 +105,7 @@ def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
             read = not isinstance(getattr(node, "ctx", None), ast.Store)
             if read and not _only_numbers_axes(node, above, name, known):
                 return False
-        elif isinstance(node, ast.For) and names_in(node.iter) & {*READS, "shape", "range"}:
+        elif isinstance(node, ast.For) and names_in(node.iter) & {*RANK_READERS, "shape", "range"}:
             return False
     return True
 

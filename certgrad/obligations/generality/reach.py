@@ -22,7 +22,7 @@ import jax
 from certgrad._subject import Subject, is_op
 from certgrad.jaxpr.closures import captured, closed_over
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library, unremembered
-from certgrad.process.threads import ALONE
+from certgrad.process.threads import PROCESS_LOCK
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
@@ -91,7 +91,7 @@ def each_once(
         if key not in seen:
             seen[key] = value  # kept, so that no other object gets its id
             yield value
-            with ALONE:  # another thread may have put something in place of a part, for as long as it traces
+            with PROCESS_LOCK:  # another thread may have put something in place of a part, for as long as it traces
                 queue += reached(value)
 
 

@@ -22,7 +22,7 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, mono_key
 from certgrad.obligations.terms.power import power
 
 from .grouped import by_cofactor
-from .logarithms import MOST
+from .logarithms import MOST_FACTORS
 from .multiple_angles import HALF, Direction, half_turns, of_half_turns, times, to_power
 
 ONCE = Fraction(1)
@@ -67,7 +67,7 @@ def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -
     """
     n = lcm(*(c.denominator for _, c in parts))
     start = of_half_turns(n * turns)
-    if start is None or sum(abs(c) * n for _, c in parts) > MOST:
+    if start is None or sum(abs(c) * n for _, c in parts) > MOST_FACTORS:
         return None
     product, lowest, highest = start, n * turns, n * turns
     open_low = open_high = False

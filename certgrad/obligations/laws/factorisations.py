@@ -33,7 +33,7 @@ from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 
-from .matrices import DERIVATIVES, FURTHER, MADE, Derivative, Factors, Ranges, at, delta, matrix
+from .matrices import DERIVATIVES, ENTRY_MAKERS, LAWS_FOR_SUMS, Derivative, Factors, Ranges, at, delta, matrix
 
 VALUE, VECTOR = "eigenvalue", "eigenvector"
 SINGULAR, LEFT, RIGHT = "singular value", "left singular vector", "right singular vector"
@@ -260,5 +260,5 @@ DERIVATIVES |= {
     ORTHOGONAL: _noted(_of_orthogonal),
     UPPER: _noted(_of_upper),
 }
-MADE |= dict.fromkeys(WHOLE, entry_of)
-FURTHER.append(contracted)
+ENTRY_MAKERS |= dict.fromkeys(WHOLE, entry_of)
+LAWS_FOR_SUMS.append(contracted)

@@ -14,8 +14,8 @@ from functools import partial
 from flint import fmpq
 
 from certgrad.language.functions import FUNCTIONS as RECORDS
-from certgrad.obligations.assume.conditions import UNDEFINED, Atomic, Clause, Clauses, condition
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Atomic, Clause, Clauses, condition
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, POS, ZERO
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn
 from certgrad.obligations.terms.polynomials import ONE, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of, whole
@@ -39,7 +39,7 @@ class Row:
     value: Callable[..., Poly]
     defined: Callable[..., Clauses] = _always
     smooth: Callable[..., Clauses] = _always
-    signs: Callable[..., int] = lambda *s: ANY
+    signs: Callable[..., int] = lambda *s: ANY_SIGN
 
 
 def _needs(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Callable[[Poly], Clauses]:
@@ -128,7 +128,7 @@ def _atom(name: str) -> Callable[[Poly], Poly]:
 
 
 _SIGNS: dict[str, Callable[[int], int]] = {
-    "": lambda s: ANY,
+    "": lambda s: ANY_SIGN,
     "of its argument": _odd,
     ">= 0": lambda s: NONNEG,
     "> 0": _positive,
@@ -266,7 +266,7 @@ def _hypergeometric(below: int, bounded: bool) -> Everywhere:
     def clauses(*args: Poly) -> Clauses:
         c = args[below].constant()
         if c is not None and c.q == 1:
-            return UNDEFINED if c <= 0 else clauses_of(args)
+            return UNDEFINED_EVERYWHERE if c <= 0 else clauses_of(args)
         return pole(args[below]) + clauses_of(args)
 
     def clauses_of(args: tuple[Poly, ...]) -> Clauses:

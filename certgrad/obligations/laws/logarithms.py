@@ -24,7 +24,7 @@ from certgrad.obligations.terms.rewriting import replaced
 from .grouped import by_cofactor
 
 HALF = Fraction(1, 2)
-MOST = 8
+MOST_FACTORS = 8
 """Factors of a product of arguments that is multiplied out; a longer one is not decided."""
 
 
@@ -60,7 +60,7 @@ def exponentiated(poly: Poly) -> tuple[Poly, Poly] | None:
 
 def _exponentiated(logs: list[tuple[Atom, Fraction]], rest: Poly) -> tuple[Poly, Poly] | None:
     n = lcm(*(c.denominator for _, c in logs))
-    if sum(abs(c) * n for _, c in logs) > MOST:
+    if sum(abs(c) * n for _, c in logs) > MOST_FACTORS:
         return None
     above, below = ONE, ONE
     for a, c in logs:

@@ -36,7 +36,7 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, 
 from certgrad.obligations.terms.power import UndefinedTermError, content, power
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, substitute, with_names
 from certgrad.obligations.terms.session import Memo, intern
-from certgrad.obligations.terms.spectra import SMALL, explicit_determinant, gram, leibniz, smallest_minor
+from certgrad.obligations.terms.spectra import SMALL_ROWS, explicit_determinant, gram, leibniz, smallest_minor
 from certgrad.obligations.terms.sums import CONTRACTS, open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
@@ -49,12 +49,12 @@ SYMMETRIC = frozenset({"inverse"})
 INVARIANT = frozenset({"determinant"})
 """Names for which the transpose has the same value."""
 MakeEntry = Callable[[str, Poly, Var, Var, tuple[Poly, Poly], tuple[Ix, ...]], Poly]
-MADE: dict[str, MakeEntry] = {}
+ENTRY_MAKERS: dict[str, MakeEntry] = {}
 """How atoms are made whose laws stand elsewhere, by name: of matrices that need not be square."""
 Derivative = Callable[[Matrix, Var, Var, Poly], Poly]
 DERIVATIVES: dict[str, Derivative] = {}
 """Their derivatives, where the matrix inside has a differential at a row and column."""
-FURTHER: list[Callable[[Factors, Ranges], Poly | None]] = []
+LAWS_FOR_SUMS: list[Callable[[Factors, Ranges], Poly | None]] = []
 """Their laws for sums over a shared row or column."""
 SEEN_THROUGH: list[Callable[[Poly, Var, Var], tuple[Poly, Var, Var] | None]] = []
 """Matrices that have an inverse exactly where another has one: its entry, row and column."""
@@ -77,8 +77,8 @@ def rebuilt(
     a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...], columns: Poly | None = None
 ) -> Poly:
     """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
-    if a.name in MADE:
-        return MADE[a.name](a.name, body, row, column, (size, columns or size), index)
+    if a.name in ENTRY_MAKERS:
+        return ENTRY_MAKERS[a.name](a.name, body, row, column, (size, columns or size), index)
     if not index and whole_number(size) is not None:
         return _opaque(a.name, body, row, column, size, index)
     return matrix(a.name, body, row, column, size, index)
@@ -172,10 +172,10 @@ def has_small_inverse(poly: Poly) -> bool:
 
 def _is_small_inverse(a: Atom) -> bool:
     n = whole_number(a.ranges[0]) if isinstance(a, Matrix) and a.name == "inverse" else None
-    return n is not None and n <= SMALL and not any(isinstance(b, Matrix) for b in deep_atoms(a.body))  # type: ignore[attr-defined]
+    return n is not None and n <= SMALL_ROWS and not any(isinstance(b, Matrix) for b in deep_atoms(a.body))  # type: ignore[attr-defined]
 
 
-FEW = 8
+FEW_SUMMANDS = 8
 """Values of a sum that is written out beside entries at numbers; a longer one stays a sum."""
 
 
@@ -188,7 +188,7 @@ def has_small_sum(poly: Poly) -> bool:
 
 def _is_small(a: Sum) -> bool:
     counts = [whole_number(n) for n in a.ranges]
-    return prod(n or 0 for n in counts) <= FEW and all(n is not None for n in counts)
+    return prod(n or 0 for n in counts) <= FEW_SUMMANDS and all(n is not None for n in counts)
 
 
 def written_out(poly: Poly, sums: bool = False) -> Poly:
@@ -201,7 +201,7 @@ def written_out(poly: Poly, sums: bool = False) -> Poly:
         if isinstance(a, Sum) and (_is_small(a) if sums else has_small_inverse(poly_of(a))):
             dummies, body = open_sum(a)
             counts = [whole_number(n) for _, n in dummies]
-            if not sums and any(n is None or n > SMALL for n in counts):
+            if not sums and any(n is None or n > SMALL_ROWS for n in counts):
                 return None
             total = ZERO
             for place in product(*(range(n or 0) for n in counts)):
@@ -314,7 +314,7 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
                 applied(Law.CHOLESKY)
                 rest = monomial({a: e for a, e in factors if k not in a.free}) * product
                 return sum_over(rest, [(v, n) for v, n in ranges.items() if v != k])
-    return next((found for law in FURTHER if (found := law(factors, ranges)) is not None), None)
+    return next((found for law in LAWS_FOR_SUMS if (found := law(factors, ranges)) is not None), None)
 
 
 def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:

@@ -23,7 +23,7 @@ from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 
-from .matrices import DERIVATIVES, FURTHER, SEEN_THROUGH, Factors, Ranges, at, matrix
+from .matrices import DERIVATIVES, LAWS_FOR_SUMS, SEEN_THROUGH, Factors, Ranges, at, matrix
 from .order import comparison
 
 FACTORS, GAP = "lu", "pivot gap"
@@ -202,5 +202,5 @@ INTERCHANGES = "lu pivots"
 """With which row each row is exchanged, one after the other."""
 
 DERIVATIVES[FACTORS] = _derivative
-FURTHER.append(contracted)
+LAWS_FOR_SUMS.append(contracted)
 SEEN_THROUGH.append(seen_through)

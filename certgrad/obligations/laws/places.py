@@ -21,7 +21,7 @@ from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import indices_of
 
-FEW = 6
+FEW_PLACES = 6
 """Places that are written out one by one, at most: of an axis, and of a count that is used as an index."""
 
 
@@ -30,7 +30,7 @@ def orders(poly: Poly) -> list[Comparison]:
     found: dict[str, Comparison] = {}
     for a in (t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)):
         count = whole_number(a.room)
-        if a.comparison.kind in (ORDER, RANK) and len(a.arguments) == 1 and count is not None and count <= FEW:
+        if a.comparison.kind in (ORDER, RANK) and len(a.arguments) == 1 and count is not None and count <= FEW_PLACES:
             rule = a.comparison if a.comparison.kind == ORDER else a.comparison.inverse()
             found.setdefault(rule.key, rule)
     return [found[k] for k in sorted(found)]
@@ -75,7 +75,7 @@ def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
 def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix]:
     """All values of a variable over a short axis: numbers of places, else the entries at the places of its order."""
     count = whole_number(n)
-    if count is None or count > FEW:
+    if count is None or count > FEW_PLACES:
         return []
     kinds: dict[str, set[str]] = {ORDER: set(), RANK: set()}
     for a in (t for ix in indices_of(body) for t in ix.atoms if isinstance(t, Chosen)):

@@ -13,7 +13,7 @@ from certgrad.obligations.assume.by_place import beyond_axes, by_place
 from certgrad.obligations.assume.by_region import by_region
 from certgrad.obligations.assume.conditions import (
     IN_RANGE,
-    UNDEFINED,
+    UNDEFINED_EVERYWHERE,
     Clause,
     discharged,
     guard_facts,
@@ -336,7 +336,7 @@ def _once(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:
 
 _WHERE = {
     IN_RANGE: "an index that is not shown to lie in its axis",
-    UNDEFINED[0].origin: "an entry is undefined whatever the input is",
+    UNDEFINED_EVERYWHERE[0].origin: "an entry is undefined whatever the input is",
 }
 
 
@@ -350,7 +350,7 @@ def _of_places(clause: Clause) -> bool:
 
 
 def _holds_nowhere(clause: Clause) -> bool:
-    return not clause.guards and clause.alternatives == UNDEFINED[0].alternatives
+    return not clause.guards and clause.alternatives == UNDEFINED_EVERYWHERE[0].alternatives
 
 
 def _why(clause: Clause) -> str:

@@ -9,7 +9,7 @@ from itertools import product
 
 from flint import arb, fmpq
 
-from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
+from certgrad.obligations.assume.conditions import LOOP_STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
 from certgrad.obligations.decide.evaluate import Evaluation
 from certgrad.obligations.laws.order import different_entries, maximum_once
@@ -164,7 +164,7 @@ def _holds(
     variables: list[Var] = sorted(clause.free)
     ranges: list[Sequence[int]] = []
     for v in variables:
-        if v[0] == STEP:
+        if v[0] == LOOP_STEP:
             ranges.append(range(_steps(tests[v], v, at)))
         else:
             own = int(at.poly(known[v], {}).unique_fmpz()) if v in known else size

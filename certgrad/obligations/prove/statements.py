@@ -10,7 +10,7 @@ from certgrad.obligations.assume.assumptions import facts_of
 from certgrad.obligations.assume.by_place import at_all_places
 from certgrad.obligations.assume.by_region import off_flat_parts
 from certgrad.obligations.assume.conditions import (
-    EXIT,
+    WHILE_EXIT,
     Clause,
     Clauses,
     discharged,
@@ -193,7 +193,7 @@ def _steady(clause: Clause, problem: Problem) -> bool:
     round(x) < 3 needs no clause off the jumps of round(x), for which there are clauses of their own. A term whose
     derivative is 0 wherever it exists is locally constant there, and so is every function of it.
     """
-    if clause.origin != EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
+    if clause.origin != WHILE_EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
         return False
     d = Differentiator(problem.tangents)
     try:

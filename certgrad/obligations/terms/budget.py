@@ -19,7 +19,7 @@ FIRST_STEPS = 30_000
 """Steps of a first attempt. Proofs of right rules seldom take as many; wrong ones can take all steps there are."""
 SECONDS = 120.0
 """Seconds of one proof by the thread's processor time, a backstop."""
-AUDIT = 20.0
+AUDIT_SECONDS = 20.0
 """Seconds of all that an audit of one rule tries, where its caller gives no others."""
 STEPS_A_SECOND = 60_000
 """Steps that an audit has for each of its seconds: about as many as a proof takes in them."""
@@ -27,11 +27,11 @@ LEAST = 1_000
 """Steps left of an audit below which no further proof is begun."""
 SHARE = 0.75
 """A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
-CLOCK = 6.0
+CLOCK_FACTOR = 6.0
 """An audit that does not come back is ended from outside after so many times its seconds by the clock."""
 AN_AUDIT, A_LEMMA = "an audit", "a lemma"
-MORE_OF_A_GRAPH = "`seconds` of certgrad.certify, or `certgrad graph --timeout`, gives it more"
-MORE = "`seconds` of certgrad.check, or the setting `timeout`, gives it more"
+HOW_A_GRAPH_GETS_MORE = "`seconds` of certgrad.certify, or `certgrad graph --timeout`, gives it more"
+HOW_A_RULE_GETS_MORE = "`seconds` of certgrad.check, or the setting `timeout`, gives it more"
 
 
 class BudgetError(Exception):
@@ -52,7 +52,7 @@ class _Budget(threading.local):
         """What the audit was given in seconds, the steps that are left of it, and when it ends."""
         self.share = False
         """This is an audit inside of another one, of which it has a part."""
-        self.of, self.more = AN_AUDIT, MORE
+        self.of, self.more = AN_AUDIT, HOW_A_RULE_GETS_MORE
         """What that is, and what gives it more."""
         self.cut_short = 0
         """How many proofs ended, or were not begun, because of what was left of an audit: more of it may prove them."""
@@ -111,7 +111,7 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 
 @contextmanager
 def auditing(
-    seconds: float = AUDIT, of: str = AN_AUDIT, more: str = MORE, a_second: int = STEPS_A_SECOND
+    seconds: float = AUDIT_SECONDS, of: str = AN_AUDIT, more: str = HOW_A_RULE_GETS_MORE, a_second: int = STEPS_A_SECOND
 ) -> Iterator[None]:
     """Run the audit of one rule, or of a part of it, in at most so many seconds and steps.
 
@@ -148,7 +148,7 @@ def beside(seconds: float) -> Iterator[None]:
 
 def given() -> float:
     """The seconds of the audit that this is a part of, or those of one."""
-    return AUDIT if budget.steps is None else budget.given
+    return AUDIT_SECONDS if budget.steps is None else budget.given
 
 
 @contextmanager

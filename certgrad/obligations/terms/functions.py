@@ -27,7 +27,7 @@ def whole(x: arb) -> int:
     return int(n)
 
 
-WHOLE = frozenset(name for name, known in FUNCTIONS.items() if known.whole)
+WHOLE_VALUED = frozenset(name for name, known in FUNCTIONS.items() if known.whole)
 """Their values are whole numbers."""
 
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 from .atoms import Access
 from .exponents import Exponent
 from .index import Ix, of_var
-from .polynomials import LONG, Atom, Poly, poly_of
+from .polynomials import LONGEST_KEY, Atom, Poly, poly_of
 from .rewriting import Rewriter
 from .variables import Var
 
@@ -59,7 +59,7 @@ class _Colouring(Rewriter):
 def _mark(a: Atom, e: Exponent, names: dict[Var, Ix]) -> str:
     if isinstance(a, Access):  # the same label as below, without making terms
         key = f"{a.tensor}[{','.join([ix.subst(names).key for ix in a.index])}]"
-        if len(key) <= LONG:
+        if len(key) <= LONGEST_KEY:
             return f"1*{key}^{e}"
     new = _Colouring(names).atom(a)
     return f"{(new or poly_of(a)).key}^{e}"

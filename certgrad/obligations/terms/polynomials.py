@@ -29,7 +29,7 @@ _numbers: Memo[Mono, int] = Memo()
 _NO_VARS: frozenset[Var] = frozenset()
 _NOTHING, _UNIT = fmpq(0), fmpq(1)
 
-LONG = 160
+LONGEST_KEY = 160
 """Characters of an atom's key; a longer one is cut and ends in a digest."""
 
 
@@ -80,7 +80,7 @@ class Atom:
         piecewise: bool = False,
         structured: bool = False,
     ) -> None:
-        if len(key) > LONG:
+        if len(key) > LONGEST_KEY:
             key = f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
         self.key, self.mark = key, session.mark
         self.free, self.level, self.positive = free, level, positive

@@ -18,7 +18,7 @@ from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
 from .budget import budget
 from .determined import in_lanes
 from .exponents import Exponent, exponent
-from .functions import WHOLE
+from .functions import WHOLE_VALUED
 from .index import Ix
 from .index_terms import as_index, index_pred
 from .law import Law, applied
@@ -457,7 +457,7 @@ def _turns(poly: Poly) -> Poly | None:
 
 
 def _is_whole(a: Atom, e: Exponent) -> bool:
-    known = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in WHOLE)
+    known = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in WHOLE_VALUED)
     return known and isinstance(e, int) and e > 0
 
 

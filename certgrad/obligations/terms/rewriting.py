@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from .atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum, access
 from .budget import budget
 from .exponents import Exponent
-from .functions import WHOLE
+from .functions import WHOLE_VALUED
 from .index import Ix, of_term, of_var
 from .index_terms import index_condition, index_equal, index_number
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, current, is_foreign, monomial, poly_of, renewed
@@ -328,4 +328,6 @@ def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
 
 def _stands_in(poly: Poly, a: Atom) -> bool:
     """Return whether the entry is there otherwise than under a whole number."""
-    return any(a in deep_atoms(poly_of(b)) for b in atoms_of(poly) if not (isinstance(b, Fn) and b.name in WHOLE))
+    return any(
+        a in deep_atoms(poly_of(b)) for b in atoms_of(poly) if not (isinstance(b, Fn) and b.name in WHOLE_VALUED)
+    )

@@ -9,7 +9,7 @@ from flint import fmpq
 
 from .atoms import Access, Fn, IndexNumber, Sum, access
 from .determined import CARRY
-from .functions import WHOLE
+from .functions import WHOLE_VALUED
 from .index import Ix, combine, of_const, of_var
 from .index_terms import as_index
 from .integers import RANK, Chosen, Rounded, quotient, undone
@@ -62,7 +62,7 @@ def _quotient(a: Atom) -> Ix | None:
 
 
 def _is_rounded(a: Atom) -> bool:
-    return (isinstance(a, Fn) and a.name in WHOLE) or is_number_of_places(a)
+    return (isinstance(a, Fn) and a.name in WHOLE_VALUED) or is_number_of_places(a)
 
 
 def is_number_of_places(a: Atom | None) -> TypeGuard[Sum]:

@@ -21,14 +21,14 @@ from .session import intern
 from .sums import sum_over
 from .variables import Var, fresh
 
-SMALL = 3
+SMALL_ROWS = 3
 """Rows of a matrix whose determinant is written out; that of a larger one stays an atom."""
 
 
 def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:
     """The determinant of a matrix of at most SMALL rows, as a polynomial in its entries."""
     n = whole_number(size)
-    return None if n is None or n > SMALL else leibniz(body, row, column, list(range(n)), list(range(n)))
+    return None if n is None or n > SMALL_ROWS else leibniz(body, row, column, list(range(n)), list(range(n)))
 
 
 def leibniz(body: Poly, row: Var, column: Var, rows: list[int], columns: list[int]) -> Poly:

@@ -14,8 +14,8 @@ from certgrad.language.text import text
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
-    HOLDS,
     KERNEL,
+    PROVED_AS_WRITTEN,
     Certificate,
     Claim,
     checksum,
@@ -89,7 +89,7 @@ def _within(claim: Claim, op: Subject, declared: list[tuple[str, dict[str, str]]
     if claim.statement != statement(op, claim.kind, bool(claim.hypotheses)):
         yield "its statement is not the obligation's"
     for case in claim.cases:
-        if case.verdict in HOLDS and (case.verdict == "proved") == bool(case.hypotheses):
+        if case.verdict in PROVED_AS_WRITTEN and (case.verdict == "proved") == bool(case.hypotheses):
             yield f"the verdict '{case.verdict}' does not go with {len(case.hypotheses)} hypotheses"
-        if case.verdict in HOLDS and (case.reason or case.residual or case.witness):
+        if case.verdict in PROVED_AS_WRITTEN and (case.reason or case.residual or case.witness):
             yield f"the verdict '{case.verdict}' stands beside a reason, a residual or a witness against it"

@@ -12,7 +12,7 @@ from certgrad._subject import Subject
 from certgrad.errors import UnknownOpError
 from certgrad.jaxpr.at_shapes import DoesNotTraceError
 from certgrad.jaxpr.at_symbols import at_symbols
-from certgrad.obligations.certificate import HOLDS, Certificate
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, Certificate
 from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
 from certgrad.obligations.verify._declared import contradictions, other_versions
 from certgrad.obligations.verify._programs import digest_of
@@ -83,8 +83,8 @@ def verify(
     problems = list(contradictions(certificate, op))
     if problems:
         return _ended(certificate, "failed", *problems)
-    if certificate.verdict not in HOLDS:
-        open_claims = [f"{c.id} is {c.verdict}" for c in certificate.claims if c.verdict not in HOLDS]
+    if certificate.verdict not in PROVED_AS_WRITTEN:
+        open_claims = [f"{c.id} is {c.verdict}" for c in certificate.claims if c.verdict not in PROVED_AS_WRITTEN]
         return _ended(certificate, "not a proof", *open_claims)
     with without_collection():
         return _checked(

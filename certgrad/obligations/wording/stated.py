@@ -14,8 +14,8 @@ from certgrad.language.canonical import canonical, letters, ordered
 from certgrad.obligations.assume.assumptions import extent
 from certgrad.obligations.assume.by_place import beyond_axes
 from certgrad.obligations.assume.conditions import (
-    PARTIAL,
-    STEP,
+    LOOP_STEP,
+    PARTIAL_RANGE,
     Atomic,
     Clause,
     has_one_solution,
@@ -65,10 +65,10 @@ def stated(
     names = {v: f"v{k}" for k, v in enumerate(free)}
     writer = Writer(names, shapes)
     body = writer.clause(clause)
-    for v in (v for v in free if v[0] == STEP):
+    for v in (v for v in free if v[0] == LOOP_STEP):
         test = writer.poly(tests[v]) if tests and v in tests else t.Truth(t.Words("it goes on"))
-        body = t.AtSteps((t.Range(names[v], t.ENDLESS),), test, body)
-    over = [t.Range(names[v], writer.reach(v, clause, (ranges or {}).get(v))) for v in free if v[0] != STEP]
+        body = t.AtSteps((t.Range(names[v], t.WHILE_A_TEST_HOLDS),), test, body)
+    over = [t.Range(names[v], writer.reach(v, clause, (ranges or {}).get(v))) for v in free if v[0] != LOOP_STEP]
     return canonical(t.ForAll(tuple(over), body) if over else body)
 
 
@@ -109,8 +109,8 @@ def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
     deep = [a for p in polys for a in deep_atoms(p)]
     taken = {a.tensor for a in deep if isinstance(a, Access)} | {a.name for a in deep if isinstance(a, Dim)}
     free = sorted({v for p in polys for v in p.free}, key=_order)
-    steps = [v for v in free if v[0] == STEP]
-    indices = [v for v in free if v[0] != STEP]
+    steps = [v for v in free if v[0] == LOOP_STEP]
+    indices = [v for v in free if v[0] != LOOP_STEP]
     return dict(
         zip(
             [*indices, *steps],
@@ -192,7 +192,7 @@ class Writer:
         """
         places = list(_reads(clause))
         axes = [(tensor, k) for tensor, index in places for k, ix in enumerate(index) if ix.variable() == v]
-        if v[0] != PARTIAL and (found := extent(v, clause, self.shapes)) is not None:
+        if v[0] != PARTIAL_RANGE and (found := extent(v, clause, self.shapes)) is not None:
             return self.size(found, axes)
         mixed = any(v in ix.free and ix.variable() is None for _, index in places for ix in index)
         sizes = {self.axis(*a) for a in axes}

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from certgrad.coq import DEFINED, HOLD, UNTRIED, Judged, Obligation, Result
+from certgrad.coq import CAN_HOLD_KIND, DEFINED_SUFFIX, UNTRIED, Judged, Obligation, Result
 
 _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference")
 
@@ -19,8 +19,8 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     stated = [j for r in results for j in r.judged if j.stated]
     judged = [one for r in results for one in r.obligations]
     laws = [one.law for one in judged]
-    defined = [j for j in stated if j.kind.endswith(DEFINED)]
-    satisfiable = [j for j in stated if j.kind == HOLD]
+    defined = [j for j in stated if j.kind.endswith(DEFINED_SUFFIX)]
+    satisfiable = [j for j in stated if j.kind == CAN_HOLD_KIND]
     untried = sum(j.reason == UNTRIED for j in stated)
     lines = [
         "# Accepted by Coq",
@@ -49,7 +49,7 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
     for kind in _KINDS:
         of_kind = [j for j in laws if j.kind == kind]
-        its_defined = [j for j in defined if j.kind == f"{kind}{DEFINED}"]
+        its_defined = [j for j in defined if j.kind == f"{kind}{DEFINED_SUFFIX}"]
         both = _accepted([one for one in judged if one.law.kind == kind])
         if of_kind:
             counts = f"{_accepted(of_kind)} | {_accepted(its_defined)} | {len(its_defined)}"
@@ -68,7 +68,7 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
         of_op = [*result.obligations]
-        its_defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
+        its_defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED_SUFFIX)]
         not_accepted = [f"`{one.law.name}`: {one.why}" for one in of_op if not one.accepted]
         counts = f"{_accepted(of_op)} of {len(of_op)} | {_accepted(its_defined)} of {len(its_defined)}"
         lines.append(f"| {result.subject} | {counts} | {'; '.join(not_accepted)} |")

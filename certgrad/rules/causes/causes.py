@@ -39,7 +39,7 @@ from certgrad.rules.subject.user_rule import UserRule
 from certgrad.signatures.cases import Case
 
 from .changes import changes
-from .missing import ALONE, LONGEST, NOTHING, missing_term
+from .missing import LONGEST, LONGEST_WITHOUT_CAUSE, NOTHING, missing_term
 from .mistakes import (
     Mistake,
     forgotten,
@@ -128,7 +128,11 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
                 cause = _right_where(one, worst.needless)
             else:
                 cause = _cause_in_case(name, one, rule, k, worst, made, until, known)
-            missing = NOTHING if INTENDED in cause.text else missing_term(one, k, LONGEST if cause.text else ALONE)
+            missing = (
+                NOTHING
+                if INTENDED in cause.text
+                else missing_term(one, k, LONGEST if cause.text else LONGEST_WITHOUT_CAUSE)
+            )
         where = " and ".join(cause.domain)
         verdict = (worst.verdict, worst.reason, worst.residual, worst.witness)
         out.append(ArgumentClaim(name, *verdict, cause.text, missing.text, where, mended=cause.mended, lacks=missing))

@@ -32,7 +32,7 @@ from .words import place_in_users_code, place_of_step, word_of
 MAX_STEPS = 40
 """Steps that are held constant in turn, reductions first; further ones are not tried."""
 _FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
-_COMPARED = kinds.ORDERS | kinds.HANDS_ON | {"jit"}
+_COMPARED = kinds.ORDERS | kinds.KEEPS_CONSTANTS | {"jit"}
 """What compares numbers, and what hands them on to that."""
 MAX_CONSTANTS = 4
 """Numbers of a program that are tried as a forgotten factor."""

@@ -19,7 +19,7 @@ from certgrad.rules.subject.user_rule import UserRule
 
 LONGEST = 120
 """Characters of a missing term that is shown; a longer one is not."""
-ALONE = 240
+LONGEST_WITHOUT_CAUSE = 240
 """Characters of a missing term where no cause is named."""
 SECONDS = 3.0
 """Seconds for a missing term; then none is shown."""

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._subject import Rules
-from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.floats import Setting, applied
 from certgrad.obligations.floats import run as evaluated
@@ -288,7 +288,7 @@ class Search:
     def origin(self, key: Key | None) -> Step | None:
         """Return the step that gives a value, behind those that hand it on as it is."""
         step = self.maker(key)
-        while step is not None and step.eqn.primitive.name in HANDS_ON:
+        while step is not None and step.eqn.primitive.name in KEEPS_CONSTANTS:
             step = self.maker(step.operands[0].key)
         return step
 
@@ -321,7 +321,7 @@ class Search:
             longer = self.maker(step.operands[2].key)
             own = step.operands[1].key
             return own if longer is not None and own in [o.key for o in longer.operands] and _is_index(step) else None
-        return step.operands[0].key if step.eqn.primitive.name in HANDS_ON else None
+        return step.operands[0].key if step.eqn.primitive.name in KEEPS_CONSTANTS else None
 
     def the(self, step: Step) -> str:
         """Return a step in words, with its place; of a line that the function has as well, whose use it is."""

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.jaxpr.kinds import TAKES
+from certgrad.jaxpr.kinds import READS_PLACES
 from certgrad.obligations.tracing.jax_internals import from_library, inner_program, is_literal, jaxpr_of
 
 from .words import place_in_users_code
@@ -19,7 +19,7 @@ from .words import place_in_users_code
 Key = tuple[Any, ...]
 """A value: ("in", 0) is an input, ("mul", place, 2, 0) the first output of the third product that a place in the source
 makes. At other sizes JAX may make fewer steps; those of a place are told apart there as well."""
-_ENTRIES = dict.fromkeys(TAKES, "gather")
+_ENTRIES = dict.fromkeys(READS_PLACES, "gather")
 """What JAX reads entries by, where sizes are numbers and where they are not."""
 Value = Any
 Apply = Callable[[Any, list[Value]], list[Value]]

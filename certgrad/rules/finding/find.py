@@ -24,7 +24,7 @@ from certgrad.rules.subject.layers import (
 )
 
 from .modules import Begin, Loaded, load
-from .named_objects import MOST, TooManyError, named_objects
+from .named_objects import MOST_OBJECTS, TooManyError, named_objects
 from .nested import makers_in
 from .reexports import imported, offered
 
@@ -168,8 +168,10 @@ def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], 
     except TooManyError:
         if not owned:  # where it was said before
             return
-        name = f"{module.__name__}:<objects after the first {MOST:,}>"
-        problem = f"its variables lead to more than {MOST:,} objects, and the others were not searched for rules"
+        name = f"{module.__name__}:<objects after the first {MOST_OBJECTS:,}>"
+        problem = (
+            f"its variables lead to more than {MOST_OBJECTS:,} objects, and the others were not searched for rules"
+        )
         file = getattr(module, "__file__", None) or ""
         yield FoundRule(name, problem=problem, where=f"{Path(file).name}:1", file=file)
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from types import ModuleType
 
 from certgrad.errors import UsageError
-from certgrad.rules.syntax.files import BUILT, packages_around, python_files
+from certgrad.rules.syntax.files import BUILD_FOLDERS, packages_around, python_files
 
 from .nested import makes_rules
 
 Begin = Callable[[str, bool], None]
 """Told before each import: the module's name, and whether it is the target itself."""
-NEVER = {"__main__", "conftest", "setup"}
+NEVER_IMPORTED = {"__main__", "conftest", "setup"}
 """Modules that do something when they are imported."""
 _NEEDED = set("jax jaxlib numpy sympy flint islpy msgspec typer rich certgrad scipy".split())
 
@@ -117,8 +117,8 @@ def _imported_by_name(name: str, prefix: str) -> bool:
     """Return whether a module or folder of this name is imported: it is no test, does nothing but define, and has a
     name for it.
     """
-    never = name in NEVER or name.startswith("test") or name.endswith("_test")
-    return not (never or "." in name or (not prefix and name in BUILT))
+    never = name in NEVER_IMPORTED or name.startswith("test") or name.endswith("_test")
+    return not (never or "." in name or (not prefix and name in BUILD_FOLDERS))
 
 
 def _at(root: Path, one: Loaded) -> Loaded:

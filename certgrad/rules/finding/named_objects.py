@@ -20,7 +20,7 @@ from certgrad.jaxpr.closures import closed_over, kind_of_rule
 from certgrad.obligations.generality.reach import LIBRARIES, attributes_of, each_once
 from certgrad.rules.subject.layers import parts_of_rule
 
-MOST = 50_000
+MOST_OBJECTS = 50_000
 """At most this many objects of one module are visited."""
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range, slice, type(...)})
 _CLOSED = frozenset({*LIBRARIES, "jaxlib", "certgrad", *sys.stdlib_module_names})
@@ -38,7 +38,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
     An object that several names lead to has the first of them.
 
     Raises:
-        TooManyError: after `MOST` objects.
+        TooManyError: after `MOST_OBJECTS` objects.
     """
     names: dict[int, str] = {}
     for name, value in variables.items():
@@ -56,7 +56,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
 
     values = [value for value in variables.values() if type(value) not in _PLAIN]
     for count, value in enumerate(each_once(values, reached, nearest_first=True)):
-        if count >= MOST:
+        if count >= MOST_OBJECTS:
             raise TooManyError
         yield names[id(value)], value
 

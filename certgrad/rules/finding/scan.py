@@ -10,7 +10,7 @@ from pathlib import Path
 
 from certgrad.rules.syntax.files import packages_around, python_files
 
-from .modules import NEVER
+from .modules import NEVER_IMPORTED
 from .nested import MAKERS
 
 _SKIPPED = frozenset("build dist node_modules site-packages __pycache__ tests test".split())
@@ -48,7 +48,7 @@ def _left_out(folder: Path) -> bool:
 
 def _is_test(name: str) -> bool:
     stem = name.removesuffix(".py")
-    return stem in NEVER or stem.startswith("test_") or stem.endswith("_test")
+    return stem in NEVER_IMPORTED or stem.startswith("test_") or stem.endswith("_test")
 
 
 def _makes_rules(file: Path) -> bool:

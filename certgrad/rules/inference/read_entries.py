@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.jaxpr.programs import called_program, jaxpr_of
 from certgrad.obligations.tracing.jax_internals import is_literal
 from certgrad.rules.declared.declaration import Declaration
@@ -85,7 +85,7 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
 
 def _as_index(name: str, own: Sequence[Any]) -> Any:
     """Return the number that an equation passes on to an index; None if it is not known."""
-    if name in HANDS_ON and own[0] is not None and own[0].ndim == 0:
+    if name in KEEPS_CONSTANTS and own[0] is not None and own[0].ndim == 0:
         return own[0]
     if name == "lt" and own[0] is not None and own[1] is not None:  # whether it counts from the end
         return own[0] < own[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from certgrad.rules.declared.declaration import Declaration
 
-SHOWN = 2
+REASONS_SHOWN = 2
 """Reasons why nothing traces that are told, each with a signature."""
 LONGEST = 160
 """A reason of more characters is cut."""
@@ -54,8 +54,12 @@ class Tried:
         """Return what was tried, and how it failed, in words."""
         if self.problem:
             return self.problem
-        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
-        more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
+        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:REASONS_SHOWN]]
+        more = (
+            f", and for {len(self.failures) - REASONS_SHOWN} other reasons"
+            if len(self.failures) > REASONS_SHOWN
+            else ""
+        )
         tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
         tried = f"there was no time to try more: {tried}" if self.cut_short else tried
         return f"{tried} ({'; '.join(shown)}{more})"

@@ -22,7 +22,7 @@ from certgrad.obligations.terms.atoms import Dim, dimension
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
-from certgrad.rules.subject.orders import COMPARED
+from certgrad.rules.subject.orders import INCONCLUSIVE_ORDER
 from certgrad.rules.subject.user_rule import UserRule
 from certgrad.signatures.sizes import ONE as ONE_LONG
 from certgrad.signatures.sizes import Call, Factor, Power, Size, named, parse_size, whole
@@ -51,7 +51,7 @@ _UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
 _SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 _SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")
 _ORDER = re.compile(
-    rf"^{COMPARED.pattern}|the (?:start|stop) \((?P<bound>.+?)\) must be resolved statically if it is >= 0"
+    rf"^{INCONCLUSIVE_ORDER.pattern}|the (?:start|stop) \((?P<bound>.+?)\) must be resolved statically if it is >= 0"
 )
 """Of two sizes, or of one that a slice takes for its bound and 0."""
 _NAME = re.compile(r"axis\d+_\d+")

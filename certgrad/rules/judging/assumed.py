@@ -41,7 +41,7 @@ from certgrad.obligations.tracing.jax_internals import Program, equations_of
 from certgrad.rules.subject.listed import listing
 from certgrad.rules.subject.statement import SECONDS_AT_SIZES
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.rules.syntax.handled import A_SIZE, Comparison, handled
+from certgrad.rules.syntax.handled import ABOVE_LITERALS, Comparison, handled
 from certgrad.signatures.sizes import Star
 
 from .judged import Look, claims_of
@@ -119,7 +119,7 @@ class Bounds:
             return True
         if not self.below:
             return False
-        limit = int(self.limit) if self.limit.isdigit() else A_SIZE
+        limit = int(self.limit) if self.limit.isdigit() else ABOVE_LITERALS
         return by.number > limit or (by.number == limit and not (by.equal and self.below == "<="))
 
 

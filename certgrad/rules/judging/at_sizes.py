@@ -36,7 +36,7 @@ from certgrad.obligations.tracing.jax_internals import Program
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.user_rule import UserRule
 
-from .distinct_sizes import FIRST, distinct_sizes
+from .distinct_sizes import FIRST_SIZES, distinct_sizes
 from .judged import Look, first_look, judged, report_of
 
 Sizes = Mapping[str, int]
@@ -81,7 +81,7 @@ def names_of(rule: UserRule) -> list[str]:
 
 def first_sizes(rule: UserRule) -> Sizes:
     """Small sizes for what a signature leaves open."""
-    return _row(names_of(rule), FIRST)
+    return _row(names_of(rule), FIRST_SIZES)
 
 
 def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:

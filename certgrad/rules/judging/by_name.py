@@ -17,9 +17,9 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import (
     AT_SIZES,
     CODES,
-    HOLDS,
     ORDER,
     PROOFS,
+    PROVED_AS_WRITTEN,
 )
 from certgrad.obligations.terms.budget import auditing, budget, given
 from certgrad.report.audited import RuleResult, beyond_domain
@@ -42,7 +42,7 @@ from certgrad.rules.inference.infer import without_open_numbers
 from certgrad.rules.inference.read_entries import with_read_entries
 from certgrad.rules.inference.tried import ORIGIN as INFERRED_BY
 from certgrad.rules.inference.tried import Tried
-from certgrad.rules.project.marked import NOBODY
+from certgrad.rules.project.marked import NOT_DECLARED
 from certgrad.rules.subject.approximation import Declared
 from certgrad.rules.subject.layers import plain_function, unwrapped
 from certgrad.rules.subject.report import Report
@@ -50,9 +50,9 @@ from certgrad.rules.subject.user_rule import UserRule
 from certgrad.rules.syntax.ignores import ignores_of, without_ignored
 
 from .check import check
-from .choices import DECIDED, Audit, Checked, best_choice
+from .choices import DECIDED_VERDICTS, Audit, Checked, best_choice
 
-RECORDED = "recorded"
+RECORDED_ORIGIN = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 SHORT = 0.2
 """The share of its seconds that a rule has which may be an approximation; the rest is for what it approximates."""
@@ -101,7 +101,7 @@ def examined(
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
             reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
-            recorded = any(d.origin == RECORDED for d in table.get(found.name, ()))
+            recorded = any(d.origin == RECORDED_ORIGIN for d in table.get(found.name, ()))
             remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
         except Exception as error:
             remarks.append(not_audited(f"{type(error).__name__}: {error}"))
@@ -135,7 +135,7 @@ def of_report(result: RuleResult, report: Report) -> RuleResult:
         result,
         certificate=report.certificate if report.claims else None,
         reproduction=report.reproduction,
-        report="" if report.verdict in HOLDS else str(report),
+        report="" if report.verdict in PROVED_AS_WRITTEN else str(report),
         second=second.certificate if second is not None and second.claims else None,
         second_reproduction=second.reproduction if second is not None else "",
     )
@@ -194,7 +194,7 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
         best = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
         if best.report.verdict == "unproved" and (at_values := without_open_numbers(rule, best.declared)) is not None:
             report = checked(at_values)  # as nothing was proved for every number
-            best = replace(best, report=report, declared=at_values) if report.verdict in DECIDED else best
+            best = replace(best, report=report, declared=at_values) if report.verdict in DECIDED_VERDICTS else best
         return _with_read_entries(found, best, checked)
     pairs = [_of_known(found, d, checked) for d in declarations]
     return Audit(*max(pairs, key=lambda pair: ORDER.index(pair[0].verdict)))
@@ -230,18 +230,18 @@ def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tupl
     before = budget.cut_short
     report = checked(declared, SHORT if first else 1)
     cut_short = first is not None and budget.cut_short > before
-    if report.verdict in DECIDED or report.assumed:
+    if report.verdict in DECIDED_VERDICTS or report.assumed:
         return report, declared
     ideal = first if long or program is None else rules.known_as(subject, program)
     if ideal is None:
         return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
     of_ideal = replace(declared, domain=(*declared.conditions, *ideal.domain), approximates=ideal.name)
     approximation = checked(of_ideal, beside=rules.known_beside(subject))
-    if approximation.verdict not in DECIDED and cut_short and report.verdict == "unproved":
+    if approximation.verdict not in DECIDED_VERDICTS and cut_short and report.verdict == "unproved":
         report = checked(declared)
     # It is no mistake if the rule is not the derivative of what runs, but it is one if it is not that of the ideal.
     # What is open of the latter, perhaps for want of time, stays open.
-    if approximation.verdict in DECIDED or (approximation.verdict, report.verdict) == ("unproved", "refuted"):
+    if approximation.verdict in DECIDED_VERDICTS or (approximation.verdict, report.verdict) == ("unproved", "refuted"):
         text = (KNOWN_WHERE if ideal.domain else KNOWN).format(ideal.name, " and ".join(ideal.domain))
         return replace(approximation, approximates=f"{approximation.approximates}; {text}"), of_ideal
     return report, declared
@@ -272,7 +272,7 @@ def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) 
     Raises UsageError for static arguments by names that lead nowhere.
     """
     named = table.get(found.name, ())
-    by_name = any(d.origin != RECORDED for d in named)
+    by_name = any(d.origin != RECORDED_ORIGIN for d in named)
     said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
     return [said] if said is not None else [one.with_objects() for one in named] or None
 
@@ -304,7 +304,7 @@ def _remarks(made: Audit) -> Iterator[Remark]:
         from certgrad.rules.declared.written import unwritten
 
         with_objects = "".join(f", with {said}" for said in unwritten(made.declared))
-        text = f'its shapes are inferred ("{made.declared.signature}"{with_objects}), {NOBODY}'
+        text = f'its shapes are inferred ("{made.declared.signature}"{with_objects}), {NOT_DECLARED}'
         texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
         at_these = f'{report.verdict} with "{made.declared.signature}" (inferred)'
         brief = "; ".join([at_these, *made.others]) if made.wrong_at_others else ""
@@ -313,7 +313,7 @@ def _remarks(made: Audit) -> Iterator[Remark]:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     for text in report.left_out:
         yield Remark(LEFT_OUT, f"no claim is made at {text}")
-    if report.verdict in HOLDS and (excluded := [h.text for h in beyond_domain(report.certificate)]):
+    if report.verdict in PROVED_AS_WRITTEN and (excluded := [h.text for h in beyond_domain(report.certificate)]):
         yield Remark(LEFT_OUT, f"inside the declared domain, the claim holds only where {' and '.join(excluded)}")
     if report.assumed:
         conditions = " and ".join(report.assumed)

@@ -17,7 +17,7 @@ from certgrad.errors import CertgradError, DomainError, UsageError
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.terms.budget import AUDIT, auditing, given
+from certgrad.obligations.terms.budget import AUDIT_SECONDS, auditing, given
 from certgrad.rules.subject.defaults import LEFT_OUT, at_choices, of_defaults, standing
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.statement import Attempt, Statement
@@ -47,7 +47,7 @@ def check(
     sizes: Sizes | Sequence[Sizes] | None = (),
     elsewhere: Sequence[Declared] = (),
     order: int = 1,
-    seconds: float = AUDIT,
+    seconds: float = AUDIT_SECONDS,
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
 
@@ -128,7 +128,7 @@ class Choice:
         return False
 
 
-def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT) -> Choice:
+def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT_SECONDS) -> Choice:
     """Return the verdict on a rule with the signature of a declaration, in so many seconds. Raises as `check` does."""
     statement = Statement(function, declared.signature, name=name, tentative=True)
     with auditing(seconds):

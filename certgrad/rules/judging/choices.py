@@ -24,7 +24,7 @@ from certgrad.obligations.terms.budget import auditing, budget, given
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import Default, text_of
 from certgrad.rules.finding.find import FoundRule
-from certgrad.rules.inference.tried import SHOWN, Tried
+from certgrad.rules.inference.tried import REASONS_SHOWN, Tried
 from certgrad.rules.subject.approximation import Declared
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.user_rule import UserRule
@@ -36,7 +36,7 @@ from .more_axes import is_parameter, right_with_an_axis_less, wrong_with_an_axis
 from .passed_defaults import fails_with_passed_defaults
 
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
-DECIDED = (*PROOFS, AT_SIZES)
+DECIDED_VERDICTS = (*PROOFS, AT_SIZES)
 LOOKS = 0.25
 """The part of an audit's seconds that other choices of ranks have together; further ones are named as not tried."""
 
@@ -85,7 +85,7 @@ def best_choice(
     wrong = _wrong_as_called(tried, looked, likely)
     best = likely if wrong is None else wrong
     report, declared = in_full(best)
-    if wrong is None and report.verdict not in DECIDED:
+    if wrong is None and report.verdict not in DECIDED_VERDICTS:
         under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
         if (other := next(under, None)) is not None:
             best, report, declared = other, checked(choices[other]), choices[other]
@@ -100,9 +100,9 @@ def best_choice(
     others += [
         f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in not_tried
     ]
-    if not in_calls and wrong is None and report.verdict not in DECIDED and declared not in tried.lower:
+    if not in_calls and wrong is None and report.verdict not in DECIDED_VERDICTS and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
-            if (lower := checked(choice)).verdict in DECIDED:
+            if (lower := checked(choice)).verdict in DECIDED_VERDICTS:
                 others = [_with(tried, declared, report.verdict, report)]
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
@@ -165,7 +165,7 @@ def _failures_at_others(tried: Tried, declared: Declaration, names: Sequence[str
     if not refused:
         return [], False
     where = tried.where_called(refused[0][0])
-    texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else SHOWN])
+    texts = " and ".join(f'"{text}"' for text, _ in refused[: 1 if where else REASONS_SHOWN])
     called = f", as {where} calls it" if where else ""
     return [f"the function also runs with {texts}{called}, where its rule fails: {refused[0][1]}"], False
 
@@ -248,7 +248,7 @@ def _otherwise(choice: Choice, report: Report) -> bool:
     is under the bounds that the report assumes.
     """
     if choice.verdict in PROOFS:
-        return report.verdict not in DECIDED
+        return report.verdict not in DECIDED_VERDICTS
     return not (report.assumed and choice.proved_under(report.assumed))
 
 

@@ -18,7 +18,7 @@ Sizes = Mapping[str, int]
 Forward = Callable[[Sizes], Program | None]
 """The function traced at sizes; None where it does not run, or where an array is too large to be looked at."""
 
-FIRST = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10)
+FIRST_SIZES = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10)
 """Distinct sizes that are tried first, one for each name."""
 VALUES = (2, 3, 4, 5, 6, 8)
 """What each size is tried at, beside multiples of what it is."""
@@ -69,10 +69,12 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
 
 def _starts(names: Sequence[str], of_code: Iterable[Sizes]) -> Iterator[Sizes]:
     """Yield sizes to begin with: small distinct ones, equal ones, those of the code, then choices of small values."""
-    yield {n: FIRST[k % len(FIRST)] for k, n in enumerate(names)}
+    yield {n: FIRST_SIZES[k % len(FIRST_SIZES)] for k, n in enumerate(names)}
     yield from (dict.fromkeys(names, v) for v in EQUAL)
     yield from of_code
-    chosen = sorted(combinations(sorted({*VALUES, *FIRST[: len(names)]}), min(len(names), len(FIRST))), key=sum)
+    chosen = sorted(
+        combinations(sorted({*VALUES, *FIRST_SIZES[: len(names)]}), min(len(names), len(FIRST_SIZES))), key=sum
+    )
     orders = (order for values in chosen for order in permutations(values))
     yield from (dict(zip(names, order, strict=False)) for order in islice(orders, CHOICES) if len(order) == len(names))
 

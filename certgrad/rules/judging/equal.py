@@ -14,7 +14,7 @@ from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.claims import untraced
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, with_claims
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN, Certificate, Claim, with_claims
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 from certgrad.rules.declared.statics import Real
@@ -45,7 +45,7 @@ class Equality(Judged):
     @property
     def reason(self) -> str:
         """The reason why it is not proved."""
-        return next((c.reason for c in self.claim.cases if c.verdict not in HOLDS), "")
+        return next((c.reason for c in self.claim.cases if c.verdict not in PROVED_AS_WRITTEN), "")
 
     @property
     def rests_on(self) -> list[str]:

@@ -224,7 +224,7 @@ def explained(
         arguments: a claim for each argument, with its cause.
         right_where: the domain in which the whole rule is proved, if there is one.
     """
-    from certgrad.report.wording import CAUSE, OF_COTANGENT, PROVED_WHERE, SEE, symbols
+    from certgrad.report.wording import LIKELY_CAUSE, OF_COTANGENT, PROVED_WHERE, SEE_LINE, symbols
 
     repeated = f"right where {symbols(right_where)}"  # which the line before says already
     wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause and a.cause != repeated]
@@ -240,11 +240,11 @@ def explained(
         if kind != "rule_runs_forward":
             lines += wrong
         elif case.verdict == "refuted":
-            lines.append(f"{CAUSE}: {OTHER_VALUE}")
+            lines.append(f"{LIKELY_CAUSE}: {OTHER_VALUE}")
         function = parts[kind]
         file, line = place_of(function) if function is not None else ("", 0)
         if line and case.verdict == "refuted" and not from_library(file):
-            lines.append(f"{SEE}{Path(file).name}:{line}")
+            lines.append(f"{SEE_LINE}{Path(file).name}:{line}")
         return msgspec.structs.replace(case, reason="\n".join(lines))
 
     return with_each_case(certificate, with_reason)

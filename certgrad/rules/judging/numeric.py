@@ -12,7 +12,7 @@ import msgspec
 from certgrad._subject import OF_RULES
 from certgrad.jaxpr.programs import scan_counts
 from certgrad.jaxpr.solves import NAME as MARKED
-from certgrad.obligations.auditing.numeric import LEAST, SECONDS, Numeric, numeric
+from certgrad.obligations.auditing.numeric import LEAST_SECONDS, SECONDS, Numeric, numeric
 from certgrad.obligations.certificate import CaseClaim, Claim, with_cases, with_claims, with_each_case
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Trace, Traces
@@ -82,7 +82,7 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
 
     if report.verdict != "unproved":
         return report
-    until = budget.until(SECONDS, LEAST)
+    until = budget.until(SECONDS, LEAST_SECONDS)
 
     def checked(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
         """Return case `k` of a claim, refuted if a point shows it, and what its numeric check found."""

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
-from certgrad.obligations.terms.budget import AUDIT, CLOCK
+from certgrad.obligations.terms.budget import AUDIT_SECONDS, CLOCK_FACTOR
 from certgrad.report.findings import ALL_CODES, REMARKS, STRICT, Strictness
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import from_table
@@ -51,13 +51,13 @@ class Budget:
 
     starting: float = 180
     importing: float = 60
-    auditing: float = AUDIT
+    auditing: float = AUDIT_SECONDS
     """Processor seconds after which the audit itself ends."""
 
     @property
     def waiting(self) -> float:
         """The limit by the clock, for an audit that does not come back."""
-        return CLOCK * self.auditing
+        return CLOCK_FACTOR * self.auditing
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,17 @@ import msgspec
 from certgrad.obligations.certificate import assumed
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import BOUNDED, INFERRED
-from certgrad.report.wording import CAUSE, INTENDED
+from certgrad.report.wording import INTENDED, LIKELY_CAUSE
 from certgrad.rules.declared.declaration import Declaration, marked_on
 from certgrad.rules.declared.fix import Beside
 from certgrad.rules.declared.written import UnwritableError, inline
 
 from .configuration import declaration_from
 
-NOBODY = "as nothing declares them; certgrad.declare does"
+NOT_DECLARED = "as nothing declares them; certgrad.declare does"
 _MARKED = "as the declaration beside the rule is marked as inferred: read it, and remove the mark"
 _OTHERWISE = "; that declaration has {}, which does not count while it is marked"
-_INTENT = re.compile(rf"^{CAUSE}(?: in [^:]*)?: (.*); {re.escape(INTENDED)}$", re.MULTILINE)
+_INTENT = re.compile(rf"^{LIKELY_CAUSE}(?: in [^:]*)?: (.*); {re.escape(INTENDED)}$", re.MULTILINE)
 
 
 def of_result(one: RuleResult) -> Beside | None:
@@ -63,5 +63,5 @@ def as_marked(result: RuleResult, function: Any) -> RuleResult:
         written = "another one"
     said = _MARKED if written == result.inferred else _MARKED + _OTHERWISE.format(written)
     change = msgspec.structs.replace
-    remarks = [change(r, text=r.text.replace(NOBODY, said)) if r.code == INFERRED else r for r in result.remarks]
+    remarks = [change(r, text=r.text.replace(NOT_DECLARED, said)) if r.code == INFERRED else r for r in result.remarks]
     return change(result, remarks=remarks)

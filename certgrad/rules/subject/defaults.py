@@ -279,9 +279,9 @@ def at_choices(
 
 def _with_default(report: Report, rule: UserRule, name: str) -> Report:
     """The report on a rule that is refuted at another value of an argument, with the default at which it is proved."""
-    from certgrad.report.wording import CAUSE, RIGHT
+    from certgrad.report.wording import LIKELY_CAUSE, RIGHT_WHERE
 
-    line = f"{CAUSE}: {RIGHT}{name} = {text_of(rule.unsaid[name])}, the default"
+    line = f"{LIKELY_CAUSE}: {RIGHT_WHERE}{name} = {text_of(rule.unsaid[name])}, the default"
 
     def with_line(_: Claim, case: CaseClaim) -> CaseClaim:
         refuted = case.verdict == "refuted"

@@ -26,7 +26,7 @@ from certgrad.signatures.sizes import Size, named, parse_size, whole
 from .traced import untraced
 from .user_rule import UserRule
 
-COMPARED = re.compile(
+INCONCLUSIVE_ORDER = re.compile(
     r"Symbolic dimension comparison '(?P<left>.+?)' (?P<than>[<>])=? '(?P<right>.+?)' is inconclusive"
 )
 """What JAX says of an order that symbols leave open."""
@@ -111,7 +111,7 @@ def _order_asked(failure: str, names: Sequence[str]) -> Order | None:
     """Return the order that a failing trace asks for; None where it is not of two sizes with these names, or one and a
     small number.
     """
-    if (match := COMPARED.search(failure)) is None:
+    if (match := INCONCLUSIVE_ORDER.search(failure)) is None:
         return None
     sides = [parse_size(match[k]) for k in ("left", "right")]
     known = [side.name if side.name in names else side.value for side in sides]

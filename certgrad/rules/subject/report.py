@@ -7,8 +7,8 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from certgrad.obligations.certificate import (
-    HOLDS,
     PROOFS,
+    PROVED_AS_WRITTEN,
     Certificate,
     Claim,
     VerdictName,
@@ -62,7 +62,7 @@ class Judged:
     @property
     def proved(self) -> bool:
         """Every obligation is proved, perhaps under hypotheses."""
-        return self.verdict in HOLDS
+        return self.verdict in PROVED_AS_WRITTEN
 
     @property
     def claims(self) -> list[Claim]:
@@ -189,7 +189,7 @@ class Report(Judged):
         """Return the report as `check` prints it: the verdict, its limits, and each open case."""
         from certgrad.report import text
         from certgrad.report.audited import open_cases, told_once, under
-        from certgrad.report.wording import CAUSE, PROVED_WHERE
+        from certgrad.report.wording import LIKELY_CAUSE, PROVED_WHERE
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.right_where:
@@ -212,7 +212,9 @@ class Report(Judged):
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
         if any(a.verdict in ("refuted", "unproved") for a in self.arguments):
             for a in self.arguments:
-                lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"{CAUSE}: {a.cause}"] if a.cause else [])]))
+                lines.append(
+                    "; ".join([f"d{a.name}: {a.verdict}", *([f"{LIKELY_CAUSE}: {a.cause}"] if a.cause else [])])
+                )
         if self.reproduction:
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         if self.second is not None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from certgrad._subject import Rules
 from certgrad.errors import CertgradError
-from certgrad.jaxpr.kinds import CALLS, SPREADS
+from certgrad.jaxpr.kinds import BROADCASTS, CALLS
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.prove.problem import trace_forward
@@ -116,7 +116,7 @@ def _of_all_axes(equation: Any) -> bool:
         return True  # what it calls is looked at
     if "axes" in equation.params:
         return len(equation.params["axes"]) == len(equation.invars[0].aval.shape)
-    if equation.primitive.name in SPREADS:
+    if equation.primitive.name in BROADCASTS:
         return not equation.invars[0].aval.shape
     return len(ranks) == 1 and not {"dimension_numbers", "axis", "dimension", "permutation"} & equation.params.keys()
 

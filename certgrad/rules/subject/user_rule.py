@@ -27,7 +27,7 @@ from certgrad.language.tree import Statement
 from certgrad.obligations import tracing
 from certgrad.obligations.balls._rule import Structure
 from certgrad.obligations.generality.patterns import choices, too_many
-from certgrad.process.threads import ALONE
+from certgrad.process.threads import PROCESS_LOCK
 from certgrad.rules.declared.statics import Default, combinations, plain, reals, text_of
 from certgrad.rules.declared.structure import (
     Argument,
@@ -204,7 +204,7 @@ class UserRule(Subject):
     def _read_rule_parts(self) -> None:
         """Set the functions that the rule is made of."""
         self.forward = self.plain
-        with ALONE:  # another thread may record what the backward function returns, and stand in its place
+        with PROCESS_LOCK:  # another thread may record what the backward function returns, and stand in its place
             self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
             self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None

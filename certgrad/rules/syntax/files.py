@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """By one of these a folder is that of a project."""
-BUILT = ("build", "dist")
+BUILD_FOLDERS = ("build", "dist")
 """Folders in a project's own that hold copies of its modules."""
 TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
@@ -23,7 +23,7 @@ MOST_BYTES = 2**20
 """Bytes of a file that is read for calls; a longer one is not."""
 _IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _NAMES = re.compile(rb"\w+(?![\w.])")
-_PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILT))
+_PASSED_OVER = frozenset(("node_modules", "__pycache__", *INSTALLED, *BUILD_FOLDERS))
 
 
 @dataclass(frozen=True, eq=False)

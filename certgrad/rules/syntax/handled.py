@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.kinds import CASTS, CLIPS, MOVES, ORDERS
+from certgrad.jaxpr.kinds import CASTS, CLIPS, MOVES_ENTRIES, ORDERS
 from certgrad.jaxpr.programs import results
 from certgrad.obligations.tracing.jax_internals import (
     Program,
@@ -25,14 +25,14 @@ from certgrad.obligations.tracing.jax_internals import (
 
 UNKNOWN = float("nan")
 """A number that the program does not write down."""
-A_SIZE = float("inf")
+ABOVE_LITERALS = float("inf")
 """A number that is a size, above all that are written."""
 _OF_NUMBERS = frozenset(
     "and div integer_pow mul neg not or population_count pow rem shift_left shift_right_arithmetic "
     "shift_right_logical xor".split()
 )
 """What makes a number of an integer that is no index or label: it means something by its sign."""
-_AS_IT_IS = MOVES | CASTS
+_AS_IT_IS = MOVES_ENTRIES | CASTS
 _BY_SIGN = frozenset(("abs", "sign"))
 
 
@@ -65,7 +65,7 @@ _OTHERS = _Value(_Of.OTHERS)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The number that an argument alone is compared with, `A_SIZE`, or `UNKNOWN`."""
+    """The number that an argument alone is compared with, `ABOVE_LITERALS`, or `UNKNOWN`."""
 
     number: float
     equal: bool = False
@@ -139,8 +139,8 @@ class _Walk:
         if name.startswith("scatter") and kinds[0] is kinds[-1] is _Of.NUMBERS:
             return _OTHERS  # how often an index occurs: to compare a count says nothing of the index
         if all(kind is _Of.NUMBERS for kind in kinds):
-            of_a_size = name in ("add", "sub") and operands[0].number == A_SIZE
-            return _Value(_Of.NUMBERS, A_SIZE if of_a_size or name == "dim_as_value" else UNKNOWN)
+            of_a_size = name in ("add", "sub") and operands[0].number == ABOVE_LITERALS
+            return _Value(_Of.NUMBERS, ABOVE_LITERALS if of_a_size or name == "dim_as_value" else UNKNOWN)
         if name in ORDERS:
             known = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
             numbers = [x.number if known else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]

@@ -31,12 +31,12 @@ from certgrad.obligations.cache import (
     package_surroundings,
     sources_of,
 )
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.generality.decisions import contrary
 from certgrad.obligations.generality.hidden import INSTALLED
 from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
 from certgrad.obligations.generality.traces import Spec, Traces
-from certgrad.obligations.terms.budget import MORE, MORE_OF_A_GRAPH
+from certgrad.obligations.terms.budget import HOW_A_GRAPH_GETS_MORE, HOW_A_RULE_GETS_MORE
 from certgrad.obligations.tracing.jax_internals import unremembered
 from certgrad.report.audited import RuleResult
 from certgrad.rules.declared.declaration import Declaration, declaration_of
@@ -53,7 +53,7 @@ from certgrad.rules.syntax.ignores import ignores_of
 
 from .lines import ChangedError, Lines, moved
 
-BY_THE_CLOCK = (MORE, MORE_OF_A_GRAPH, "exceeded its seconds", "took longer", "took more than")
+BY_THE_CLOCK = (HOW_A_RULE_GETS_MORE, HOW_A_GRAPH_GETS_MORE, "exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine or with more time, need not come to."""
 
 
@@ -239,7 +239,7 @@ class Memory:
         if not _runs_only(key):
             return
         without_place = msgspec.structs.replace(result, where="", file="")
-        names_lines = any(one.verdict not in HOLDS for one in certificates) or _NAMES_A_LINE.search(
+        names_lines = any(one.verdict not in PROVED_AS_WRITTEN for one in certificates) or _NAMES_A_LINE.search(
             msgspec.json.encode(without_place).decode()
         )
         text, lines = (key.text, key.lines) if names_lines else ("", {})

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.report.audited import RuleResult
 from certgrad.report.findings import Remark, unaudited
 
@@ -155,7 +155,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     """Yield the events of a worker: the rules that its target has, then the result of each rule that it is told to
     audit.
     """
-    from certgrad.obligations.terms.budget import AUDIT, auditing
+    from certgrad.obligations.terms.budget import AUDIT_SECONDS, auditing
     from certgrad.rules.finding.find import find
     from certgrad.rules.finding.nested import makes_rules
     from certgrad.rules.project.configuration import nearest
@@ -187,7 +187,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
             yield left_out(task.rule, "it is not there when the target is imported again")
             continue
         found_rule = by_name[task.rule]
-        with auditing(request.seconds or AUDIT):
+        with auditing(request.seconds or AUDIT_SECONDS):
             if task.recall:
                 result = remembered(found_rule, memory, holds=request.exhibits)
             else:
@@ -258,7 +258,9 @@ def _recalled(
     found: FoundRule, memory: Memory | None, key: Key | None, holds: bool, started: float
 ) -> RuleResult | None:
     known = memory.recall(found, key) if memory is not None and key is not None else None
-    if known is None or (holds and known.certificate is not None and known.certificate.verdict not in HOLDS):
+    if known is None or (
+        holds and known.certificate is not None and known.certificate.verdict not in PROVED_AS_WRITTEN
+    ):
         return None
     return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from certgrad.language.build import least_over
-from certgrad.language.tree import ENDLESS, If, Index, Integer, Node, Not, SortedEntry
+from certgrad.language.tree import WHILE_A_TEST_HOLDS, If, Index, Integer, Node, Not, SortedEntry
 
 from .._jax import size
 from ..program import Carry
@@ -94,7 +94,7 @@ def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     carried, test = reader.loop(None, run)
 
     def first(*_: Node) -> Node:
-        return least_over("k0", ENDLESS, Not(_at(test, before, Index("k0"), ()).at()))
+        return least_over("k0", WHILE_A_TEST_HOLDS, Not(_at(test, before, Index("k0"), ()).at()))
 
     end = reader.named("while", Operand((), "integer", None, first))
     return [_at(c, before, end.at(), c.shape) for c in carried]

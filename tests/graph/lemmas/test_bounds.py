@@ -25,13 +25,13 @@ from certgrad.graph.lemmas.bounds import (
     sign,
 )
 from certgrad.obligations.assume.fact import Fact
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 from certgrad.obligations.terms.polynomials import ONE
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
 
 NUMBERS = [Fraction(k, 2) for k in (-4, -3, -2, -1, 0, 1, 2, 3, 4)]
-SIGNS = [NEG, ZERO, POS, NONNEG, NONPOS, NONZERO, ANY]
+SIGNS = [NEG, ZERO, POS, NONNEG, NONPOS, NONZERO, ANY_SIGN]
 CODES = sorted({bounds_from_signs(signs) for signs in product(SIGNS, repeat=3)} - {0})
 
 
@@ -49,7 +49,7 @@ def signs_of(x: Fraction) -> int:
 
 
 def test_a_sign_alone_is_that_sign() -> None:
-    assert [bounds_from_signs((s, ANY, ANY)) for s in SIGNS] == SIGNS
+    assert [bounds_from_signs((s, ANY_SIGN, ANY_SIGN)) for s in SIGNS] == SIGNS
     assert all(facts(ONE, s) == [] or facts(ONE, s)[0].signs == s for s in SIGNS)
 
 
@@ -68,7 +68,7 @@ def test_facts_and_conditions_say_no_more_and_no_less() -> None:
         assert by_words == inside(where)
         by_facts = {x for x in NUMBERS if all(f.signs & signs_of(x + shift(f)) for f in facts(ONE, where))}
         assert by_facts == inside(where)
-        assert given(conditions("x", where), ["x", "y"]) == (where, ANY)
+        assert given(conditions("x", where), ["x", "y"]) == (where, ANY_SIGN)
         assert len(told) == bin(bool(where & 7 != 7) + 2 * bool(where >> 3 & 7) + 4 * bool(where >> 6)).count("1")
     assert given(["x > 2"], ["x"]) is None
     assert given(["z > 0"], ["x"]) is None
@@ -80,9 +80,9 @@ def test_joined_and_both() -> None:
         assert inside(joined(a, b)) >= inside(a) | inside(b)
         meet = inside(a) & inside(b)
         assert inside(both(a, b)) >= meet
-    assert joined(bounds_from_signs((POS, NEG, ANY)), bounds_from_signs((NEG, ANY, POS))) == bounds_from_signs(
-        (NONZERO, NEG, POS)
-    )
+    assert joined(
+        bounds_from_signs((POS, NEG, ANY_SIGN)), bounds_from_signs((NEG, ANY_SIGN, POS))
+    ) == bounds_from_signs((NONZERO, NEG, POS))
 
 
 def test_selections_are_among_the_operands() -> None:
@@ -90,19 +90,19 @@ def test_selections_are_among_the_operands() -> None:
         for name, choose in (("max", max), ("min", min)):
             found = inside(of_selection(name, [a, b]))
             assert found >= {choose(x, y) for x in inside(a) for y in inside(b)}
-        assert inside(of_selection("select_n", [ANY, a, b])) >= inside(a) | inside(b)
-        assert inside(of_selection("clamp", [a, b, ANY])) >= {max(x, y) for x in inside(a) for y in inside(b)}
-    assert of_selection("mul", [POS, POS]) == ANY
+        assert inside(of_selection("select_n", [ANY_SIGN, a, b])) >= inside(a) | inside(b)
+        assert inside(of_selection("clamp", [a, b, ANY_SIGN])) >= {max(x, y) for x in inside(a) for y in inside(b)}
+    assert of_selection("mul", [POS, POS]) == ANY_SIGN
 
 
 def test_words() -> None:
     assert relation(POS) == "> 0"
-    assert relation(bounds_from_signs((POS, NEG, ANY))) == "in (0, 1)"
-    assert relation(bounds_from_signs((ANY, NONPOS, NONNEG))) == "in [−1, 1]"
+    assert relation(bounds_from_signs((POS, NEG, ANY_SIGN))) == "in (0, 1)"
+    assert relation(bounds_from_signs((ANY_SIGN, NONPOS, NONNEG))) == "in [−1, 1]"
     assert relation(bounds_from_signs((NONZERO, NEG, POS))) == "in (−1, 1) and ≠ 0"
-    assert relation(bounds_from_signs((ANY, ANY, NONNEG))) == "≥ −1"
-    assert relation(bounds_from_signs((ANY, ZERO, ANY))) == "= 1"
-    assert relation(ANY) == ""
+    assert relation(bounds_from_signs((ANY_SIGN, ANY_SIGN, NONNEG))) == "≥ −1"
+    assert relation(bounds_from_signs((ANY_SIGN, ZERO, ANY_SIGN))) == "= 1"
+    assert relation(ANY_SIGN) == ""
     assert (side("in (0, 1)"), side("≥ 1"), side("< −1"), side("≠ 0")) == ("> 0", "> 0", "< 0", "≠ 0")
     assert side("in [−1, 1]") == side("≥ −1") == side("") == ""
     for where in CODES:
@@ -112,7 +112,7 @@ def test_words() -> None:
 def test_arrays() -> None:
     assert relation(of_array([0.5, 1.0])) == "in (0, 1]"
     assert relation(of_array(np.array([-1, 0, 7]))) == "≥ −1 and ≠ 1"
-    assert of_array([0.0, np.inf]) == of_array([True]) == ANY
+    assert of_array([0.0, np.inf]) == of_array([True]) == ANY_SIGN
     for x in NUMBERS:
         assert inside(of_array([float(x)])) >= {x}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.signs import ANY, NEG, POS, ZERO, negated, plus, times
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, POS, ZERO, negated, plus, times
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, number
@@ -72,8 +72,8 @@ def test_signs_of_terms_with_sums(question, table):
 def test_a_fact_says_nothing_of_an_unrelated_factor():
     clear_caches()
     x, y = access("x", ()), access("y", ())
-    assert Facts([Fact(x, ZERO, universal=False)]).signs(y) == ANY
-    assert Facts([Fact(x * y, ZERO, universal=False)]).signs(y) == ANY
+    assert Facts([Fact(x, ZERO, universal=False)]).signs(y) == ANY_SIGN
+    assert Facts([Fact(x * y, ZERO, universal=False)]).signs(y) == ANY_SIGN
     assert Facts([Fact(x * y, POS, universal=False)]).signs(x * x * x * y) == POS
     assert Facts([Fact(x, ZERO, universal=False)]).signs(x * y) == ZERO
 
@@ -90,12 +90,12 @@ def test_a_fact_about_a_matrix_product_is_one_at_a_row_and_a_column():
     known = Facts([Fact(product(i, j), POS)])
     assert known.signs(product(l, m)) == POS
     assert known.signs(product(m, m)) == POS
-    assert known.signs(product(l, m, "v")) == ANY, "another matrix"
+    assert known.signs(product(l, m, "v")) == ANY_SIGN, "another matrix"
     transposed = sum_over(access("x", (of_var(k), of_var(l))) * access("w", (of_var(k), of_var(m))), [(k, number(3))])
-    assert known.signs(transposed) == ANY, "the rows of the transposed matrix"
+    assert known.signs(transposed) == ANY_SIGN, "the rows of the transposed matrix"
     diagonal = Facts([Fact(product(i, i), POS)])
     assert diagonal.signs(product(l, l)) == POS
-    assert diagonal.signs(product(l, m)) == ANY, "it is about entries on the diagonal alone"
+    assert diagonal.signs(product(l, m)) == ANY_SIGN, "it is about entries on the diagonal alone"
     clear_caches()
 
 
@@ -180,11 +180,11 @@ def test_products_of_numbers_up_to_one():
     power = fn("whole_power", a, t)
     counted = Facts([*unit, Fact(t, POS | ZERO, universal=False)])
     assert Facts(unit).signs(x * x - a * x * x) == POS | ZERO
-    assert Facts(unit).signs(x - a * x) == ANY
+    assert Facts(unit).signs(x - a * x) == ANY_SIGN
     assert counted.signs(ONE - a * power) == POS
     assert counted.signs(ONE - power) == POS | ZERO
-    assert Facts(unit).signs(ONE - power) == ANY, "the exponent may be negative"
-    assert Facts([unit[1], Fact(t, POS, universal=False)]).signs(ONE - power) == ANY, "the base may be below −1"
+    assert Facts(unit).signs(ONE - power) == ANY_SIGN, "the exponent may be negative"
+    assert Facts([unit[1], Fact(t, POS, universal=False)]).signs(ONE - power) == ANY_SIGN, "the base may be below −1"
     assert Facts([unit[0], Fact(ONE - a, POS | ZERO, universal=False)]).signs(ONE - a * a) == POS | ZERO
     clear_caches()
 

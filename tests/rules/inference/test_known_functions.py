@@ -16,7 +16,7 @@ import pytest
 import scipy.special
 
 from certgrad import special
-from certgrad.obligations.terms.budget import AUDIT, auditing
+from certgrad.obligations.terms.budget import AUDIT_SECONDS, auditing
 from certgrad.report.findings import OF_IDEAL
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.finding.find import FoundRule
@@ -444,18 +444,18 @@ def test_what_is_open_of_the_function_that_is_meant_is_no_mistake(monkeypatch: p
     """With time, what runs is refuted: a series is not the integral of another one."""
     real = by_name.check
     monkeypatch.setattr(by_name, "SHORT", 1e-3)
-    short = 1e-3 * AUDIT
+    short = 1e-3 * AUDIT_SECONDS
     asked = []
 
     def check(rule: Any, signature: Any, **options: Any) -> Any:
         asked.append((options.get("approximates"), options["seconds"]))
-        if options.get("approximates") or options["seconds"] < AUDIT:
+        if options.get("approximates") or options["seconds"] < AUDIT_SECONDS:
             return real(rule, signature, **{**options, "seconds": short})
         return real(rule_of(jnp.sin, lambda x, y: -jnp.cos(x)), signature, name=options["name"])
 
     monkeypatch.setattr(by_name, "check", check)
     report = audit(RIGHT["j0"])[1]
-    assert asked == [(None, short), ("certgrad.special:j0", AUDIT), (None, AUDIT)]
+    assert asked == [(None, short), ("certgrad.special:j0", AUDIT_SECONDS), (None, AUDIT_SECONDS)]
     assert report.verdict == "unproved"
     assert "budget: the audit took its share of the 20 s before" in report.reason
     assert "the derivative is that of certgrad.special.j0" in report.approximates

@@ -14,10 +14,10 @@ from certgrad.report.findings import BOUNDED, INFERRED, Remark
 from certgrad.report.wording import INTENDED
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.fix import Beside
-from certgrad.rules.project.marked import NOBODY, as_marked, of_result
+from certgrad.rules.project.marked import NOT_DECLARED, as_marked, of_result
 from tests.report import fabricated
 
-SHAPES = Remark(INFERRED, f'its shapes are inferred ("n, ()"), {NOBODY}; with "n" it is refuted')
+SHAPES = Remark(INFERRED, f'its shapes are inferred ("n, ()"), {NOT_DECLARED}; with "n" it is refuted')
 POSITIVE = Hypothesis(
     text="delta > 0", latex="", prose="", source=ASSUMED, negligible=False, tree=parse("delta > 0", ("delta",))
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clauses, condition, merged
 from certgrad.obligations.assume.signs import ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
@@ -31,7 +31,7 @@ def _tie(ctx: Context, params: Params, shapes: list[tuple], _: Tensor, x: Tensor
 @rule("empty2", "empty")
 def _empty(ctx: Context, params: Params, shapes: list[tuple]) -> list[Tensor]:
     """An array of arbitrary content: undefined until it is written."""
-    return [Tensor(shapes[0], NOTHING, kind_of(params["dtype"]), UNDEFINED, UNDEFINED)]  # type: ignore[arg-type]
+    return [Tensor(shapes[0], NOTHING, kind_of(params["dtype"]), UNDEFINED_EVERYWHERE, UNDEFINED_EVERYWHERE)]  # type: ignore[arg-type]
 
 
 def whole_part(ctx: Context, x: Tensor, limits: tuple[int, int] | None) -> Tensor:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, condition, merged
 from certgrad.obligations.assume.signs import NEG, NONNEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
@@ -80,7 +80,7 @@ def ratio(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...], origin: s
         return Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own), signs)
     own = settle(condition("!= 0", y.body, origin), ctx.facts, y.signs)
     if y.body.is_zero:
-        return Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)
+        return Tensor(shape, NOTHING, x.kind, UNDEFINED_EVERYWHERE, UNDEFINED_EVERYWHERE)
     if x.kind == "i":
         signs = times(x.signs, y.signs & NONZERO) | ZERO
         return Tensor(shape, whole_quotient(x, y), "i", merged(defined, own), merged(smooth, own), signs)
@@ -93,7 +93,7 @@ def rest(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """x − y·⌊x / y⌋, rounded towards 0: it has the sign of x."""
     _, defined, smooth = common([shape], x, y)
     if y.body.is_zero:
-        return Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)
+        return Tensor(shape, NOTHING, x.kind, UNDEFINED_EVERYWHERE, UNDEFINED_EVERYWHERE)
     own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)
     signs = x.signs | ZERO
     if x.kind == "i":

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from certgrad.obligations.assume.conditions import UNDEFINED, Clause, Clauses, condition, discharged, merged
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clause, Clauses, condition, discharged, merged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.isl import Condition
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
 from certgrad.obligations.laws.selections import taken
@@ -25,7 +25,7 @@ from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
-from ._infinite import MEANT, VANISHING, added, beside, exponential, finite, greatest, meant, selected
+from ._infinite import LARGE_NUMBER, VANISHING, added, beside, exponential, finite, greatest, meant, selected
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
 
@@ -64,7 +64,7 @@ def applied(ctx: Context, name: str, x: Tensor) -> Tensor:
         smooth = settle(row.smooth(x.body), ctx.facts, own) if x.body.constant() is None else ()
         body = row.value(x.body)
     except UndefinedTermError:
-        return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
+        return replace(x, body=NOTHING, defined=UNDEFINED_EVERYWHERE, smooth=UNDEFINED_EVERYWHERE)
     if name in _DIRECT:
         rests_on_exp(ctx, x.body, defined)
     return Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))
@@ -134,9 +134,9 @@ def whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
     if n < 0:
         own = settle(condition("!= 0", x.body, "division"), ctx.facts, x.signs)
         if x.body.is_zero:
-            return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
+            return replace(x, body=NOTHING, defined=UNDEFINED_EVERYWHERE, smooth=UNDEFINED_EVERYWHERE)
     signs = x.signs if n % 2 else (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
-    signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY)
+    signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY_SIGN)
     return replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs)
 
 
@@ -178,7 +178,7 @@ def greater(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
         signs = POS
     elif not (x.signs & NEG and y.signs & NEG):
         signs &= NONNEG
-    return Tensor(shape, y.body + d * _greater(x, y), x.kind, defined, smooth, signs or ANY)
+    return Tensor(shape, y.body + d * _greater(x, y), x.kind, defined, smooth, signs or ANY_SIGN)
 
 
 def lesser(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
@@ -187,7 +187,7 @@ def lesser(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
         return _beside_infinities(x, y, shape, 1)
     _, defined, smooth = common([shape], x, y)
     d = x.body - y.body
-    signs = ANY
+    signs = ANY_SIGN
     if x.signs == POS and y.signs == POS:
         signs = POS
     elif not (x.signs | y.signs) & NEG:
@@ -357,7 +357,7 @@ def _as_meant(ctx: Context, x: Tensor) -> Tensor:
     """Return a mask's large number as the infinity that it may stand for."""
     c = x.body.constant() if x.kind == "f" and not x.infinite else None
     sign = 0 if c is None else ctx.reading.masking(Fraction(int(c.p), int(c.q)))
-    return replace(x, body=NOTHING, infinite=sign * MEANT, kept=NOTHING) if sign else x
+    return replace(x, body=NOTHING, infinite=sign * LARGE_NUMBER, kept=NOTHING) if sign else x
 
 
 def numbered(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merged
-from certgrad.obligations.assume.signs import ANY
+from certgrad.obligations.assume.signs import ANY_SIGN
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.factorisations import LEFT, ORTHOGONAL, RIGHT, SINGULAR, UPPER, VALUE, VECTOR, entry_of
 from certgrad.obligations.laws.matrices import invertible, triangle
@@ -49,7 +49,7 @@ def _factors(
         index: Any = own_index(shape)[x.rank - 2 :]
         index = index[::-1] if name.endswith("ᵀ") else index
         body = entry_of(name.removesuffix("ᵀ"), *entry[:3], entry[3], index)
-        out.append(Tensor(shape, body, "f", defined, smooth, ANY))
+        out.append(Tensor(shape, body, "f", defined, smooth, ANY_SIGN))
     return out
 
 

@@ -47,7 +47,7 @@ LEAST = 2**10
 """Integers that overflow at sizes as small as this are refused."""
 WIDTH = 32
 """Bits of integers, at most, as JAX has them unless told otherwise."""
-GROWING = ("add", "mul")
+GROWING_PRIMITIVES = ("add", "mul")
 """What unsigned integers may leave their type by only upwards."""
 
 _WITHIN = (kinds.ENTRIES | kinds.PLACES | kinds.LOGIC) | frozenset(
@@ -85,7 +85,7 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tenso
 def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], out: Tensor) -> Clauses:
     """The condition on sizes under which an output's integers fit; none where they fit at every size up to `QUIET`."""
     largest = _largest(out, ctx.ranges, _limit(dtype))
-    if largest is None and dtype.kind == "u" and name in GROWING:
+    if largest is None and dtype.kind == "u" and name in GROWING_PRIMITIVES:
         raise UnprovedError(f"integers of dtype {dtype}, which wrap")
     if largest is None:
         if any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(out.body)):

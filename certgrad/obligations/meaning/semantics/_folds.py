@@ -8,7 +8,7 @@ from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, merged
 from certgrad.obligations.assume.isl import inhabited
-from certgrad.obligations.assume.signs import ANY, NONNEG, POS, ZERO, signs_of_product
+from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG, POS, ZERO, signs_of_product
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.places import by_places, orders
 from certgrad.obligations.laws.range_products import product_over
@@ -30,8 +30,8 @@ def total(x: Tensor, over: Dummies, where: Poly = ONE) -> Tensor:
     if x.kind == "b":
         raise UnprovedError("a sum of booleans")
     defined, smooth = x.conditions_for_all(over)
-    signs = x.signs if x.signs in (ANY, 5) or nonempty(over, where, x.shape) else x.signs | ZERO
-    signs = ANY if signs == 5 else signs
+    signs = x.signs if x.signs in (ANY_SIGN, 5) or nonempty(over, where, x.shape) else x.signs | ZERO
+    signs = ANY_SIGN if signs == 5 else signs
     if x.support is not None and where == ONE:
         wanted = _some_kept(x.support, over, x.shape)
         if wanted is None or any(c.key == wanted.key for c in defined):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, condition
 from certgrad.obligations.assume.index_cases import failing, holding
 from certgrad.obligations.assume.isl import Condition, feasible
-from certgrad.obligations.laws.places import FEW
+from certgrad.obligations.laws.places import FEW_PLACES
 from certgrad.obligations.terms.index import Ix, of_const, whole_number
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, index_equal, index_number, index_pred
 from certgrad.obligations.terms.integers import RANK, Chosen
@@ -88,7 +88,12 @@ def _few_places(a: Atom) -> Poly | None:
 
     Of entries that are counted by their places in an order of the axis, `thresholds` knows more than that.
     """
-    if not is_number_of_places(a) or len(a.vars) > 1 or (count := whole_number(a.ranges[0])) is None or count > FEW:
+    if (
+        not is_number_of_places(a)
+        or len(a.vars) > 1
+        or (count := whole_number(a.ranges[0])) is None
+        or count > FEW_PLACES
+    ):
         return None
     ((v, _),), body = open_sum(a)
     if any(

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from certgrad.jaxpr import kinds
-from certgrad.jaxpr.kinds import MOVES
-from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
+from certgrad.jaxpr.kinds import MOVES_ENTRIES
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clauses, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.order import boundaries_in_choices
@@ -31,18 +31,18 @@ from ._registry import UnprovedError
 
 VANISHING = frozenset("exp exp2 logistic".split())
 """Functions that are positive, and 0 at −∞."""
-AWARE = (MOVES | VANISHING | kinds.CHOOSES | kinds.ADDS | kinds.COMPARES) | frozenset(
+AWARE = (MOVES_ENTRIES | VANISHING | kinds.CHOOSES | kinds.ADDS | kinds.COMPARES) | frozenset(
     "convert_element_type div is_finite mul reduce_max reduce_min scan scatter-max scatter-min".split()
 )
 
 
-MEANT = 2
+LARGE_NUMBER = 2
 """Times the sign of an infinity: it is a large number, read so."""
 
 
 def meant(x: Tensor) -> bool:
     """Return whether infinities in a tensor are large numbers read as such."""
-    return abs(x.infinite) == MEANT
+    return abs(x.infinite) == LARGE_NUMBER
 
 
 def either(x: Tensor, y: Tensor) -> int:
@@ -76,7 +76,7 @@ def finite(x: Tensor) -> Tensor:
         return x
     if meant(x):
         raise UnprovedError(READ_SO)
-    own = tuple(c.guarded(x.kept, False) for c in UNDEFINED) if not x.kept.is_zero else UNDEFINED
+    own = tuple(c.guarded(x.kept, False) for c in UNDEFINED_EVERYWHERE) if not x.kept.is_zero else UNDEFINED_EVERYWHERE
     seams = merged(
         *(_boundary(a) for a in atoms_of(x.kept) if isinstance(a, Pred)),
         *(condition("!= 0", p, "kink") for p in boundaries_in_choices(x.kept)),
@@ -111,7 +111,7 @@ def known_after(name: str, out: Tensor) -> Tensor:
     """Return a result with its infinite and positive entries marked only where the primitive's rule tracks them."""
     if name not in AWARE and out.infinite:
         out = finite(out)
-    return out if out.support is None or name in MOVES or name in VANISHING else replace(out, support=None)
+    return out if out.support is None or name in MOVES_ENTRIES or name in VANISHING else replace(out, support=None)
 
 
 def exponential(x: Tensor, of_body: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, ZERO
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.polynomials import Poly, number
@@ -26,7 +26,7 @@ from ._registry import Context, Params, Rule, UnprovedError, rule
 def bitwise(name: str, x: Tensor, y: Tensor) -> Tensor:
     """The bits of two integers: `and`, `or` or `xor`."""
     shape, defined, smooth = common([x.shape], x, y)
-    signs = ANY if (x.signs | y.signs) & NEG else NONNEG
+    signs = ANY_SIGN if (x.signs | y.signs) & NEG else NONNEG
     for one, other in ((x, y), (y, x)):
         if (c := other.body.constant()) is not None:
             bits = _low_bits(one, int(c.p))
@@ -94,7 +94,7 @@ def _opaque(name: str, ctx: Context, params: Params, shapes: list[tuple], *args:
         raise UnprovedError(f"{name} of numbers that are no integers")
     shape, defined, smooth = common(shapes, *args)
     dtype = np.dtype(ctx.dtypes[0])
-    return [Tensor(shape, fn(f"{name}:{dtype}", *(a.body for a in args)), "i", defined, smooth, ANY)]
+    return [Tensor(shape, fn(f"{name}:{dtype}", *(a.body for a in args)), "i", defined, smooth, ANY_SIGN)]
 
 
 for _name in ("population_count", "clz", "mulhi"):

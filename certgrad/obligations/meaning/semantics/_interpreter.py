@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.jaxpr.kinds import CALLS, MOVES
+from certgrad.jaxpr.kinds import CALLS, MOVES_ENTRIES
 from certgrad.jaxpr.lowerings import idealised, is_python, why_not
 from certgrad.jaxpr.programs import rounded_constant, wraps
-from certgrad.obligations.assume.conditions import UNDEFINED
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.meaning import semantics
@@ -23,7 +23,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ZERO as ZERO_TERM
 from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.tracing.jax_internals import (
-    ASIDE,
+    SIDE_EFFECTS,
     Program,
     approximation,
     data_of,
@@ -44,7 +44,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ..literals import Reading
-from ._fits import GROWING, noted, used
+from ._fits import GROWING_PRIMITIVES, noted, used
 from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, KnownIntegers, is_constant, keep, known_results
 from ._opaque import opaque
@@ -87,7 +87,7 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
         shape = tuple(number(n) for n in array.shape)
         if infinite:
             return Tensor(shape, ZERO_TERM, "f", infinite=infinite, kept=ZERO_TERM)
-        return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED)
+        return Tensor(shape, ZERO_TERM, "f", UNDEFINED_EVERYWHERE, UNDEFINED_EVERYWHERE)
     sign = POS if exact > 0 else NEG if exact < 0 else ZERO
     meant = reading.term(array.flat[0]) if reading is not None and kind == "f" else None
     body = number(exact) if meant is None else meant
@@ -118,7 +118,7 @@ def _run(
     if has_effects(jaxpr):
         raise UnprovedError("the program has side effects")
     for eqn in filter(tells, jaxpr.eqns):
-        ctx.note(f"{eqn.primitive.name} {ASIDE[eqn.primitive.name]} and returns nothing: it is left out")
+        ctx.note(f"{eqn.primitive.name} {SIDE_EFFECTS[eqn.primitive.name]} and returns nothing: it is left out")
     env: dict[Any, Tensor] = {}
 
     def read(v: Any) -> Tensor:
@@ -261,7 +261,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
     outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), shapes, *inputs)]
-    if name in MOVES and all(id(x) in ctx.untouched for x in values):
+    if name in MOVES_ENTRIES and all(id(x) in ctx.untouched for x in values):
         ctx.untouched |= {id(x): x for x in outs}
     outs = noted(ctx, eqn, inputs, outs)
     keep(ctx, outs, integers)
@@ -317,7 +317,7 @@ def _refuse_wrapping(aval: Any, name: str) -> None:
     Sums and products of wide unsigned ones are, where sizes bound them (`_fits`).
     """
     if kind_of(aval.dtype) == "i" and wraps(np.dtype(aval.dtype), name):
-        if name in GROWING and aval.dtype.itemsize >= 4:
+        if name in GROWING_PRIMITIVES and aval.dtype.itemsize >= 4:
             return
         raise UnprovedError(f"integers of dtype {aval.dtype}, which wrap")
 

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from certgrad.jaxpr.lu_solver import LuSolver, lu_solver
 from certgrad.obligations.assume.conditions import Clause, Clauses, merged
-from certgrad.obligations.assume.signs import ANY, NONNEG
+from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.matrices import at, invertible, matrix, positive_definite, triangle
 from certgrad.obligations.laws.pivots import FACTORS, GAP, INTERCHANGES, factors, permutation_of, pivot, told_apart
@@ -61,8 +61,8 @@ def _lu(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]
     place = index_number(pivot(body, row, column, size, own_index(shapes[2])[-1]))
     both = merged(smooth, invertible(body, row, column, size, "lu"))
     return [
-        Tensor(shapes[0], entry, "f", defined, both, ANY),
-        Tensor(shapes[1], interchange, "i", defined, smooth, ANY),
+        Tensor(shapes[0], entry, "f", defined, both, ANY_SIGN),
+        Tensor(shapes[1], interchange, "i", defined, smooth, ANY_SIGN),
         Tensor(shapes[2], place, "i", defined, smooth, NONNEG),
     ]
 
@@ -108,7 +108,7 @@ def _custom_linear_solve(ctx: Context, params: Params, shapes: Shapes, *args: Te
             "f",
             merged(defined, everywhere(b.defined, [own.axis]), *(d for d, _ in factored), condition),
             merged(smooth, everywhere(b.smooth, [own.axis]), *(s for _, s in factored), condition),
-            ANY,
+            ANY_SIGN,
         )
     ]
 
@@ -251,7 +251,7 @@ def _triangular_solve(ctx: Context, params: Params, shapes: Shapes, a: Tensor, b
             "f",
             merged(defined, everywhere(b.defined, [axis]), condition),
             merged(smooth, everywhere(b.smooth, [axis]), condition),
-            ANY,
+            ANY_SIGN,
         )
     ]
 
@@ -268,7 +268,7 @@ def _cholesky(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[T
     axes = [x.rank - 2, x.rank - 1]
     entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
     defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
-    return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
+    return [Tensor(shapes[0], entry, "f", defined, smooth, ANY_SIGN)]
 
 
 @rule("jax.numpy.linalg.det")
@@ -318,4 +318,4 @@ def _tridiagonal_solve(
     given = (low, main, high, b)
     defined = merged(*(everywhere(x.defined, [axis]) for x in given), condition)
     smooth = merged(*(everywhere(x.smooth, [axis]) for x in given), condition)
-    return [Tensor(shapes[0], sum_over(inverse * right, [(dummy, size)]), "f", defined, smooth, ANY)]
+    return [Tensor(shapes[0], sum_over(inverse * right, [(dummy, size)]), "f", defined, smooth, ANY_SIGN)]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from certgrad.obligations.assume.conditions import EXIT, STEP, Atomic, Clause, Clauses, merged, polys
-from certgrad.obligations.assume.signs import ANY, NONNEG
+from certgrad.obligations.assume.conditions import LOOP_STEP, WHILE_EXIT, Atomic, Clause, Clauses, merged, polys
+from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
 from certgrad.obligations.decide.correspondence import MOST_STEPS
 from certgrad.obligations.laws.order import boundaries_in_choices
@@ -190,7 +190,9 @@ class _Body:
         if x.infinite:
             raise UnprovedError("a loop that starts at an infinity")
         entry = access(name, (of_var(self.s), *own_index(x.shape)))
-        return Tensor(x.shape, pred(entry) if x.kind == "b" else entry, x.kind, signs=NONNEG if x.kind == "b" else ANY)
+        return Tensor(
+            x.shape, pred(entry) if x.kind == "b" else entry, x.kind, signs=NONNEG if x.kind == "b" else ANY_SIGN
+        )
 
     def run(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
         """Interpret one step of the loop and solve for its carries; `needed` says which outputs are used.
@@ -283,7 +285,7 @@ class _Body:
         if mentions(test, self.ctx.opaque):  # nothing says where it jumps
             raise UnprovedError("while: a test of what is not followed")
         compared = [a.poly for a in deep_atoms(test) if isinstance(a, Pred)] + boundaries_in_choices(test)
-        boundaries = [Clause((Atomic("!= 0", p),), origin=EXIT) for p in compared]
+        boundaries = [Clause((Atomic("!= 0", p),), origin=WHILE_EXIT) for p in compared]
         if any(v[0] == "b" for c in boundaries for v in c.free):
             raise UnprovedError("while: a test with a predicate under a sum")
         assert self.step is not None
@@ -295,7 +297,7 @@ class _Body:
     def _tensor(self, like: Tensor, shape: tuple[Poly, ...], body: Poly) -> Tensor:
         if like.kind == "b":
             body = pred(body)  # a boolean carry is a number that is 0 or 1
-        return Tensor(shape, body, like.kind, *self.conditions, NONNEG if like.kind == "b" else ANY)
+        return Tensor(shape, body, like.kind, *self.conditions, NONNEG if like.kind == "b" else ANY_SIGN)
 
     def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
         """Return the outputs of every step, stacked along a new first axis."""
@@ -366,7 +368,7 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
         ctx.ranges[s] = steps
         body.run([*consts, *body.carries], live)
         return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
-    body.step = fresh(STEP)
+    body.step = fresh(LOOP_STEP)
     body.run([*consts, *body.carries], live)
     exit_time, smooth, defined = body.exit_of(goes_on)
     ctx.note("each while loop ends")

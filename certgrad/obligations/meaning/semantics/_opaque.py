@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certgrad.obligations.assume.conditions import merged, nowhere
-from certgrad.obligations.assume.signs import ANY, NONNEG
+from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.power import pred
@@ -79,7 +79,7 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
                 {"b": "b", "i": "i", "k": "i"}.get(kind, "f"),  # type: ignore[arg-type]
                 defined,
                 smooth,
-                NONNEG if boolean else ANY,
+                NONNEG if boolean else ANY_SIGN,
             )
         )
     return out

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from certgrad.obligations.assume.conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merged
-from certgrad.obligations.assume.signs import ANY
+from certgrad.obligations.assume.signs import ANY_SIGN
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.matrices import invertible
@@ -140,7 +140,7 @@ def _newly_defined(
     smooth = merged(smooth, determined, _kinks(residual))
     body = jacobian.solved(-start, shape) if affine else unknown.body
     solution = Solution(name, shape, residual, change, jacobian, affine)
-    return keep_call(key, Tensor(shape, body, "f", defined, smooth, ANY), _bodies(given), solution)
+    return keep_call(key, Tensor(shape, body, "f", defined, smooth, ANY_SIGN), _bodies(given), solution)
 
 
 def _at_zero(poly: Poly, tensor: str) -> Poly:

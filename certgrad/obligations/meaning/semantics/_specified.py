@@ -15,7 +15,7 @@ from typing import Any
 from certgrad.language import tree as t
 from certgrad.language.functions import FUNCTIONS as RECORDS
 from certgrad.obligations.assume.conditions import Clauses, merged
-from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS
+from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, POS
 from certgrad.obligations.assume.signs import ZERO as IS_0
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS, OF_SEVERAL
@@ -481,7 +481,7 @@ class Entry(Places):
     def _number(self, x: t.Node) -> Tensor:
         index = self.index(x)
         least, _ = bounds(index, self.ranges)
-        signs = ANY
+        signs = ANY_SIGN
         if least is not None and (least in self.sizes.not_negative or at_least(least) == ONE):
             signs = POS if least.positive else NONNEG
         return Tensor(self.shape, index_number(index), "i", signs=signs)

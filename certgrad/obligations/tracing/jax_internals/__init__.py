@@ -23,7 +23,7 @@ from ._live import (
     while_loop,
 )
 from ._primitives import (
-    ASIDE,
+    SIDE_EFFECTS,
     genuine,
     has_effects,
     is_function,

@@ -71,13 +71,13 @@ def is_function(eqn: Any) -> bool:
 TELLS = ("debug_callback", "debug_print")
 """Primitives that tell the host something and return nothing."""
 
-ASIDE = {**dict.fromkeys(TELLS, "tells the host something"), "dce_sink": "asks that a value be computed"}
+SIDE_EFFECTS = {**dict.fromkeys(TELLS, "tells the host something"), "dce_sink": "asks that a value be computed"}
 """Primitives that return nothing to the program, and what they do."""
 
 
 def tells(eqn: Any) -> bool:
     """Return whether the equation tells the host or the compiler something, and returns nothing to the program."""
-    return eqn.primitive.name in ASIDE and not eqn.outvars and genuine(eqn.primitive)
+    return eqn.primitive.name in SIDE_EFFECTS and not eqn.outvars and genuine(eqn.primitive)
 
 
 def has_effects(jaxpr: Any) -> bool:

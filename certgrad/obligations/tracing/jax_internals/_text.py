@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from certgrad.errors import TraceError
-from certgrad.jaxpr.kinds import HANDS_ON
+from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.jaxpr.lowerings import written
 from certgrad.jaxpr.programs import equations_of, is_literal
 from certgrad.obligations.terms.session import Memo
@@ -122,7 +122,7 @@ class Serialiser:
 
         def vector(eqn: Any) -> list[int] | None:
             """The entries of a short array of integers that are known."""
-            if eqn.primitive.name in HANDS_ON and kind_of(eqn.outvars[0].aval.dtype) == "i":
+            if eqn.primitive.name in KEEPS_CONSTANTS and kind_of(eqn.outvars[0].aval.dtype) == "i":
                 only, shape = number(eqn.invars[0]), eqn.outvars[0].aval.shape
                 return None if only is None or eqn.invars[0].aval.shape or shape != (1,) else [int(only)]
             if eqn.primitive.name == "concatenate" and all(not is_literal(v) and v in vectors for v in eqn.invars):
