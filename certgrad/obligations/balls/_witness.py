@@ -93,6 +93,8 @@ class _Candidate:
     programs: Programs
     point: Point
     gap: Gap
+    on_boundary: bool = False
+    """Whether it is found on a boundary, where an undefined side counts at one point: the forward is smooth there."""
 
     @property
     def entries(self) -> int:
@@ -152,7 +154,7 @@ class _Search:
                 if (rational := _rational(point)) is None or not self.inside(at := structured(self.inputs, rational)):
                     continue
                 if (gap := self.gap(programs, at)) is not None:
-                    yield _Candidate(programs, at, gap)
+                    yield _Candidate(programs, at, gap, on_boundary=True)
 
     def _distances(self, programs: Programs, point: Point, most: int | None = None) -> list[Any]:
         """Return the distances to boundaries of the programs at a point."""
@@ -209,10 +211,10 @@ def find_witness(
     `fits` says which dims are allowed; `further` names dims of the rule that no input has. `name` seeds the draws:
     the same call finds the same witness. A point where the forward has no derivative is no witness. With `undefined`,
     a side that is nan where the forward is smooth is one, if nothing better is found, and it is so beside the point as
-    well. Gaps below the relative size `at_least` (of the rounding of a literal, say) are passed over. With `generic`,
-    points are on no boundary, so that only what is wrong on an open set is found. With `loose`, a gap that long
-    literals explain, each of which is off by its rounding, is none. `shapes` and `points` bound the
-    search: that many shapes, and points at each. Arrays of `least` entries are never too large.
+    well or the point is on a boundary. Gaps below the relative size `at_least` (of the rounding of a literal, say) are
+    passed over. With `generic`, points are on no boundary, so that only what is wrong on an open set is found. With
+    `loose`, a gap that long literals explain, each of which is off by its rounding, is none. `shapes` and `points`
+    bound the search: that many shapes, and points at each. Arrays of `least` entries are never too large.
 
     Raises:
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
@@ -239,7 +241,8 @@ def find_witness(
                 if not candidate.gap.undefined:
                     return _report(kind, _simplified(_smaller(candidate, search), search) if shrink else candidate)
                 if fallback is None or candidate.entries < fallback.entries:
-                    fallback = candidate if not undefined or search.undefined_around(candidate, rng) else fallback
+                    counts = not undefined or candidate.on_boundary or search.undefined_around(candidate, rng)
+                    fallback = candidate if counts else fallback
         except MalformedRule as error:
             failure = failure or error
     if fallback is not None and undefined:

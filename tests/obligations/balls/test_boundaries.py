@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
+from certgrad.obligations.balls import Input, Rule, find_witness
 
 
 def rule(function, slopes):
@@ -47,3 +48,23 @@ def test_rule_that_is_wrong_where_the_function_has_a_kink_is_not_refuted_there()
         lambda x, y: tuple(2 * z * (x * x + y * y > 25) for z in (x, y)),
     )
     assert certgrad.check(right, "n, n -> n").verdict == "proved under hypotheses"
+
+
+def test_unproved_rule_that_is_nan_where_a_smooth_function_vanishes_is_refuted_there():
+    programs = Rule(
+        forward=lambda xs: [xs[0] ** 3],
+        jvp=None,
+        vjp=lambda xs, seeds: [3 * seeds[0] * xs[0] ** 3 / xs[0]],
+    )
+    found = find_witness("vjp_is_adjoint", programs, [Input("x", ())], name="cubed")
+    assert found is not None and found.undefined
+    assert found.inputs == {"x": 0}
+
+
+def test_rule_that_is_nan_where_the_function_has_no_derivative_is_no_witness():
+    programs = Rule(
+        forward=lambda xs: [jnp.abs(xs[0])],
+        jvp=None,
+        vjp=lambda xs, seeds: [seeds[0] * jnp.abs(xs[0]) / xs[0]],
+    )
+    assert find_witness("vjp_is_adjoint", programs, [Input("x", ())], name="absolute") is None
