@@ -59,7 +59,7 @@ class Plugin:
             for part in filter(None, (self.entry.attr or "").split(".")):
                 found = getattr(found, part)
         except (Exception, SystemExit) as error:
-            raise UsageError(f"{self.named} does not load ({_short(error)}). {self.mend}") from None
+            raise UsageError(f"{self.named} does not load ({_one_line_error(error)}). {self.mend}") from None
         return found
 
     @property
@@ -122,12 +122,14 @@ def render(name: str, document: bytes) -> str:
     try:
         text = function(json.loads(document))
     except Exception as error:
-        raise UsageError(f"{plugin.named} failed ({_short(error)}). The audit itself is done. {plugin.mend}") from None
+        raise UsageError(
+            f"{plugin.named} failed ({_one_line_error(error)}). The audit itself is done. {plugin.mend}"
+        ) from None
     if not isinstance(text, str):
         raise UsageError(f"{plugin.named} returned a {type(text).__name__}, and not a text. {plugin.mend}")
     return text
 
 
-def _short(error: BaseException) -> str:
+def _one_line_error(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -202,7 +202,7 @@ class RuleItem(pytest.Item):
         """Prove it. A rule that cannot be audited is skipped with the reason, and one that the baseline covers is an
         expected failure.
         """
-        from certgrad.obligations.certificate import fails, ignoring, stated
+        from certgrad.obligations.certificate import fails, ignoring, verdict_text
         from certgrad.report.findings import CODES_OF_UNAUDITED, fatal, findings_of
 
         result = self._audited()
@@ -210,7 +210,7 @@ class RuleItem(pytest.Item):
         if certificate is not None:
             shown = ignoring(certificate, {c.code for c in certificate.claims if not self._wants(c.code)})
             if shown.without_gradient or (shown.ignored and shown.claims):
-                self.user_properties.append((_STATED, f"{self.found.name}: {stated(shown)}"))
+                self.user_properties.append((_STATED, f"{self.found.name}: {verdict_text(shown)}"))
         wanted = [f for f in findings_of(self.found.name, certificate, result.remarks) if self._wants(f.code)]
         if second is not None:
             wanted += [f for f in findings_of(second.op, second, ()) if self._wants(f.code)]

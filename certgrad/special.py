@@ -89,7 +89,7 @@ def _moves(made: Any, *slopes: Callable[..., Any] | None) -> None:
     ad.primitive_jvps[made] = jvp
 
 
-def _of(made: Any, *args: Any) -> jax.Array:
+def _bind_broadcast(made: Any, *args: Any) -> jax.Array:
     """Return a function's values at arrays of floats that are broadcast against each other."""
     dtype = jnp.result_type(*args)
     if jnp.issubdtype(dtype, jnp.integer):
@@ -139,7 +139,7 @@ _moves(_hyp2f1_p, None, None, None, lambda a, b, c, x: a * b / c * _hyp2f1_p.bin
 
 def jv(v: Any, x: Any) -> jax.Array:
     """Bessel's J_v(x), of any real order; x > 0 where the order is no whole number. DLMF 10.2."""
-    return _of(_jv_p, v, x)
+    return _bind_broadcast(_jv_p, v, x)
 
 
 def j0(x: Any) -> jax.Array:
@@ -161,7 +161,7 @@ def jinc(x: Any) -> jax.Array:
 
 def yv(v: Any, x: Any) -> jax.Array:
     """Bessel's function of the second kind Y_v(x), for x > 0. DLMF 10.2."""
-    return _of(_yv_p, v, x)
+    return _bind_broadcast(_yv_p, v, x)
 
 
 def y0(x: Any) -> jax.Array:
@@ -176,7 +176,7 @@ def y1(x: Any) -> jax.Array:
 
 def iv(v: Any, x: Any) -> jax.Array:
     """The modified Bessel function I_v(x); x > 0 where the order is no whole number. DLMF 10.25."""
-    return _of(_iv_p, v, x)
+    return _bind_broadcast(_iv_p, v, x)
 
 
 def i0(x: Any) -> jax.Array:
@@ -191,7 +191,7 @@ def i1(x: Any) -> jax.Array:
 
 def kv(v: Any, x: Any) -> jax.Array:
     """The modified Bessel function of the second kind K_v(x), for x > 0. DLMF 10.25."""
-    return _of(_kv_p, v, x)
+    return _bind_broadcast(_kv_p, v, x)
 
 
 def k0(x: Any) -> jax.Array:
@@ -206,7 +206,7 @@ def k1(x: Any) -> jax.Array:
 
 def erfi(x: Any) -> jax.Array:
     """The imaginary error function 2/√π · ∫₀ˣ exp(t²) dt. DLMF 7.5."""
-    return _of(_erfi_p, x)
+    return _bind_broadcast(_erfi_p, x)
 
 
 def dawsn(x: Any) -> jax.Array:
@@ -221,7 +221,7 @@ def erfcx(x: Any) -> jax.Array:
 
 def expi(x: Any) -> jax.Array:
     """The exponential integral Ei(x), for x ≠ 0. DLMF 6.2."""
-    return _of(_expi_p, x)
+    return _bind_broadcast(_expi_p, x)
 
 
 def exp1(x: Any) -> jax.Array:
@@ -251,32 +251,32 @@ def sici(x: Any) -> tuple[jax.Array, jax.Array]:
 
 def si(x: Any) -> jax.Array:
     """The sine integral Si(x), the first of `sici`."""
-    return _of(_si_p, x)
+    return _bind_broadcast(_si_p, x)
 
 
 def ci(x: Any) -> jax.Array:
     """The cosine integral Ci(|x|) for x ≠ 0, the second of `sici`."""
-    return _of(_ci_p, x)
+    return _bind_broadcast(_ci_p, x)
 
 
 def fresnel(x: Any) -> tuple[jax.Array, jax.Array]:
     """Fresnel's integrals of sin(πt²/2) and of cos(πt²/2) from 0 to x. DLMF 7.2."""
-    return _of(_fresnels_p, x), _of(_fresnelc_p, x)
+    return _bind_broadcast(_fresnels_p, x), _bind_broadcast(_fresnelc_p, x)
 
 
 def owens_t(h: Any, a: Any) -> jax.Array:
     """Owen's T(h, a) = 1/2π · ∫₀ᵃ exp(−h²(1 + t²)/2) / (1 + t²) dt (Owen 1956)."""
-    return _of(_owens_t_p, h, a)
+    return _bind_broadcast(_owens_t_p, h, a)
 
 
 def lambertw(x: Any) -> jax.Array:
     """The principal branch of Lambert's W, for x > −1/e: W·exp(W) = x. DLMF 4.13."""
-    return _of(_lambertw_p, x)
+    return _bind_broadcast(_lambertw_p, x)
 
 
 def spence(x: Any) -> jax.Array:
     """Spence's function ∫₁ˣ log t / (1 − t) dt for x > 0, the dilogarithm of 1 − x. DLMF 25.12."""
-    return _of(_spence_p, x)
+    return _bind_broadcast(_spence_p, x)
 
 
 def wofz(z: Any) -> jax.Array:
@@ -288,22 +288,22 @@ def wofz(z: Any) -> jax.Array:
 
 def voigt_k(x: Any, y: Any) -> jax.Array:
     """The line broadening function K(x, y) = Re w(x + iy) of Voigt profiles, Hjerting's H (Armstrong 1967)."""
-    return _of(_wofz_re_p, x, y)
+    return _bind_broadcast(_wofz_re_p, x, y)
 
 
 def voigt_l(x: Any, y: Any) -> jax.Array:
     """L(x, y) = Im w(x + iy), the conjugate of `voigt_k` (Armstrong 1967)."""
-    return _of(_wofz_im_p, x, y)
+    return _bind_broadcast(_wofz_im_p, x, y)
 
 
 def hyp1f1(a: Any, b: Any, x: Any) -> jax.Array:
     """Kummer's function ₁F₁(a; b; x), with a derivative by x alone; b is not 0, −1, −2, … DLMF 13.2."""
-    return _of(_hyp1f1_p, a, b, x)
+    return _bind_broadcast(_hyp1f1_p, a, b, x)
 
 
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> jax.Array:
     """Gauss' function ₂F₁(a, b; c; x) for x < 1, with a derivative by x alone; c is not 0, −1, −2, … DLMF 15.2."""
-    return _of(_hyp2f1_p, a, b, c, x)
+    return _bind_broadcast(_hyp2f1_p, a, b, c, x)
 
 
 # --- of the gamma function, and inverses

@@ -64,9 +64,9 @@ def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Seque
     """Return the report if it passes. Raises AssertionError."""
     from certgrad.obligations.certificate import AT_SIZES
     from certgrad.report.findings import NO_GRADIENT
-    from certgrad.rules.project.accepted import accepted
+    from certgrad.rules.project.accepted import accepted_codes
 
-    passed = accepted(function, report)
+    passed = accepted_codes(function, report)
     if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):
         raise AssertionError(f"not certified:\n{report}")
     if not sizes and any(c.verdict == AT_SIZES and c.code not in passed for c in report.claims):

@@ -393,7 +393,7 @@ class Worker:
     def recorded(self) -> None:
         """Those that the driver calls, as it calls them."""
         from certgrad.recording import Program, Record, run
-        from certgrad.recording._audit import _undisturbed, placed
+        from certgrad.recording._audit import _undisturbed, placed_rules
 
         driver = driver_of(self.package)
         assert driver is not None
@@ -407,7 +407,7 @@ class Worker:
             lost, _, why = name.partition(": ")
             if lost.startswith(self.package) and self.before.get(lost, {}).get("verdict") not in DEFINITE:
                 self.tell({"name": lost, "where": "", "verdict": "not audited", "why": why[:300]})
-        for place, rule in placed(record.notes.rules.values()):
+        for place, rule in placed_rules(record.notes.rules.values()):
             done = self.before.get(place.name, {}).get("verdict") in DEFINITE
             # a rule that the package makes of the driver's function has that function's name
             own = _own(place.file, self.package) or place.name.startswith(f"{driver.stem}:")

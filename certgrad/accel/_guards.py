@@ -186,9 +186,9 @@ class Guards:
     def _node(self, place: Place, k: int) -> str:
         traced, inside = self.certified.traced, ""
         for node, body in place:
-            inside += f" inside {_called(traced.nodes[node])}"
+            inside += f" inside {_node_label(traced.nodes[node])}"
             traced = traced.bodies[node][body]
-        return _called(traced.nodes[k]) + inside
+        return _node_label(traced.nodes[k]) + inside
 
     @property
     def _name(self) -> str:
@@ -209,7 +209,7 @@ def _failing(k: int, one: Hypothesis, sweep: Sweep, run: Run, layout: Layout, wh
         return Failing(none, none, none, None)
 
 
-def _called(node: Node) -> str:
+def _node_label(node: Node) -> str:
     return f"%{node.id} {node.name}" + (f" at {node.source}" if node.source else "")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.accel._residuals import Split, split
+from certgrad.accel._residuals import Split, split_reverse_step
 from certgrad.graph.induction.induction import Induction
 from certgrad.graph.ir import Node
 from certgrad.graph.points.run import dimension, length_of
@@ -104,7 +104,9 @@ class Loop:
         out = jax.eval_shape(self._outputs, *types)
         handed = [x for x, m in zip(out[: self._scan.carries], self._moving[first:last], strict=True) if m]
         given = [x for x, m in zip(out[self._scan.carries :], self._swept, strict=True) if m]
-        return split(self._reverse, types[:first], types[first:last], types[last:], [*handed, *given], len(out))
+        return split_reverse_step(
+            self._reverse, types[:first], types[first:last], types[last:], [*handed, *given], len(out)
+        )
 
     def _outputs(self, *inputs: Any) -> list[Any]:
         return self.body.outputs(self.body.run.values(self.body.induction.traced, inputs))

@@ -47,7 +47,7 @@ class Split:
         """Return the outputs of one step and its residuals."""
         env = self._start([*fixed, *carry, *row])
         _evaluate(self.first, env)
-        return [_read(v, env) for v in self.ahead], [env[v] for v in self.kept]
+        return [_atom_value(v, env) for v in self.ahead], [env[v] for v in self.kept]
 
     def after(
         self, fixed: Sequence[Any], row: Sequence[Any], kept: Sequence[Any], cotangents: Sequence[Any]
@@ -60,7 +60,7 @@ class Split:
         env.update(zip(variables[given + rows :], cotangents, strict=True))
         env.update(zip(self.kept, kept, strict=True))
         _evaluate(self.second, env)
-        return [_read(v, env) for v in self.outputs]
+        return [_atom_value(v, env) for v in self.outputs]
 
     def _start(self, given: Sequence[Any]) -> dict[Any, Any]:
         env = dict(zip(self.jaxpr.constvars, self.consts, strict=True))
@@ -68,7 +68,7 @@ class Split:
         return env
 
 
-def split(
+def split_reverse_step(
     reverse: Callable[..., Sequence[Any]],
     fixed: Sequence[Any],
     carry: Sequence[Any],
@@ -89,7 +89,7 @@ def split(
         when[v] = _FIXED if k < counts[0] else _KNOWN if k < sum(counts) else _WAITS
     equations, results = _distinct(jaxpr)
     forward, outputs = results[:ahead], results[ahead:]
-    levels = [_when(eqn, when) for eqn in equations]
+    levels = [_assign_level(eqn, when) for eqn in equations]
     given = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
     makers = {v: eqn for eqn in equations for v in eqn.outvars}
     kept = {
@@ -165,7 +165,7 @@ def _derived(v: Any, makers: Mapping[Any, Any], when: Mapping[Any, int], at_hand
     return computed(v)
 
 
-def _when(eqn: Any, when: dict[Any, int]) -> int:
+def _assign_level(eqn: Any, when: dict[Any, int]) -> int:
     level = max((when[v] for v in eqn.invars if not is_literal(v)), default=_FIXED)
     if eqn.effects:
         level = _WAITS
@@ -179,8 +179,8 @@ def _moves(eqn: Any) -> bool:
 
 def _evaluate(equations: Sequence[Any], env: dict[Any, Any]) -> None:
     for eqn in equations:
-        env.update(zip(eqn.outvars, bound(eqn, [_read(v, env) for v in eqn.invars]), strict=True))
+        env.update(zip(eqn.outvars, bound(eqn, [_atom_value(v, env) for v in eqn.invars]), strict=True))
 
 
-def _read(v: Any, env: Mapping[Any, Any]) -> Any:
+def _atom_value(v: Any, env: Mapping[Any, Any]) -> Any:
     return v.val if is_literal(v) else env[v]

@@ -77,7 +77,7 @@ class Sweep:
         for operand, seed in zip(graph.outputs, seeds, strict=True):
             if isinstance(operand, Ref) and self.induction.is_moving(operand) and seed is not None:
                 _add(cotangents, (operand.node, operand.output), seed)
-        for part in reversed(_parts(graph.nodes) if self.remat else [graph.nodes]):
+        for part in reversed(_checkpoint_segments(graph.nodes) if self.remat else [graph.nodes]):
             here = self._anew(part, values, cotangents) if self.remat else values
             for node in reversed(part):
                 arrived = [cotangents.get((node.id, k)) for k in range(len(node.outputs))]
@@ -202,7 +202,7 @@ def _to_operands(sweep: Sweep, node: Node, cotangents: Sequence[Any]) -> list[tu
     ]
 
 
-def _parts(nodes: Sequence[Node]) -> list[Sequence[Node]]:
+def _checkpoint_segments(nodes: Sequence[Node]) -> list[Sequence[Node]]:
     """Return the nodes in √n consecutive parts of about √n nodes each."""
     size = max(1, isqrt(len(nodes)))
     return [nodes[k : k + size] for k in range(0, len(nodes), size)]

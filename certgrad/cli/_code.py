@@ -86,7 +86,7 @@ def limits(configuration: "Configuration") -> Limits:
     return Limits(configuration.timeout, configuration.import_timeout)
 
 
-def split(targets: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the ops of the library among the targets, and the code."""
     ops: list[str] = []
     code: list[str] = []
@@ -217,11 +217,11 @@ def by_file(code: Code) -> list[str]:
             continue
         count = len(rules) - len(left_out)
         audited = "all" if not left_out and count > 1 else str(count)
-        text = f"{from_here(file)}: {counted(len(rules), 'rule')} found, {audited} audited"
+        text = f"{from_here(file)}: {pluralized(len(rules), 'rule')} found, {audited} audited"
         lines.append(text + (f"; left out: {', '.join(left_out)}" if left_out else ""))
     if without:
         other = " other" if lines else ""
-        lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")
+        lines.append(f"no derivative rule in {pluralized(without, f'{other} file'.strip())}")
     return [*lines, *of_passed_over(code)]
 
 
@@ -234,12 +234,12 @@ def of_passed_over(code: Code) -> list[str]:
     passed_over = {*code.passed_over} - {*code.files, *(rule.file for rule in code.rules)}
     if not passed_over:
         return []
-    text = f"{counted(len(passed_over), 'file')} not imported, as tests, conftest, setup and __main__ are not"
+    text = f"{pluralized(len(passed_over), 'file')} not imported, as tests, conftest, setup and __main__ are not"
     named = ", ".join(from_here(file) for file in sorted(passed_over & {*code.with_rules}))
     return [text + (f"; these make rules, and are audited where they are targets: {named}" if named else "")]
 
 
-def counted(number: int, word: str) -> str:
+def pluralized(number: int, word: str) -> str:
     """`1 rule`, `2 rules`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 

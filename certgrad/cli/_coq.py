@@ -57,7 +57,7 @@ def _of_rule(certificate: Certificate, target: str) -> "File":
     return print_rule(certificate, found)
 
 
-def read(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":
+def read_certificates(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":
     """Return the certificates in files and folders."""
     from certgrad.cli import _certificates
 
@@ -139,7 +139,7 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
     started = time.perf_counter()
     kernel = Kernel(Library(CACHE), limit)
     _library.prepare()
-    certificates = read(paths)
+    certificates = read_certificates(paths)
     if not certificates:
         typer.echo("nothing selected: there are no certificates.", err=True)
         return ExitCode.NOTHING_SELECTED

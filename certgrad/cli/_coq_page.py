@@ -29,7 +29,7 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
 
     kernel = Kernel(Library(_coq.CACHE), limit)
     _library.prepare()
-    certificates = _coq.of_rules(_coq.read([directory]))
+    certificates = _coq.of_rules(_coq.read_certificates([directory]))
     files = _coq.printed(certificates)
     results = {file.subject: kernel.so_far(file) for file in files}
     classes = {name: _class_of(name) for name in results}
@@ -60,9 +60,9 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
         )
     kernel = Kernel(Library(_coq.CACHE), limit, remember=False)
     _library.prepare()
-    files = _coq.printed(_coq.of_rules(_coq.read([directory])))
+    files = _coq.printed(_coq.of_rules(_coq.read_certificates([directory])))
     missing = recorded.keys() - {t.name for file in files for t in file.theorems}
-    files = [_kept(file, recorded) for file in files]
+    files = [_with_recorded_theorems(file, recorded) for file in files]
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     accepted = set()
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
@@ -86,7 +86,7 @@ def _record(results: "Sequence[Result]") -> bytes:
     return msgspec.json.format(msgspec.json.encode(ways, order="sorted")) + b"\n"
 
 
-def _kept(file: "File", recorded: "Mapping[str, int]") -> "File":
+def _with_recorded_theorems(file: "File", recorded: "Mapping[str, int]") -> "File":
     """Return the file with those theorems alone."""
     sections = (
         replace(section, theorems=tuple(t for t in section.theorems if t.name in recorded)) for section in file.sections

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from certgrad.cli._code import counted
+from certgrad.cli._code import pluralized
 from certgrad.report.audited import from_here
 from certgrad.rules.declared.fix import Beside, write
 from certgrad.rules.project.marked import of_result
@@ -28,10 +28,10 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
     notes: list[str] = []
     for file, wanted_of in files.items():
         pairs = [(wanted, name) for wanted, name in wanted_of if _agree(wanted, [other for other, _ in wanted_of])]
-        done = _written(Path(file), {wanted.line: wanted for wanted, _ in pairs})
+        done = _try_write(Path(file), {wanted.line: wanted for wanted, _ in pairs})
         without += [name for wanted, name in wanted_of if wanted.line not in done]
         if done:
-            marked = f"{counted(len(done), 'declaration')} marked as inferred"
+            marked = f"{pluralized(len(done), 'declaration')} marked as inferred"
             read = "read what is marked, and remove the marks (findings name the lines before that)"
             notes.append(f"{from_here(file)}: {marked}: {read}")
     if without:
@@ -46,7 +46,7 @@ def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
     return all(wanted == other for other in others if other.line == wanted.line)
 
 
-def _written(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
+def _try_write(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
     try:
         return write(file, [*wanted.values()])
     except OSError:

@@ -83,7 +83,7 @@ def format(help: str, envvar: str | None = None) -> Any:
 
     def named(text: str) -> str:
         try:
-            return _output.named(text)
+            return _output.parse_format(text)
         except UsageError as error:
             raise typer.BadParameter(str(error)) from None
 

@@ -45,7 +45,7 @@ def usual(*, verbose: bool = False) -> Format:
     return Format.text if verbose or sys.stdout.isatty() else Format.concise
 
 
-def named(text: str) -> str:
+def parse_format(text: str) -> str:
     """A format by its name; that of a plugin is loaded. Raises UsageError for an unknown one, and a broken plugin."""
     if text not in names():
         raise UsageError(f"'{text}' is not one of {', '.join(repr(str(name)) for name in names())}.")
@@ -134,12 +134,12 @@ def print_rule_diagnostics(audit: "Audit") -> None:
 
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
     """Write the files of --output, and print one format; nothing in a readable format where there are no rows."""
-    written(audit, outputs, of_jax=of_jax)
+    write_outputs(audit, outputs, of_jax=of_jax)
     if audit.certified or kind not in (Format.text, Format.concise) or (kind == Format.concise and _lists(audit)):
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
 
 
-def written(audit: "Audit", outputs: Sequence[Output], *, of_jax: bool = False) -> None:
+def write_outputs(audit: "Audit", outputs: Sequence[Output], *, of_jax: bool = False) -> None:
     """Write the files that were asked for."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))

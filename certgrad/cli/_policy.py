@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from certgrad.cli._code import Code, counted
+from certgrad.cli._code import Code, pluralized
 from certgrad.cli._select import Selection
 from certgrad.obligations.certificate import ORDER, PROVED_AS_WRITTEN, VerdictName
 
@@ -68,7 +68,7 @@ def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[st
         texts += [f"{r.code} {rule.named}: {r.text}" for r in noted if r not in counted_only]
         texts += [f"{rule.named}: {note}" for note in rule.notes]
     count_lines = (
-        f"{code} {what}: {counted(n, 'rule')}; --strict lists {'it' if n == 1 else 'them'}"
+        f"{code} {what}: {pluralized(n, 'rule')}; --strict lists {'it' if n == 1 else 'them'}"
         for (code, what), n in counts.items()
     )
     return [*count_lines, *texts]

@@ -66,10 +66,10 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for key in (*_KEYS, *_FLAGS):
-        source = _given(context, key)
+        source = _explicit_source(context, key)
         if source:
             values[key], sources[key] = _of_call(context, key), source
-        elif _spelled(key) in configured.given:
+        elif _kebab_case(key) in configured.given:
             values[key], sources[key] = _of_file(configured, key), configured.file
         else:
             values[key], sources[key] = _usual(configured, key), "default"
@@ -84,12 +84,12 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
     return Settings(**values, sources=sources)
 
 
-def _given(context: typer.Context, key: str) -> str:
+def _explicit_source(context: typer.Context, key: str) -> str:
     """Return the flag or the variable that gives a value; empty where neither does."""
     source = context.get_parameter_source(key)
     name = source.name if source is not None else ""
     if name == "COMMANDLINE":
-        return "the command line" if key == "targets" else f"--{_spelled(key)}"
+        return "the command line" if key == "targets" else f"--{_kebab_case(key)}"
     return _variable(key) if name == "ENVIRONMENT" else ""
 
 
@@ -125,7 +125,7 @@ def _of_file(configured: "Configuration", key: str) -> Any:
         if value not in _output.names():
             known = ", ".join(_output.names())
             raise UsageError(f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {known}.")
-        return _output.named(value)
+        return _output.parse_format(value)
     return value
 
 
@@ -141,7 +141,7 @@ def _from(folder: Path, output: str) -> str:
     return f"{name}{mark}{folder / path}" if path else output
 
 
-def _spelled(key: str) -> str:
+def _kebab_case(key: str) -> str:
     return key.replace("_", "-")
 
 
@@ -161,7 +161,9 @@ def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
     """Return the settings as the table of a pyproject.toml that would say the same, each with where it is from."""
-    lines = [(f"{_spelled(key)} = {_toml(_absolute(getattr(settings, key)))}", settings.sources[key]) for key in _KEYS]
+    lines = [
+        (f"{_kebab_case(key)} = {_toml(_absolute(getattr(settings, key)))}", settings.sources[key]) for key in _KEYS
+    ]
     for key, file in (("baseline", configured.baseline_file), ("recorded", configured.recorded_file)):
         if key in configured.given or file.exists():
             source = configured.file if key in configured.given else "default"
@@ -176,7 +178,7 @@ def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
 
         table += ["", f"[tool.certgrad.signatures]  # {configured.file}"]
         table += [f"{_toml(name)} = {inline(said)}" for name, said in configured.signatures.items()]
-    flags = [f"# --{_spelled(key)}: {settings.sources[key]}" for key in _FLAGS if getattr(settings, key)]
+    flags = [f"# --{_kebab_case(key)}: {settings.sources[key]}" for key in _FLAGS if getattr(settings, key)]
     return "\n".join([*table, *flags]) + "\n"
 
 

@@ -176,7 +176,7 @@ def audit(
         _output.report(audit_of_jax, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(audit_of_jax))
     added = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
-    ops, targeted = _code.split(settings.targets)
+    ops, targeted = _code.split_targets(settings.targets)
     if settings.dask and targeted:
         raise UsageError(
             f"--dask hands out the ops of the library and, with --jax, the rules of JAX; '{targeted[0]}' is code, "
@@ -261,13 +261,13 @@ def audit(
         result = replace(result, seconds=time.perf_counter() - started, problems=[*problems, *interruption])
         if follow:
             _output.print_rule_diagnostics(result)
-            _output.written(result, outputs)
+            _output.write_outputs(result, outputs)
         else:
             _output.report(result, settings.format, outputs, style)
         if brief and any(rule.reproduction for rule in results):
             _code.show([EXPLAINED])
     if covered := sum(len(rule.covered or ()) for rule in results):
-        typer.echo(f"{_code.counted(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
+        typer.echo(f"{_code.pluralized(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
     for problem in [*problems, *(unknown if settings.strict is True else [])]:
         typer.echo(f"error: {problem}", err=True)
     if interrupted:
@@ -289,7 +289,7 @@ def audit(
 def _no_target(count: int, plugins: "Mapping[str, Plugin]") -> str:
     """Whose ops are audited where no target says it."""
     of = f", beside the rules of {', '.join(p.named for p in plugins.values())}" if plugins else ""
-    ops = f"{_code.counted(count, 'op')} of certgrad's own library{of}"
+    ops = f"{_code.pluralized(count, 'op')} of certgrad's own library{of}"
     return f"no target is named or configured: auditing {ops}. Name a module, a package or a file to audit its rules"
 
 
@@ -315,7 +315,7 @@ def _said_of_interruption(done: int, unreached: Sequence[str]) -> str:
     """Return the message on the rules that were not reached."""
     names = ", ".join(unreached[:SHOWN]) + (f" and {len(unreached) - SHOWN} more" if len(unreached) > SHOWN else "")
     of = f"; not reached: {names}" if unreached else ""
-    return f"interrupted: the audit ends after {_code.counted(done, 'verdict')}{of}"
+    return f"interrupted: the audit ends after {_code.pluralized(done, 'verdict')}{of}"
 
 
 def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -36,7 +36,7 @@ def baseline(
     chosen = targets or list(configuration.targets)
     if not chosen:
         raise UsageError("Name a target, or `targets` in [tool.certgrad] of pyproject.toml.")
-    ops, code = _code.split(chosen)
+    ops, code = _code.split_targets(chosen)
     if ops:
         raise UsageError(
             f"'{ops[0]}' is no module, package or file. A baseline is for the rules of your own code; the ops of the "

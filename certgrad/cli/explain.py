@@ -45,7 +45,7 @@ def explain(
 
     width = _console.width()
     codes = {**CODES, **REMARKS}
-    in_code = _code.split([subject])[1]
+    in_code = _code.split_targets([subject])[1]
     if script and not in_code:
         raise UsageError(
             f"--script shows the difference of a rule in code, and '{subject}' is none. Name the rule as "

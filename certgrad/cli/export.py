@@ -163,7 +163,7 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     from certgrad.report.audited import certificates_of
 
     known = _library.names()
-    ops, code = _code.split(targets or known)
+    ops, code = _code.split_targets(targets or known)
     unknown = [name for name in ops if name not in known]
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")

@@ -151,10 +151,10 @@ def specs_of(function: Callable[..., Any], target: str, specs: list[str]) -> lis
     """The specs in the order of the function's arguments; a model of the builder has its own. Raises UsageError."""
     from certgrad.graph.builder import Model
 
-    return list(function.specs) if isinstance(function, Model) and not specs else ordered(function, target, specs)
+    return list(function.specs) if isinstance(function, Model) and not specs else order_specs(function, target, specs)
 
 
-def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
+def order_specs(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
     """Return the specs in the order of the function's arguments. Raises UsageError where they do not fit."""
     import inspect
 

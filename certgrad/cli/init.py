@@ -29,7 +29,7 @@ def init() -> None:
 
     Exit codes: 0 done; 2 bad input, and nothing was written; 3 internal error; 5 no rule was found.
     """
-    from certgrad.rules.finding.scan import joined, scan
+    from certgrad.rules.finding.scan import abbreviated_names, scan
 
     folder = Path.cwd()
     found = scan(folder)
@@ -47,7 +47,7 @@ def init() -> None:
     if not is_configured:
         _starting.appended(file, _starting.table(found.targets))  # raises, before any work, where it cannot be appended
     rules, not_reached = _looked_at(found.targets)
-    typer.echo(f"found {_code.counted(len(rules) + len(not_reached), 'rule')} in {joined(found.files)}")
+    typer.echo(f"found {_code.pluralized(len(rules) + len(not_reached), 'rule')} in {abbreviated_names(found.files)}")
     if not_reached:
         typer.echo(_stopped(rules, not_reached))
     if is_configured:
@@ -67,7 +67,7 @@ def init() -> None:
         typer.echo(f"no shapes were found at which these trace; certgrad.declare says them: {', '.join(unsigned)}")
     _show_first(rules)
     inferred = sum(bool(rule.inferred) for rule in rules)
-    what = f"writes the inferred shapes beside {_code.counted(inferred, 'rule')}, for you to read"
+    what = f"writes the inferred shapes beside {_code.pluralized(inferred, 'rule')}, for you to read"
     fix = f"  certgrad audit --fix  # {what}\n" if inferred else ""
     rest = f"  certgrad init         # goes on with the {len(not_reached)} that are left\n" if not_reached else ""
     typer.echo(

@@ -70,11 +70,13 @@ def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), 
         call, middle = found
         out.shapes = ", ".join(f"({' '.join(map(str, shape))})" for shape in call.shapes)
         for dtype in dtypes:
-            out.parts[dtype] = {part: _proved(call, middle, part, dtype, rng, points) for part in ("forward", "vjp")}
+            out.parts[dtype] = {
+                part: _prove_rounding_bound(call, middle, part, dtype, rng, points) for part in ("forward", "vjp")
+            }
     return out
 
 
-def _proved(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
+def _prove_rounding_bound(call: Call, centre: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
     """Return the proved bound on the rounding of one part (forward or vjp) over a box, beside what was measured in it.
 
     The box is around the arrays in `centre`. Where nothing can be bounded, the result says why.

@@ -229,16 +229,19 @@ class _Measuring:
         moved_results = self.moved(*[[jnp.asarray(jolted(x)) for x in xs] for xs in (point.arrays, tangents, seeds)])
         return {
             part: (
-                max((apart(a, b, kind) for a, b in zip(computed[part], wanted, strict=True) if _real(a)), default=0.0),
+                max(
+                    (max_ulp_error(a, b, kind) for a, b in zip(computed[part], wanted, strict=True) if _is_floating(a)),
+                    default=0.0,
+                ),
                 max(
                     (
-                        apart(a, np.broadcast_to(b, a.shape), kind, eps)
+                        max_ulp_error(a, np.broadcast_to(b, a.shape), kind, eps)
                         for a, b in zip(moved_results[part], wanted, strict=True)
-                        if _real(a)
+                        if _is_floating(a)
                     ),
                     default=0.0,
                 ),
-                any(_nan(a, b, kind) for a, b in zip(computed[part], wanted, strict=True) if _real(a)),
+                any(_nan(a, b, kind) for a, b in zip(computed[part], wanted, strict=True) if _is_floating(a)),
             )
             for part, wanted in exact.items()
         }
@@ -302,10 +305,10 @@ def _nan(found: Any, wanted: Any, dtype: Any) -> bool:
 
 
 def _any_nan(x: Any) -> bool:
-    return _real(x) and bool(np.isnan(np.asarray(x, np.float64)).any())
+    return _is_floating(x) and bool(np.isnan(np.asarray(x, np.float64)).any())
 
 
-def _real(x: Any) -> bool:
+def _is_floating(x: Any) -> bool:
     return bool(jnp.issubdtype(x.dtype, jnp.floating))
 
 
@@ -337,7 +340,7 @@ def _ratio(p: int, q: int) -> float:
         return np.inf if p > 0 else -np.inf
 
 
-def apart(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> float:
+def max_ulp_error(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> float:
     """Return the worst entry of the difference, in units in the last place of the dtype (or of `eps`).
 
     The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. What the dtype is too

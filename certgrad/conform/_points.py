@@ -15,7 +15,7 @@ from certgrad.language.evaluate import question
 from certgrad.language.floats import RoundedFloats
 from certgrad.language.parse import parse
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls.statements import inside as certain
+from certgrad.obligations.balls.statements import all_conditions_hold as certain
 from certgrad.ops import Case, Op
 from certgrad.ops._magnitudes import ANY_MAGNITUDE
 
@@ -96,7 +96,7 @@ def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
     raise UnfitError(f"no parameters of {op.name} were found that satisfy its constraints")
 
 
-def inside(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
+def is_in_domain(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
     """Return whether the arguments are in the op's declared domain: exactly, and in the dtype's arithmetic.
 
     For a + b not in {0, −1, …} the sum is rounded: where it is a whole number then, the op's own sum is one too.
@@ -140,7 +140,7 @@ def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point
     for attempt in range(TRIES):
         low, high = RANGES[attempt % len(RANGES)]
         arrays = rounded([_drawn(call, k, rng, low, high) for k in range(len(call.kinds))], dtype)
-        if inside(call, arrays, dtype):
+        if is_in_domain(call, arrays, dtype):
             yield Point(arrays)
 
 
@@ -193,7 +193,7 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
     for what, arrays in candidates:
         given = rounded(arrays, dtype)
         finite = all(np.isfinite(x).all() for x in given)
-        if finite and any(prod(x.shape) for x in given) and inside(call, given, dtype):
+        if finite and any(prod(x.shape) for x in given) and is_in_domain(call, given, dtype):
             yield Point(given, what, call.op.magnitudes.holds([given[k] for k in call.moving], dtype))
     yield from ends(call, start, rng, dtype)
 
@@ -212,7 +212,7 @@ def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) ->
                     sizes = 2.0 ** (exponent + rng.uniform(-2, 2, size=x.shape))
                     arrays[j] = np.where(negative, -sizes, sizes)
                 found = rounded(arrays, dtype)
-                if all(np.isfinite(x).all() for x in found) and inside(call, found, dtype):
+                if all(np.isfinite(x).all() for x in found) and is_in_domain(call, found, dtype):
                     stated = call.op.magnitudes.holds([found[j] for j in call.moving], dtype)
                     yield Point(found, f"arguments near ±{2.0**exponent:.1g}", stated)
 
@@ -238,11 +238,11 @@ def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iter
                 if high < np.inf:
                     candidates.append((f"arguments of the most stated, {high:.2g}", high, [1 / x for x in sizes]))
                 for what, end, scales in candidates:
-                    arrays = rounded(_moved(call, start, signs, scales, end), dtype)
-                    if inside(call, arrays, dtype):
+                    arrays = rounded(_scaled_arguments(call, start, signs, scales, end), dtype)
+                    if is_in_domain(call, arrays, dtype):
                         stated = call.op.magnitudes.holds([arrays[k] for k in call.moving], dtype)
                         yield Point(arrays, what, stated)
 
 
-def _moved(call: Call, start: Point, signs: list[Any], sizes: list[Any], by: float) -> list[Any]:
+def _scaled_arguments(call: Call, start: Point, signs: list[Any], sizes: list[Any], by: float) -> list[Any]:
     return [by * signs[k] * sizes[k] if k in call.moving else x for k, x in enumerate(start.arrays)]

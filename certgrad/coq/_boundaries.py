@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from certgrad.language import tree as e
-from certgrad.language.finite import decided
+from certgrad.language.finite import decide_infinite_comparisons
 from certgrad.language.sorts import sort
 from certgrad.language.tree import children
 from certgrad.specification import program as p
@@ -20,19 +20,19 @@ from certgrad.specification.program import pruned, with_entries
 from ._errors import NotPrintedError
 from ._expressions import printed
 from ._names import identifier
-from ._programs import let, plain
+from ._programs import let, require_single_tensor
 
 
 def off_boundaries(program: p.Program) -> str:
     """The proposition, in the words of the program's inputs. Raises NotPrintedError, also where none is compared."""
-    program = pruned(replace(program, definitions=with_entries(program.definitions, decided)))
+    program = pruned(replace(program, definitions=with_entries(program.definitions, decide_infinite_comparisons)))
     lines: list[str] = []
     says: list[str] = []
     needed = 0
-    for definition in map(plain, program.definitions):
+    for definition in map(require_single_tensor, program.definitions):
         if isinstance(definition, p.Defined):
             axes = list(zip(definition.variables, definition.tensor.shape, strict=True))
-            if here := list(_apart(definition.entry, axes)):
+            if here := list(_disequalities(definition.entry, axes)):
                 says, needed = [*says, *here], len(lines)
         lines.append(let(definition, typed=True))
     if not says:
@@ -41,7 +41,7 @@ def off_boundaries(program: p.Program) -> str:
     return "\n".join(["", *lines[:needed], f"  {holds}"])
 
 
-def _apart(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
+def _disequalities(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
     """Yield, for each comparison of reals in an expression, the statement that both sides differ, for all bound
     variables.
     """
@@ -56,4 +56,4 @@ def _apart(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
             raise NotPrintedError("a hypothesis on comparisons without a bound")
         over = [*over, *((r.variable, r.size) for r in x.over)]
     for part in children(x):
-        yield from _apart(part, over)
+        yield from _disequalities(part, over)

@@ -16,8 +16,8 @@ from certgrad.language.tree import mapped
 from certgrad.specification import program as p
 
 from ._names import identifier
-from ._programs import Function, assumed_by, by_output, equations, head, kind, let, plain
-from ._propositions import inside, proposition, that_it_is_defined
+from ._programs import Function, assumed_by, by_output, equations, head, kind, let, require_single_tensor
+from ._propositions import indices_within_shape, proposition, that_it_is_defined
 
 
 def conditions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
@@ -36,13 +36,13 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
         if isinstance(definition, p.Determined):
             lines += _determined(definition, inputs)
             continue
-        definition = plain(definition)
+        definition = require_single_tensor(definition)
         tensor = definition.tensor
         variables = tuple(f"i{k}" for k in range(len(tensor.shape)))
         formula: e.Node = e.TRUE
         if isinstance(definition, p.Defined):
             variables, formula = definition.variables, defined(_undefined_at_infinity(definition.entry))
-        body = _both(inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
+        body = _conjunction(indices_within_shape([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
         binder = f"fun ({' '.join(variables)} : Z) => " if variables else ""
         lines += [let(definition, typed=True), f"  let {that_it_is_defined(tensor.name)} := {binder}{body} in"]
     (output,) = program.outputs
@@ -52,7 +52,7 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     where_defined = that_it_is_defined(output.name)
     if output.name in inputs:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
-        inside_output = inside([e.Index(v) for v in variables], output)
+        inside_output = indices_within_shape([e.Index(v) for v in variables], output)
         where_defined = f"fun ({' '.join(variables)} : Z) => {inside_output}" if variables else inside_output
     if any(isinstance(d, p.Determined) for d in program.definitions):
         axes = " ".join(f"i{k}" for k in range(len(output.shape)))
@@ -77,7 +77,7 @@ def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> lis
     for name, t in zip(names, tensors, strict=True):
         axes = [f"i{k}" for k in range(len(t.shape))]
         at = " ".join(["", *axes])
-        in_shape = inside([e.Index(v) for v in axes], t)
+        in_shape = indices_within_shape([e.Index(v) for v in axes], t)
         equalities.append(
             f"(forall{at} : Z, {in_shape} -> {name}{at} = {name}_other{at})" if axes else f"{name} = {name}_other"
         )
@@ -90,11 +90,11 @@ def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> lis
         f"  (forall {binders} {others}, {says} {these} -> {says} {those} -> {same}) /\\",
         f"  forall {binders}, {says} {these} ->",
         *lines,
-        f"  {proposition(_where(definition), inputs)} /\\",
+        f"  {proposition(_definedness_condition(definition), inputs)} /\\",
     ]
 
 
-def _where(definition: p.Determined) -> e.Node:
+def _definedness_condition(definition: p.Determined) -> e.Node:
     """Return the condition under which the equations of a definition are defined."""
     ranges = list(zip(definition.variables, definition.tensors[0].shape, strict=False))
     formula = all_of(definition.condition, *map(defined, definition.equations))
@@ -110,5 +110,5 @@ def _undefined_at_infinity(x: e.Node) -> e.Node:
     return mapped(x, _undefined_at_infinity)
 
 
-def _both(left: str, right: str) -> str:
+def _conjunction(left: str, right: str) -> str:
     return right if left == "True" else left if right == "True" else f"({left} /\\ {right})"

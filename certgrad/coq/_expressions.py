@@ -82,9 +82,9 @@ def printed(x: e.Node) -> str:
         case e.Compare():
             return _compared(x)
         case e.Both():
-            return _joined(x.parts, "&&", "true")
+            return _boolean_chain(x.parts, "&&", "true")
         case e.Either():
-            return _joined(x.parts, "||", "false")
+            return _boolean_chain(x.parts, "||", "false")
         case e.Not():
             return f"(negb {printed(x.part)})"
         case e.If():
@@ -159,7 +159,7 @@ def _compared(x: e.Compare) -> str:
     return f"(negb {form.format(left, equal, right)})"
 
 
-def _joined(parts: Sequence[e.Node], sign: str, of_none: str) -> str:
+def _boolean_chain(parts: Sequence[e.Node], sign: str, of_none: str) -> str:
     if not parts:
         return of_none
     text = printed(parts[0])
@@ -193,6 +193,6 @@ def _bound(kind: str, over: Sequence[e.Range], body: e.Node, where: Sequence[e.N
     text = printed(body)
     for r in reversed(over):
         binder = f"fun {identifier(r.variable)} =>"
-        kept = f" ({binder} {_joined(where, '&&', 'true')})" if where else ""
+        kept = f" ({binder} {_boolean_chain(where, '&&', 'true')})" if where else ""
         text = f"({word} {printed(r.size)}{kept} ({binder} {text}))"
     return text

@@ -19,7 +19,7 @@ from ._export import File, comment
 from ._expressions import printed
 from ._graph import NO_CLAIM, NODES_PER_LIST, Graph, Lemma, Loop, Node, Value
 from ._names import identifier, of_sizes, shadowed
-from ._operations import Operation, Placed, as_tensor, binders, call, shapes, simple
+from ._operations import Operation, Placed, as_tensor, binders, call, require_no_hypotheses, shapes
 from ._programs import Function, functions
 from ._programs import kind as type_of
 from ._runs import RUN_KIND, Runs
@@ -167,7 +167,7 @@ class _Nodes:
         reads = dict(zip(names, map(self._name_of_held, node.reads), strict=True))
         name = f"{self.name}_v{number}"
         program = meaning(node.program, names)
-        for k, f in enumerate(simple(functions(f"{name}_program", program, self.graph.sizes))):
+        for k, f in enumerate(require_no_hypotheses(functions(f"{name}_program", program, self.graph.sizes))):
             here = f"{name}_{k}"
             text = f"Definition {here}{self.binders} : {type_of(f.output)} := {f.at([], **reads)}."
             self.definitions += f, Function(here, (), f"(* {comment(node.text)} *)\n{text}", f.output, ())

@@ -54,11 +54,11 @@ def without_infinities(program: p.Program) -> p.Program:
     definitions: list[p.Definition] = []
     for definition in program.definitions:
         if not isinstance(definition, p.Defined):
-            if reads(definition) & signs.keys() or any(map(_infinite, _inside(definition))):
+            if reads(definition) & signs.keys() or any(map(_infinite, _expressions_in(definition))):
                 raise NotPrintedError("an infinity in a loop or a table")
             definitions.append(definition)
             continue
-        split = _split(definition.entry, _InfiniteTensors(signs, never_finite))
+        split = _split_infinity(definition.entry, _InfiniteTensors(signs, never_finite))
         if split.finite == _ALWAYS:
             definitions.append(replace(definition, entry=split.number))
             continue
@@ -66,7 +66,7 @@ def without_infinities(program: p.Program) -> p.Program:
         signs[tensor.name] = split.positive
         if (never := _never(split.finite)) is not None:
             never_finite.add(tensor.name)
-            definitions.append(replace(definition, entry=_given(never, split.number)))
+            definitions.append(replace(definition, entry=_simplified_given(never, split.number)))
             continue
         condition = replace(tensor, name=_finite(tensor.name), sort="boolean")
         if condition.name in taken:
@@ -82,12 +82,12 @@ def _finite(name: str) -> str:
     return f"{name}_is_finite"
 
 
-def _inside(definition: p.Definition) -> list[e.Node]:
+def _expressions_in(definition: p.Definition) -> list[e.Node]:
     if isinstance(definition, p.Table):
         return list(definition.values)
     if isinstance(definition, p.Loop):
         steps = [x for c in definition.carries for x in (c.start, c.step)]
-        return [*steps, *(x for inner in definition.body for x in _inside(inner))]
+        return [*steps, *(x for inner in definition.body for x in _expressions_in(inner))]
     return list(p.expressions_of(definition))
 
 
@@ -95,7 +95,7 @@ def _infinite(x: e.Node) -> bool:
     return any(isinstance(n, e.Infinity) for n in e.walk(x))
 
 
-def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
+def _split_infinity(x: e.Node, known: _InfiniteTensors) -> _Split:
     """Return an expression's number, the condition that it is finite, and the sign that it has where it is infinite.
 
     `known` has the arrays before it, split. Raises NotPrintedError for other arithmetic with infinities.
@@ -109,20 +109,22 @@ def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
         case e.Entry(name, index) if name in known.signs:
             return _Split(x, e.SortedEntry(_finite(name), index, "boolean"), known.signs[name])
         case e.Negate():
-            operand = _split(x.operand, known)
+            operand = _split_infinity(x.operand, known)
             return _Split(e.Negate(operand.number), operand.finite, not operand.positive)
         case e.If():
-            return _chosen(_number(x.condition, known), _split(x.then, known), _split(x.otherwise, known))
+            return _chosen(
+                _number(x.condition, known), _split_infinity(x.then, known), _split_infinity(x.otherwise, known)
+            )
         case e.Given():
-            operand, given = _split(x.value, known), _number(x.condition, known)
+            operand, given = _split_infinity(x.value, known), _number(x.condition, known)
             finite = _ALWAYS if operand.finite == _ALWAYS else e.Given(given, operand.finite)
             return _Split(e.Given(given, operand.number), finite, operand.positive)
         case e.Add((left, right)):
-            return _sum(_split(left, known), _split(right, known))
+            return _sum(_split_infinity(left, known), _split_infinity(right, known))
         case e.Subtract(left, right):
-            return _sum(_split(left, known), _split(right, known), minus=True)
+            return _sum(_split_infinity(left, known), _split_infinity(right, known), minus=True)
         case e.Apply(name, (argument,)) if name in ("exp", "is finite"):
-            operand = _split(argument, known)
+            operand = _split_infinity(argument, known)
             if operand.finite == _ALWAYS:
                 return _Split(e.Apply(name, (operand.number,)))
             if name == "is finite":
@@ -130,9 +132,9 @@ def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
             if not operand.positive:
                 return _Split(e.If(operand.finite, e.Apply("exp", (operand.number,)), zero))
         case e.Compare():
-            return _Split(_compared(x, _split(x.left, known), _split(x.right, known)))
+            return _Split(_compared(x, _split_infinity(x.left, known), _split_infinity(x.right, known)))
         case e.Fold("maximum", over, body, given) | e.Minimum(over, body, given):
-            operand, where = _split(body, known), tuple(_number(w, known) for w in given)
+            operand, where = _split_infinity(body, known), tuple(_number(w, known) for w in given)
             if operand.finite == _ALWAYS:
                 return _Split(replaced(x, body=operand.number, where=where))
             if operand.positive == isinstance(x, e.Minimum):
@@ -146,7 +148,7 @@ def _split(x: e.Node, known: _InfiniteTensors) -> _Split:
 
 def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
     """Return an expression without infinities. Raises NotPrintedError."""
-    one = _split(x, known)
+    one = _split_infinity(x, known)
     if one.finite != _ALWAYS:
         raise NotPrintedError("arithmetic with infinities")
     return one.number
@@ -161,10 +163,10 @@ def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
         raise NotPrintedError("arithmetic with infinities")
     yes, no = _never(then.finite), _never(otherwise.finite)
     if then.finite == _ALWAYS and no is not None:
-        finite = _given(no if no == _ALWAYS else e.If(condition, _ALWAYS, no), condition)
+        finite = _simplified_given(no if no == _ALWAYS else e.If(condition, _ALWAYS, no), condition)
         return _Split(e.Given(condition, then.number), finite, *signs)
     if otherwise.finite == _ALWAYS and yes is not None:
-        finite = _given(yes if yes == _ALWAYS else e.If(condition, yes, _ALWAYS), e.Not(condition))
+        finite = _simplified_given(yes if yes == _ALWAYS else e.If(condition, yes, _ALWAYS), e.Not(condition))
         return _Split(e.Given(e.Not(condition), otherwise.number), finite, *signs)
     if yes is not None and no is not None:
         return _Split(then.number, e.Given(e.If(condition, yes, no), _NEVER), *signs)
@@ -192,10 +194,14 @@ def _sum(left: _Split, right: _Split, minus: bool = False) -> _Split:
     if left.finite == right.finite == _ALWAYS:
         return _Split(number)
     if left.finite == _ALWAYS:
-        finite = _given(defined(left.number), right.finite)
+        finite = _simplified_given(defined(left.number), right.finite)
         return _Split(number, finite, right.positive != minus)
     is_number = all_of(right.finite, defined(right.number))
-    return _Split(combined(_given(right.finite, right.number)), _given(is_number, left.finite), left.positive)
+    return _Split(
+        combined(_simplified_given(right.finite, right.number)),
+        _simplified_given(is_number, left.finite),
+        left.positive,
+    )
 
 
 def _compared(x: e.Compare, left: _Split, right: _Split) -> e.Node:
@@ -207,8 +213,8 @@ def _compared(x: e.Compare, left: _Split, right: _Split) -> e.Node:
         raise NotPrintedError("arithmetic with infinities")
     one, other = (left, right.number) if right.finite == _ALWAYS else (right, left.number)
     holds = x.relation != "=" and one.positive == (one is right)
-    return e.If(one.finite, finite, _given(defined(other), e.TRUE if holds else e.FALSE))
+    return e.If(one.finite, finite, _simplified_given(defined(other), e.TRUE if holds else e.FALSE))
 
 
-def _given(condition: e.Node, value: e.Node) -> e.Node:
+def _simplified_given(condition: e.Node, value: e.Node) -> e.Node:
     return value if condition == _ALWAYS else e.Given(condition, value)

@@ -169,7 +169,7 @@ class Kernel:
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             names = {t.name for t in printed}
             texts = [f.session(lambda t: t.name in names, ways(), self.limit) for f in files]
-            said = _parts(session.ask("".join(texts)))
+            said = _output_by_theorem(session.ask("".join(texts)))
             if "Error" in said.get("header", ""):
                 raise NoCoqError(f"Coq does not take the library: {' '.join(said['header'].split())[:300]}")
             proved = [t.name for t in printed if t.name in said and _is_proved(said[t.name])]
@@ -312,7 +312,7 @@ def _with_needs(files: Sequence[File], names: Sequence[str]) -> list[Theorem]:
     return [t for t in theorems.values() if t.name in found and not t.reason]
 
 
-def _parts(told: str) -> dict[str, str]:
+def _output_by_theorem(told: str) -> dict[str, str]:
     """Return, by theorem, the output from its beginning to that of the next."""
     return {name: _PROMPT.sub("", rest) for name, _, rest in (p.partition("\n") for p in told.split("@@")[1:])}
 
@@ -352,5 +352,5 @@ def _axioms(said: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def accepted(results: Iterable[Result]) -> int:
+def count_accepted(results: Iterable[Result]) -> int:
     return sum(j.accepted for r in results for j in r.judged)

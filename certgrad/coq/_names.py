@@ -24,7 +24,7 @@ _OF_COQ = frozenset(
 
 
 @cache
-def _taken() -> frozenset[str]:
+def _reserved_words() -> frozenset[str]:
     """The words that mean something where a file is printed: those of Coq, and what `proofs/` defines."""
     found = [m[1] for file in sources().glob("*.v") for m in _DEFINITION.finditer(file.read_text(encoding="utf-8"))]
     return _OF_COQ.union(found)
@@ -35,7 +35,7 @@ def identifier(name: str) -> str:
     out = re.sub(r"[^A-Za-z0-9_]", lambda m: "'" if m[0] == "'" else f"_u{ord(m[0]):x}_", name)
     if not out or not (out[0].isalpha() or out[0] == "_"):
         out = f"_{out}"
-    return f"{out}_" if out in _taken() else out
+    return f"{out}_" if out in _reserved_words() else out
 
 
 def is_generated(name: str) -> bool:

@@ -43,11 +43,11 @@ class Operation:
 
     def _defined(self) -> Function:
         case = self.case
-        run, push, pull = (simple(group) for group in (case.forward, case.jvp, case.vjp))
+        run, push, pull = (require_no_hypotheses(group) for group in (case.forward, case.jvp, case.vjp))
         self.forward = run
-        x = {identifier(t.name): f"({_at('x', k, t)})" for k, t in enumerate(self.moving)}
-        dx = x | {identifier(t.name): f"({_at('dx', k, t)})" for k, t in enumerate(case.tangents)}
-        seed = x | {identifier(t.name): f"({_at('seed', k, t)})" for k, t in enumerate(case.seeds)}
+        x = {identifier(t.name): f"({_slot_tensor('x', k, t)})" for k, t in enumerate(self.moving)}
+        dx = x | {identifier(t.name): f"({_slot_tensor('dx', k, t)})" for k, t in enumerate(case.tangents)}
+        seed = x | {identifier(t.name): f"({_slot_tensor('seed', k, t)})" for k, t in enumerate(case.seeds)}
         name = f"{self.name}_operation"
         asked = [f"fun x' => {_applied(h, self.moving, x)}" for h in case.assumptions(self.lemma.hypotheses)]
         lines = [
@@ -70,10 +70,12 @@ class Operation:
 
     def _lawful(self) -> Theorem:
         case = self.case
-        values = [_at("x", self.moving.index(t), t) if t in self.moving else identifier(t.name) for t in case.inputs]
-        tangents = [_at("dx", k, t) for k, t in enumerate(case.tangents)]
-        seeds = [_at("seed", k, t) for k, t in enumerate(case.seeds)]
-        curves = [f"fun t' => {_at('x', k, t, of_time=True)}" for k, t in enumerate(self.moving)]
+        values = [
+            _slot_tensor("x", self.moving.index(t), t) if t in self.moving else identifier(t.name) for t in case.inputs
+        ]
+        tangents = [_slot_tensor("dx", k, t) for k, t in enumerate(case.tangents)]
+        seeds = [_slot_tensor("seed", k, t) for k, t in enumerate(case.seeds)]
+        curves = [f"fun t' => {_slot_tensor('x', k, t, of_time=True)}" for k, t in enumerate(self.moving)]
         derivative, adjoint = (
             " ".join([law.name, *self.sizes, *(f"({a})" for a in (*values, *tangents, *last))])
             for law, last in zip(self.laws, (curves, seeds), strict=False)
@@ -119,7 +121,7 @@ def call(name: str, words: Sequence[str]) -> str:
     return f"({' '.join([name, *words])})" if words else name
 
 
-def simple(group: list[Function] | NotPrintedError | None) -> list[Function]:
+def require_no_hypotheses(group: list[Function] | NotPrintedError | None) -> list[Function]:
     """Return the functions, if no hypotheses or equations are about them."""
     if group is None or isinstance(group, NotPrintedError):
         raise group or NotPrintedError("a rule without a JVP")
@@ -134,7 +136,7 @@ def _rank(tensor: p.Tensor) -> int:
     return len(tensor.shape)
 
 
-def _at(slots: str, k: int, tensor: p.Tensor, *, of_time: bool = False) -> str:
+def _slot_tensor(slots: str, k: int, tensor: p.Tensor, *, of_time: bool = False) -> str:
     """The tensor in a slot as a function of its indices."""
     return f"at{_rank(tensor)} ({f'curve{_P} t{_P}' if of_time else f'{slots}{_P}'} {k}%nat)"
 
@@ -145,7 +147,7 @@ _P = "'"
 
 def in_slot(k: int, tensor: p.Tensor) -> str:
     """The tensor in a slot of x' as a function of its indices."""
-    return f"({_at('x', k, tensor)})"
+    return f"({_slot_tensor('x', k, tensor)})"
 
 
 def as_tensor(tensor: p.Tensor, function: str) -> str:

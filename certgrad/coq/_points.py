@@ -90,7 +90,7 @@ def _shape(tensor: p.Tensor, size: int) -> tuple[int, ...] | None:
 _LENGTHS = Reader(Floats())
 
 
-def written(tensor: p.Tensor, value: Fraction) -> str:
+def constant_tensor(tensor: p.Tensor, value: Fraction) -> str:
     """Return, in Coq, the tensor with this value in every entry."""
     one = {"real": number(value), "boolean": "true" if value else "false"}.get(tensor.sort, f"{int(value)}%Z")
     return f"(fun {' '.join('_' for _ in tensor.shape)} => {one})" if tensor.shape else f"{one}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.language import tree as e
-from certgrad.language.finite import decided
+from certgrad.language.finite import decide_infinite_comparisons
 from certgrad.language.tree import mapped, walk
 from certgrad.specification import program as p
 from certgrad.specification.program import pruned, reads, with_entries
@@ -70,7 +70,7 @@ def functions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Funct
 def by_output(name: str, program: p.Program) -> Iterator[tuple[str, p.Program]]:
     """The program of each output, with the name of its function."""
     single = len(program.outputs) == 1
-    program = replace(program, definitions=with_entries(program.definitions, decided))
+    program = replace(program, definitions=with_entries(program.definitions, decide_infinite_comparisons))
     for k, out in enumerate(program.outputs):
         one = pruned(replace(program, outputs=(out,)))
         with contextlib.suppress(NotPrintedError):  # an infinity stands for any number then
@@ -87,11 +87,14 @@ def _function(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     tensors = tuple(t for d in solved for t in _unknown(d))
     given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
     others = pruned(replace(program, definitions=with_entries((d for d in flat if d not in solved), _value_of)))
-    lines = [let(plain(d)) for d in others.definitions]
+    lines = [let(require_single_tensor(d)) for d in others.definitions]
     text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
     if solved:
         before = flat[: flat.index(solved[-1])]
-        lines = [f"  {equations(d)} /\\" if isinstance(d, (p.Determined, p.Loop)) else let(plain(d)) for d in before]
+        lines = [
+            f"  {equations(d)} /\\" if isinstance(d, (p.Determined, p.Loop)) else let(require_single_tensor(d))
+            for d in before
+        ]
         says = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
         text = f"{says}\n\n{text}"
     return Function(name, arguments, text, output, assumed, tensors)
@@ -102,14 +105,16 @@ def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mappin
 
     `inputs` gives the program's inputs in the binder's words. Raises NotPrintedError.
     """
-    program = replace(program, definitions=with_entries(program.definitions, decided))
+    program = replace(program, definitions=with_entries(program.definitions, decide_infinite_comparisons))
     program = pruned(without_infinities(program))
-    program = pruned(replace(program, definitions=with_entries(map(plain, program.definitions), _value_of)))
+    program = pruned(
+        replace(program, definitions=with_entries(map(require_single_tensor, program.definitions), _value_of))
+    )
     if assumed_by(program):
         raise NotPrintedError("a function of which hypotheses speak")
     said = dict(inputs)
     found = {}
-    for definition in map(plain, program.definitions):
+    for definition in map(require_single_tensor, program.definitions):
         tensor = definition.tensor
         here = f"{name}_{identifier(tensor.name)}"
         lets = "".join(f"  let {identifier(n)} := {said[n]} in\n" for n in sorted(reads(definition)))
@@ -201,7 +206,7 @@ def kind(tensor: p.Tensor) -> str:
     return "Z -> " * (len(tensor.times) + len(tensor.shape)) + TYPES[tensor.sort]
 
 
-def plain(definition: p.Definition) -> p.Defined | p.Table:
+def require_single_tensor(definition: p.Definition) -> p.Defined | p.Table:
     """The definition, if it is of one tensor outside loops. Raises NotPrintedError."""
     if isinstance(definition, (p.Defined, p.Table)):
         return definition

@@ -66,7 +66,7 @@ def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
             return f"(distinct_lt {printed(over.size)} (fun {identifier(over.variable)} => {printed(body)}))"
         case e.IsDefined(entry):
             if entry.name in inputs:
-                return inside(entry.index, inputs[entry.name])
+                return indices_within_shape(entry.index, inputs[entry.name])
             return f"({' '.join([that_it_is_defined(entry.name), *map(printed, entry.index)])})"
         case e.SortedEntry() if x.sort == "boolean":
             return f"({printed(x)} = true)"
@@ -77,7 +77,7 @@ def _in_range(r: e.Range) -> str:
     return f"(0 <= {identifier(r.variable)} < {printed(r.size)})%Z"
 
 
-def inside(indices: Sequence[e.Node], tensor: p.Tensor) -> str:
+def indices_within_shape(indices: Sequence[e.Node], tensor: p.Tensor) -> str:
     """The indices are within the tensor's shape."""
     ranges = [f"(0 <= {printed(i)} < {printed(n)})%Z" for i, n in zip(indices, tensor.shape, strict=True)]
     return "(" + " /\\ ".join(ranges) + ")" if ranges else "True"

@@ -29,10 +29,10 @@ from ._errors import NotPrintedError
 from ._expressions import ASSUMED, INFINITE, function_type, printed
 from ._hypotheses import Hypotheses
 from ._names import identifier, is_generated, of_size, of_sizes, shadowed
-from ._points import point, written
+from ._points import constant_tensor, point
 from ._programs import EQUATIONS, Function, functions
 from ._programs import kind as type_of
-from ._theorem import Theorem, first
+from ._theorem import Theorem, first_solving_tactic
 
 Entry = Callable[[list[str]], str]
 _AND = " /\\\n  "
@@ -239,7 +239,7 @@ class Case:
         binders = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
         binders += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
         values = [f"{sizes[n]}%Z" for n in self.sizes]
-        values += [written(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
+        values += [constant_tensor(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
         shown = "".join(f"exists {v}; " for v in values)
         statement = "\n".join(f"  {line}" for line in [*binders, " /\\ ".join(f"({one})" for one in says) or "True"])
         return Theorem(name, CAN_HOLD_KIND, statement, (f"{shown}can_hold",))
@@ -279,7 +279,7 @@ class Case:
         start = "start; plain_hypotheses" if any(isinstance(s, OffBoundaries) for s in hypotheses) else "start"
         ways = (*self._composed(kind, used), *_unfolded(used, ways))
         if _AND in conclusion and len(ways) > 1:  # each part may have its own way
-            ways = (*ways, first(ways))
+            ways = (*ways, first_solving_tactic(ways))
         return Theorem(
             name,
             kind,
@@ -314,25 +314,25 @@ class Case:
         return list(found)
 
     def _derivative(self) -> _Conclusion:
-        forward, jvp = _all(self.forward), self.jvp
+        forward, jvp = _require_printed(self.forward), self.jvp
         if jvp is None:
             raise NotPrintedError("a rule without a JVP of its own")
         parts = []
         moved = self._moved()
-        for f, g in zip(forward, _all(jvp), strict=True):
+        for f, g in zip(forward, _require_printed(jvp), strict=True):
             indices, ranges = _indices(f.output)
             body = f"is_derive (fun t => {f.at(indices, **moved)}) 0 {g.at(indices)}"
             parts.append(f"{ranges}{body}")
-        solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in _all(jvp))])
+        solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in _require_printed(jvp))])
         conclusion = f"{solved}{_together(parts)}"
-        return conclusion, [*self.inputs, *self.tangents], [*forward, *_all(jvp)], ("derivative",)
+        return conclusion, [*self.inputs, *self.tangents], [*forward, *_require_printed(jvp)], ("derivative",)
 
     def _along(self, curve: p.Tensor, k: int, tangent: p.Tensor) -> str:
         """Return the value and derivative of an input's curve at time 0, at all indices."""
         names = _indices(curve)[0]
         x_t = " ".join([identifier(curve.name), "t", *names])
         over = f"forall {' '.join(names)} : Z, " if names else ""
-        return f"({over}dual (fun t => {x_t}) {_at(self.inputs[k], names)} {_at(tangent, names)})"
+        return f"({over}dual (fun t => {x_t}) {_entry_text(self.inputs[k], names)} {_entry_text(tangent, names)})"
 
     def _moved(self) -> dict[str, str]:
         """The moving inputs, at the time t: on their curves, or along their tangents."""
@@ -350,9 +350,9 @@ class Case:
     def _adjoint(self) -> _Conclusion:
         if self.jvp is None:
             return self._seeded()
-        vjp, jvp = _all(self.vjp), _all(self.jvp)
-        left = [_summed(f.output, f.at, partial(_at, s)) for f, s in zip(jvp, self.seeds, strict=True)]
-        right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
+        vjp, jvp = _require_printed(self.vjp), _require_printed(self.jvp)
+        left = [_summed(f.output, f.at, partial(_entry_text, s)) for f, s in zip(jvp, self.seeds, strict=True)]
+        right = [_summed(g.output, partial(_entry_text, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join(f.solutions() for f in (*jvp, *vjp))
         moving, tangents = _names([*self.tangents, *self.seeds]), _names(self.tangents)
@@ -377,21 +377,22 @@ class Case:
         """Return the conclusion for a rule with a VJP only: the derivative of seeded outputs along a line is given by
         the VJP.
         """
-        forward, vjp, moved = _all(self.forward), _all(self.vjp), self._moved()
+        forward, vjp, moved = _require_printed(self.forward), _require_printed(self.vjp), self._moved()
         left = [
-            _summed(f.output, partial(_at, s), partial(f.at, **moved)) for f, s in zip(forward, self.seeds, strict=True)
+            _summed(f.output, partial(_entry_text, s), partial(f.at, **moved))
+            for f, s in zip(forward, self.seeds, strict=True)
         ]
-        right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
+        right = [_summed(g.output, partial(_entry_text, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         solved = "".join([*(f.solutions(**moved) for f in forward), *(g.solutions() for g in vjp)])
         conclusion = f"{solved}  is_derive (fun t => {' + '.join(left)}) 0\n  ({' + '.join(right)})"
         return conclusion, tensors, [*forward, *vjp], ("seeded",)
 
     def _primal(self) -> _Conclusion:
-        forward = _all(self.forward)
+        forward = _require_printed(self.forward)
         if self.primal is None:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
-        primal = _all(self.primal)
+        primal = _require_printed(self.primal)
         parts = []
         for f, g in zip(forward, primal, strict=True):
             indices, ranges = _indices(f.output)
@@ -414,7 +415,7 @@ class Case:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
         if self.jvp is None:
             programs = tuple("forward" if program == "jvp" else program for program in programs)
-        used = [f for program in programs for f in _all(self.conditions[program])]
+        used = [f for program in programs for f in _require_printed(self.conditions[program])]
         parts = []
         for f in used:
             indices, ranges = _indices(f.output)
@@ -439,14 +440,14 @@ def _unfolded(used: Sequence[Function], ways: tuple[str, ...]) -> Iterator[str]:
         word = "loops" if any(t.times for f in used for t in f.solved) else "solutions"
         laws.append(f"unfold {solved} in *; cbv beta zeta in *; {word}")
     if laws and len(ways) > 1:
-        ways = (*ways, first(ways))
+        ways = (*ways, first_solving_tactic(ways))
     for way in ways:
         for law in reversed(laws):
             way = f"{law} ltac:({way})"
         yield f"unfold {names}; cbv beta zeta; {way}"
 
 
-def _all(group: list[Function] | NotPrintedError) -> list[Function]:
+def _require_printed(group: list[Function] | NotPrintedError) -> list[Function]:
     if isinstance(group, NotPrintedError):
         raise group
     return group
@@ -465,7 +466,7 @@ def _indices(tensor: p.Tensor) -> tuple[list[str], str]:
     return names, f"forall {' '.join(names)} : Z, {ranges}"
 
 
-def _at(tensor: p.Tensor, indices: Sequence[str]) -> str:
+def _entry_text(tensor: p.Tensor, indices: Sequence[str]) -> str:
     return f"({' '.join([identifier(tensor.name), *indices])})" if indices else identifier(tensor.name)
 
 

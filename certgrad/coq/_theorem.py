@@ -56,6 +56,6 @@ class Theorem:
         return f"Theorem {self.name} :\n{self.statement}.\nProof.\n  {proof}\nQed.\n"
 
 
-def first(ways: Sequence[str]) -> str:
+def first_solving_tactic(ways: Sequence[str]) -> str:
     """Return the tactic that takes the first of these ways that proves all goals."""
     return f"first [{' | '.join(f'solve [{way}]' for way in ways)}]" if len(ways) > 1 else ways[0]

@@ -32,9 +32,9 @@ from ._claims import Difference
 from ._index import NoTheoremError
 from ._literals import closed
 from ._points import Point
-from ._programs import OutsideError, read, traced
+from ._programs import OutsideError, interpreted_programs, traced
 from ._result import Result, Verdict, together, up_to
-from ._weights import enough, placed, with_weights
+from ._weights import enough, reindexed_programs, with_weights
 
 SECONDS = 6.0
 """Seconds of processor time for a check; sizes that were not compared by then are not in its result."""
@@ -183,8 +183,10 @@ class Check:
         limited, self.limited = self.limited, ""
         seen: Seen | None = None
         try:
-            programs = replace(read(self.subject, self.case, symbols, self.literals), positive=self.positive)
-            programs = placed(programs)
+            programs = replace(
+                interpreted_programs(self.subject, self.case, symbols, self.literals), positive=self.positive
+            )
+            programs = reindexed_programs(programs)
             asked = replace(asked, limits=asked.limits.once())
             with deep():
                 for sizes in enough(programs, free):
@@ -228,7 +230,7 @@ class Check:
                 if asked.limits.reached(up_to(self.case, self.sizes)):
                     break
                 try:
-                    programs = read(self.subject, self.case, self.trace(shape), self.literals)
+                    programs = interpreted_programs(self.subject, self.case, self.trace(shape), self.literals)
                 except (OutsideError, DoesNotTraceError) as error:
                     failed = failed or str(error)
                     continue

@@ -95,7 +95,7 @@ def _slope(u: Any) -> Side:
     return u.d, u.dx, u.top + 3 * u.low + 1
 
 
-def _moved(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
+def _nearby_entry(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
     """Return an entry at a point nearby, if the argument is active: to one `side`, at a distance that is drawn."""
     if not isinstance(u, Number):
         return u
@@ -203,7 +203,7 @@ class Claims:
         slopes: dict[Any, arb] = {}
         for (distance, side), _ in ((near_by, region) for near_by in PLACES for region in model.regions()):
             model.begin(self.model.seed, self.model.width)
-            near.at({key: _moved(u, model, key, distance, side) for key, u in self.entries.items()}, {})
+            near.at({key: _nearby_entry(u, model, key, distance, side) for key, u in self.entries.items()}, {})
             outputs = near._forward()
             self._nearby += near.entries_known
             for key, before in here.items():

@@ -47,10 +47,10 @@ def _array(values: Any) -> Matrix:
 
 
 def _lifted(model: Model, a: Any) -> Matrix:
-    return _each(model.lifted, _array(a))
+    return _map_entries(model.lifted, _array(a))
 
 
-def _each(change: Callable[[Any], Any], a: Matrix) -> Matrix:
+def _map_entries(change: Callable[[Any], Any], a: Matrix) -> Matrix:
     return np.vectorize(change, otypes=[object])(a) if a.size else a
 
 
@@ -61,7 +61,7 @@ def _tangent(u: Any) -> Any:
     return Number(u.m, u.d, (0,) * u.m.width, u.dx, top=u.top + u.low + 1, low=2 * u.low)
 
 
-def _moving(values: Matrix, slopes: Matrix) -> Matrix:
+def _with_tangents(values: Matrix, slopes: Matrix) -> Matrix:
     """The numbers with these as their tangents."""
 
     def moving(value: Any, slope: Any) -> Any:
@@ -110,7 +110,7 @@ def _cayley(n: int, modulus: int, entry: Callable[[int, int], int]) -> list[list
 
 
 def _reals(a: Matrix) -> Matrix:
-    return _each(lambda u: u.x, a)
+    return _map_entries(lambda u: u.x, a)
 
 
 @contextmanager
@@ -140,8 +140,8 @@ def _eigh(model: Model, a: Matrix) -> list[Matrix]:
         reals, vectors = eigen(_reals(a))
     values = _free(model, "eigenvalue", a, reals)
     v = _frame(model, key, vectors * [_sign(model, key, k) for k in range(len(a))])
-    slopes, turning = moved_eigen(values, v, _each(_tangent, a))
-    return [_moving(v, turning), _moving(values, slopes)]
+    slopes, turning = moved_eigen(values, v, _map_entries(_tangent, a))
+    return [_with_tangents(v, turning), _with_tangents(values, slopes)]
 
 
 def _svd(model: Model, a: Matrix) -> list[Matrix]:
@@ -155,8 +155,8 @@ def _svd(model: Model, a: Matrix) -> list[Matrix]:
     values = _free(model, "singular value", a, reals)
     signs = [_sign(model, key, k) for k in range(len(reals))]
     u, v = _frame(model, ("left", key), left * signs), _frame(model, ("right", key), right * signs)
-    slopes, du, dv = moved_singular(values, u, v, _each(_tangent, a))
-    return [_moving(values, slopes), _moving(u, du), _moving(v, dv).T]
+    slopes, du, dv = moved_singular(values, u, v, _map_entries(_tangent, a))
+    return [_with_tangents(values, slopes), _with_tangents(u, du), _with_tangents(v, dv).T]
 
 
 def _qr(model: Model, a: Matrix) -> list[Matrix]:
@@ -170,9 +170,9 @@ def _qr(model: Model, a: Matrix) -> list[Matrix]:
     above = _free(model, "upper", a, (right * signs[:, None])[upper])
     r = np.full(right.shape, 0, dtype=object)
     r[upper] = above
-    dq, dr = moved_orthogonal(q, r, _each(_tangent, a))
-    r[upper] = _moving(above, dr[upper])
-    return [_moving(q, dq), r]
+    dq, dr = moved_orthogonal(q, r, _map_entries(_tangent, a))
+    r[upper] = _with_tangents(above, dr[upper])
+    return [_with_tangents(q, dq), r]
 
 
 METHODS: dict[str, Callable[[Model, Matrix], list[Matrix]]] = {"eigh": _eigh, "svd": _svd, "qr": _qr}
@@ -185,7 +185,7 @@ def _solution(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...
     """A root of the equations, which moves as they say; of equations that are equal at drawn unknowns, the same."""
     left = partial(at.differences, d, outer)
     count = len(at.places(d, outer))
-    apart = partial(_apart, model, at)
+    apart = partial(_preserved_state, model, at)
     if _affine(model, left, count, apart):
         return at.linear(d, outer)
     root = _root(model, left, count, apart)
@@ -197,7 +197,7 @@ def _solution(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...
         return list(values)
     columns = [_slopes(model, left, values, k) for k in range(count)]
     rows = [[*row, model.mul(-1, u)] for row, u in zip(zip(*columns, strict=True), moved, strict=True)]
-    return list(_moving(values, _array([*at.solved(rows), None])[:-1]))
+    return list(_with_tangents(values, _array([*at.solved(rows), None])[:-1]))
 
 
 def _affine(model: Model, left: Left, count: int, apart: Apart) -> bool:
@@ -215,7 +215,7 @@ def _affine(model: Model, left: Left, count: int, apart: Apart) -> bool:
 
 
 @contextmanager
-def _apart(model: Model, at: Evaluation) -> Iterator[None]:
+def _preserved_state(model: Model, at: Evaluation) -> Iterator[None]:
     """Restore the model's state after the block."""
     before = {name: copy(value) for name, value in vars(model).items()}
     try:

@@ -58,7 +58,7 @@ def _polygamma(n: arb, x: arb) -> arb:
     return acb(x).polygamma(n).real
 
 
-def _real(name: str) -> Callable[..., Any]:
+def _ball_function(name: str) -> Callable[..., Any]:
     found = FUNCTIONS[name].ball
     if found is None:
         raise UnfitError(f"'{name}' is no known function")
@@ -72,7 +72,7 @@ def _of_one(name: str) -> Callable[[Model, Any], Any]:
         zero = 0 if facts.parity == "odd" else facts.at_zero
         u = m.lifted(u)
         known = zero is not None and m.is_zero(u)
-        found = m.lifted(zero) if known else m.oracle(name, (u,), _real(name), facts.parity)
+        found = m.lifted(zero) if known else m.oracle(name, (u,), _ball_function(name), facts.parity)
         if u.d is None:
             return found
         return m.moving(found, u, lambda: SLOPES[name](u.still(), found))
@@ -83,7 +83,7 @@ def _of_one(name: str) -> Callable[[Model, Any], Any]:
 def _of_several(name: str) -> Callable[..., Any]:
     def value(m: Model, *arguments: Any) -> Any:
         found = [m.lifted(u) for u in arguments]
-        total: Any = m.oracle(name, found, _real(name))
+        total: Any = m.oracle(name, found, _ball_function(name))
         held = [u.still() for u in found]
         out = total.still()
         for u, slope in zip(found, SEVERAL[name], strict=True):

@@ -228,7 +228,7 @@ class Places:
             if pair := self._pair(part, lengths, inner):
                 return *pair, body, [other for other in where if other is not part]
         if isinstance(body, t.If) and body.otherwise == t.Number("0"):
-            parts = [*_parts(body.condition)]
+            parts = [*_conjuncts(body.condition)]
             for part in parts:
                 if pair := self._pair(part, lengths, inner):
                     rest = tuple(other for other in parts if other is not part)
@@ -277,10 +277,10 @@ def _products(one: list[Form], other: list[Form]) -> list[Form]:
     return out
 
 
-def _parts(x: t.Node) -> Iterable[t.Node]:
+def _conjuncts(x: t.Node) -> Iterable[t.Node]:
     for part in x.parts if isinstance(x, t.Both) else (x,):
         if isinstance(part, t.Both):
-            yield from _parts(part)
+            yield from _conjuncts(part)
         else:
             yield part
 

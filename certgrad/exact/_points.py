@@ -56,12 +56,12 @@ class Point:
     """The same as arrays, by the arguments' names."""
 
 
-def _real(style: str, rng: Random) -> Fraction:
+def _draw_real(style: str, rng: Random) -> Fraction:
     low, high = _BETWEEN[style]
     return Fraction(rng.randrange(low * GRAIN + 1, high * GRAIN), GRAIN)
 
 
-def _whole(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) -> int:
+def _draw_integer(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) -> int:
     most, least = max(lengths), min(lengths)
     inside = rng.randrange(least)
     return (
@@ -102,7 +102,7 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
         for at in np.ndindex(slot.shape):
             key = (slot.role, at)
             if slot.kind == "int":
-                value: Any = _whole(integers, lengths, whole, rng)
+                value: Any = _draw_integer(integers, lengths, whole, rng)
             elif slot.kind == "bool":
                 value = rng.random() < 0.5
             else:
@@ -151,13 +151,13 @@ def _number(
 ) -> Number:
     d, dx = None, None
     if kind == "float":
-        d, dx = model.residue("d", key), ball(_real("any", rng))
+        d, dx = model.residue("d", key), ball(_draw_real("any", rng))
     if value is not None:
         return Number(model, value.a, value.b, value.x, d, dx)
-    return model.variable(("x", key), ball(centre + _real(style, rng)), d, dx)
+    return model.variable(("x", key), ball(centre + _draw_real(style, rng)), d, dx)
 
 
 def seed_of(model: Model, k: int, at: tuple[int, ...], rng: Random) -> Number:
     """An entry of a cotangent."""
-    x: arb = ball(_real("any", rng))
+    x: arb = ball(_draw_real("any", rng))
     return model.drawn(("seed", k, at), x)

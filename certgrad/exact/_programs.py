@@ -101,7 +101,7 @@ def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:
     return at_shapes.traced(subject, case.keywords(shape.ranks, shape.sizes), shape.inputs, kinds)
 
 
-def read(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
+def interpreted_programs(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
     """Return the meaning of a subject's programs, traced at a shape or at symbolic sizes; `literals` reads each
     literal.
 

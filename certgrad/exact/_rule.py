@@ -14,8 +14,8 @@ from certgrad._subject import Rules, Subject
 from certgrad.errors import SignatureError, UsageError
 from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.language.lengths import in_lengths
-from certgrad.rules.declared.statics import combinations, plain, reals
-from certgrad.rules.declared.structure import flat_signature, named, read, real_parts
+from certgrad.rules.declared.statics import combinations, plain_values, reals
+from certgrad.rules.declared.structure import flat_signature, named_arguments, parse_structure, real_parts
 from certgrad.rules.subject.layers import unwrapped
 from certgrad.rules.subject.open_number import OpenNumber
 from certgrad.rules.subject.properties import PROPERTIES, check_properties, projected, properties_in
@@ -40,9 +40,9 @@ class Rule(Subject):
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function, self.name = function, name or getattr(function, "__name__", "") or "a function"
-        declared = read(signature)
+        declared = parse_structure(signature)
         self._parameters = inspect.signature(function).parameters
-        self.arguments = named(self._names(len(declared.inputs), static), declared.inputs)
+        self.arguments = named_arguments(self._names(len(declared.inputs), static), declared.inputs)
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         flat = flat_signature(self.arguments, declared.outputs)
         left_out = self._left_out(differentiable)
@@ -111,7 +111,7 @@ class Rule(Subject):
 
     def _called(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]) -> list[Any]:
         """The function's float outputs, complex ones as two."""
-        given: dict[str, Any] = plain(statics)
+        given: dict[str, Any] = plain_values(statics)
         for name, value in zip(self.params, params, strict=True):
             given[name] = value if name in self._arrays else OpenNumber(name, value)
         rest = projected(self.properties, self.arg_names, arrays)

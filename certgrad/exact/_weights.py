@@ -16,7 +16,7 @@ from ._free import Free
 from ._index import NoTheoremError, Scope, TogetherError, length_at, lies_along, line_of
 from ._places import Places
 from ._programs import Programs
-from ._width import NOTHING, FirstError, SizeQuestions, added
+from ._width import NOTHING, FirstError, SizeQuestions, sum_widths
 from ._widths import Widths
 
 LARGEST = 160
@@ -94,7 +94,7 @@ def _enough(programs: Programs, asked: SizeQuestions) -> list[dict[str, int]]:
         other = Widths(programs.vjp, "vjp", asked, programs.above_0(programs.vjp))
         parts = [own.whole(slope, scope) for (_, slope), scope in values if slope is not None]
         found = [other.output(k) for k in range(len(programs.vjp.outputs))]
-        total = added([*parts, *(other.whole(value, scope) for (value, _), scope in found)])
+        total = sum_widths([*parts, *(other.whole(value, scope) for (value, _), scope in found)])
         most = max(most, total.top if total is not None else Fraction(0))
     choices = asked.enough(most, [n for p in _programs(programs) for n in _lengths(p)])
     if len(asked.extrema) > 1 and (asked.span or asked.ordered):
@@ -117,9 +117,9 @@ def total(size: str) -> str:
     return f"total {size}"
 
 
-def placed(programs: Programs) -> Programs:
+def reindexed_programs(programs: Programs) -> Programs:
     """The programs in which each entry is read at indices of its own axes. Raises NoTheoremError."""
-    return _each(programs, lambda program: Places(program).changed())
+    return _map_programs(programs, lambda program: Places(program).changed())
 
 
 def _programs(programs: Programs) -> list[Program]:
@@ -127,7 +127,7 @@ def _programs(programs: Programs) -> list[Program]:
     return [program for program in every if program is not None]
 
 
-def _each(programs: Programs, change: Callable[[Program], Program], **fields: Any) -> Programs:
+def _map_programs(programs: Programs, change: Callable[[Program], Program], **fields: Any) -> Programs:
     found = {name: getattr(programs, name) for name in ("forward", "vjp", "jvp", "primal", "reference")}
     changed: dict[str, Any] = {name: None if p is None else change(p) for name, p in found.items()}
     return replace(programs, **changed, **fields)
@@ -172,6 +172,6 @@ def with_weights(programs: Programs, sizes: Mapping[str, int], free: bool = Fals
     """The programs with weights, at these sizes."""
     found = {n for p in _programs(programs) for n in _lengths(p)} | {t.Size(name) for name in sizes}
     lengths = {n: length_at(n, sizes) for n in sorted(found, key=repr)}
-    return _each(
+    return _map_programs(
         programs, lambda program: weighted(program, [*lengths], sizes, free), sizes=sizes, free=free, lengths=lengths
     )

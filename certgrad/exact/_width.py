@@ -261,7 +261,7 @@ class SizeQuestions:
         return [one for one in found if all(one[s] + sum(one[b] for b in before(s, behind)) <= most for s in sizes)]
 
 
-def added(parts: Sequence[Width]) -> Width | None:
+def sum_widths(parts: Sequence[Width]) -> Width | None:
     return sum(parts[1:], parts[0]) if parts else None
 
 
@@ -278,9 +278,9 @@ def degree_in(x: t.Node, line: Collection[str]) -> int:
 
 
 def sum_of_duals(parts: Sequence[Dual]) -> Dual:
-    total = added([value for value, _ in parts])
+    total = sum_widths([value for value, _ in parts])
     assert total is not None
-    return total, added([slope for _, slope in parts if slope is not None])
+    return total, sum_widths([slope for _, slope in parts if slope is not None])
 
 
 def with_each_part(one: Dual, change: Callable[[Width], Width]) -> Dual:

@@ -28,9 +28,9 @@ from ._width import (
     Key,
     SizeQuestions,
     Width,
-    added,
     degree_in,
     sum_of_duals,
+    sum_widths,
     with_each_part,
     without_index,
 )
@@ -307,7 +307,7 @@ class Widths:
 
     def _times(self, one: Dual, other: Dual) -> Dual:
         parts = [a * b for a, b in ((one[1], other[0]), (other[1], one[0])) if a is not None]
-        return one[0] * other[0], added(parts)
+        return one[0] * other[0], sum_widths(parts)
 
     def _key(self, x: t.Node, scope: Scope) -> Key:
         while isinstance(x, t.Entry):
@@ -388,7 +388,7 @@ class Widths:
         if x.function not in SMOOTH:
             atom = replace(atom, chosen=True)
         if plain:
-            return atom, added([atom * slope for slope in slopes])
+            return atom, sum_widths([atom * slope for slope in slopes])
         if x.function not in SMOOTH:
             raise NoTheoremError(f"{x.function} of a sum")
         ((value, slope),) = found

@@ -72,7 +72,7 @@ def _flat(value: Any) -> list[str]:
     return [x for v in value for x in _flat(v)] if isinstance(value, list) else [str(value)]
 
 
-def along(point: Point, moving: Sequence[int], direction: Sequence[np.ndarray], t: Fraction) -> Point:
+def point_along(point: Point, moving: Sequence[int], direction: Sequence[np.ndarray], t: Fraction) -> Point:
     """Return the point moved by t times a direction."""
     inputs = list(point.inputs)
     for i, d in zip(moving, direction, strict=True):

@@ -9,7 +9,7 @@ from certgrad.language import tree as t
 from certgrad.language.relations import SIGNS
 from certgrad.language.text import term_text
 from certgrad.obligations.assume.assumptions import facts_of
-from certgrad.obligations.assume.decided import decided, predicates
+from certgrad.obligations.assume.decided import decide_predicates, predicates
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS
@@ -101,7 +101,7 @@ def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, fo
             continue
         condition = _relation(p, relation, names)
         inner = f"{where} and {condition}" if where else condition
-        if not _regions(decided(left, here), decided(right, here), names, here, inner, found):
+        if not _regions(decide_predicates(left, here), decide_predicates(right, here), names, here, inner, found):
             return False
     return True
 

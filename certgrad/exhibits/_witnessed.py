@@ -16,7 +16,7 @@ from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.points import inputs_of, inside_domain
 from certgrad.signatures.cases import Case
 
-from ._evaluated import BITS, along, difference, exact, steps
+from ._evaluated import BITS, difference, exact, point_along, steps
 from .data import Curve, Dot, Plot
 
 REACH = Fraction(2)
@@ -78,8 +78,8 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
     for t in sorted(steps(-REACH, REACH), key=abs):
         if time.thread_time() > until:
             break
-        moved = along(point, programs.moving, direction, t)
-        if not _allowed(subject, programs, moved):
+        moved = point_along(point, programs.moving, direction, t)
+        if not _is_in_domain(subject, programs, moved):
             continue
         y = _difference(claim.kind, programs, moved, witness.where)
         if y is not None:
@@ -123,7 +123,7 @@ def _in_pieces(points: Sequence[tuple[float, float]]) -> list[tuple[float, float
     return out
 
 
-def _allowed(subject: Subject, programs: Programs, point: Point) -> bool:
+def _is_in_domain(subject: Subject, programs: Programs, point: Point) -> bool:
     values = {one.name: nested(x) for one, x in zip(programs.inputs, point.inputs, strict=True)}
     try:
         return inside_domain(subject, values)

@@ -67,7 +67,7 @@ def export_torch(
     from certgrad.exports._torch._export import source_of
     from certgrad.process.files import write_atomically
 
-    write_atomically(Path(path), source_of(exported(compiled, "vjp", sizes, _real(dtype))).encode())
+    write_atomically(Path(path), source_of(exported(compiled, "vjp", sizes, _parse_real_dtype(dtype))).encode())
     return Path(path)
 
 
@@ -104,7 +104,7 @@ def onnx_certificate(path: str | Path) -> GraphCertificate:
     return certificate_of(Path(path))
 
 
-def _real(dtype: str | None) -> Any:
+def _parse_real_dtype(dtype: str | None) -> Any:
     known = ("float16", "bfloat16", "float32", "float64")
     if dtype is not None and dtype not in known:
         raise UsageError(f"'{dtype}' is no dtype of real numbers: {', '.join(known)}.")
@@ -115,7 +115,7 @@ def _torch_code(compiled: CompiledGraph, sizes: Mapping[str, int] | None, dtype:
     _check_installed("torch")
     from certgrad.exports._torch._export import loaded
 
-    return loaded(exported(compiled, "vjp", sizes, _real(dtype)))
+    return loaded(exported(compiled, "vjp", sizes, _parse_real_dtype(dtype)))
 
 
 def _check_installed(package: str) -> None:

@@ -136,7 +136,7 @@ class _Builder:
             name = "scatter_apply"
         if name in ("dot_general", "conv_general_dilated"):
             operands = tuple(self.converted(a, eqn.outvars[0].aval, nodes) for a in operands)
-        parts = _parts(eqn)
+        parts = _inner_programs(eqn)
         if parts:
             return self.append(name, _with_counts(eqn, params), operands, eqn.outvars, nodes, parts)
         return self.once(name, params, operands, eqn.outvars, nodes)
@@ -194,7 +194,7 @@ def _replaces(eqn: Any) -> bool:
     return not jaxpr.eqns and jaxpr.outvars[0] is jaxpr.invars[1]
 
 
-def _parts(eqn: Any) -> list[Program]:
+def _inner_programs(eqn: Any) -> list[Program]:
     match str(eqn.primitive.name):
         case "scan":
             return [scan_loop(eqn).body]
@@ -227,7 +227,7 @@ def live(flat: Flat) -> Flat:
     return Flat(flat.inputs, kept[::-1], flat.outputs)
 
 
-def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
+def split_program(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
     """Split a program in two, and return both parts and the values that the second reads of the first.
 
     The first part computes the first `first` outputs from the first `given` inputs.

@@ -101,7 +101,7 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
         for a, n in zip(specs.arguments, certified.traced.ir.inputs, strict=True)
         if certified.induction.is_moving(Ref(node=n.id))
     ]
-    returned = _returned(certified)
+    returned = _output_names(certified)
     gradients = [] if name == "forward" else [f"grad_{n}" for n in moving]
     return Exported(
         flatten(program_of(closed)),
@@ -195,7 +195,7 @@ def place_of(traced: TracedGraph, nodes: Sequence[int]) -> str:
     return said or "the sum of cotangents"
 
 
-def _returned(certified: Certification) -> list[str]:
+def _output_names(certified: Certification) -> list[str]:
     tree = certified.traced.program.out_tree
     paths = jax.tree_util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))[0]
     return [f"output{jax.tree_util.keystr(path)}" for path, _ in paths]

@@ -69,10 +69,12 @@ def audit_configurations(
 ) -> Certificate:
     """Return the certificate of a subject with the configurations that are given."""
     if not configurations:
-        return _merged(subject, [(None, _unproved(subject.name, REFUSED.get(subject.name, NO_CONFIGURATION)))])
+        return _merged_certificate(
+            subject, [(None, _unproved(subject.name, REFUSED.get(subject.name, NO_CONFIGURATION)))]
+        )
     if subject.kind == CUSTOM and not any(_runs(subject, c) for c in configurations):
-        return _merged(subject, [(None, _unproved(subject.name, NOT_RUN))])
-    return _merged(subject, [(c, _certificate_at(subject, c, cache)) for c in configurations])
+        return _merged_certificate(subject, [(None, _unproved(subject.name, NOT_RUN))])
+    return _merged_certificate(subject, [(c, _certificate_at(subject, c, cache)) for c in configurations])
 
 
 class JaxRule(UserRule):
@@ -148,7 +150,7 @@ def _unproved(name: str, reason: str) -> Certificate:
     return _certificate(name, [], (), claims, [], "")
 
 
-def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
+def _merged_certificate(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
     """Return the certificate of a rule of JAX's, in which the claims at each configuration are a case."""
     claims = []
     for kind in OF_RULES:

@@ -7,47 +7,47 @@ and what holds of some of it only is a kind of its own.
 from __future__ import annotations
 
 
-def _of(names: str) -> frozenset[str]:
+def _name_set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
 # --- entries that stay as they are
 
-RENAMES = _of("copy name stop_gradient")
+RENAMES = _name_set("copy name stop_gradient")
 """The operand itself. What is stopped has no derivative."""
-BROADCASTS = _of("broadcast_in_dim")
+BROADCASTS = _name_set("broadcast_in_dim")
 """The operand, repeated along further axes."""
-RESHAPES = _of("reshape squeeze")
+RESHAPES = _name_set("reshape squeeze")
 """The same entries in the same row-major order."""
-CASTS = _of("convert_element_type reduce_precision")
+CASTS = _name_set("convert_element_type reduce_precision")
 """Each entry in another dtype, or with fewer bits."""
 KEEPS_CONSTANTS = RENAMES | BROADCASTS | RESHAPES | {"convert_element_type"}
 """An array that has one number throughout has it afterwards, but for the rounding to its dtype."""
-MOVES_ENTRIES = RENAMES | BROADCASTS | RESHAPES | _of("optimization_barrier rev slice tile transpose")
+MOVES_ENTRIES = RENAMES | BROADCASTS | RESHAPES | _name_set("optimization_barrier rev slice tile transpose")
 """Each entry is one of the operand's, at a place that the parameters say; no arithmetic."""
-JOINS = _of("concatenate dynamic_update_slice pad stack")
+JOINS = _name_set("concatenate dynamic_update_slice pad stack")
 """Each entry is one of one of the operands."""
-PARTS = _of("dynamic_slice split unstack")
+PARTS = _name_set("dynamic_slice split unstack")
 """Some of the first operand's entries."""
 REARRANGES = MOVES_ENTRIES | JOINS | PARTS
 """No arithmetic, and the parameters say what stands where, or an index does."""
-PLACES = _of("device_put layout_constraint reshard sharding_constraint")
+PLACES = _name_set("device_put layout_constraint reshard sharding_constraint")
 """The operand itself, on these devices and in this order in memory."""
 
 # --- entries that are compared, chosen, put together
 
-COMPARES = _of("eq ne lt le gt ge")
-LOGIC = _of("and not or xor")
+COMPARES = _name_set("eq ne lt le gt ge")
+LOGIC = _name_set("and not or xor")
 """Of truth values; of integers, bit by bit."""
-CLIPS = _of("clamp max min")
+CLIPS = _name_set("clamp max min")
 """One of the operands' entries, as they compare."""
 ORDERS = COMPARES | CLIPS
 """How the operands' entries compare decides."""
 CHOOSES = CLIPS | {"select_n"}
 """Entry by entry, an entry of one of the operands."""
-ROUNDS = _of("ceil floor round")
+ROUNDS = _name_set("ceil floor round")
 """To whole numbers."""
-ADDS = _of("add add_any sub neg")
+ADDS = _name_set("add add_any sub neg")
 """Sums and differences of the operands, entry by entry."""
 ALONG_AN_AXIS = {
     **dict.fromkeys(("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"), "axis"),
@@ -57,38 +57,48 @@ ALONG_AN_AXIS = {
 }
 """What treats all lines along one axis alike, with the parameter that names the axis."""
 CUMULATES = frozenset(k for k in ALONG_AN_AXIS if k.startswith("cum"))
-EXTREMA = _of("cummax cummin reduce_max reduce_min reduce_window_max reduce_window_min")
+EXTREMA = _name_set("cummax cummin reduce_max reduce_min reduce_window_max reduce_window_min")
 """Each entry is the greatest or the least of some of the operand's."""
-SUMS = _of("cumsum reduce_sum reduce_window_sum")
+SUMS = _name_set("cumsum reduce_sum reduce_window_sum")
 """Each entry is a sum of some of the operand's."""
-REDUCES = _of("reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum")
+REDUCES = _name_set("reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum")
 """Over axes, which are gone then: the parameter `axes`."""
-WINDOWS = _of("reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add select_and_scatter_add")
+WINDOWS = _name_set(
+    "reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add select_and_scatter_add"
+)
 """Over windows of the last operand."""
-CONTRACTS = _of("conv_general_dilated dot_general")
+CONTRACTS = _name_set("conv_general_dilated dot_general")
 """Sums of products of entries of both operands: linear in each."""
-READS_PLACES = _of("dynamic_slice gather slice")
+READS_PLACES = _name_set("dynamic_slice gather slice")
 """Entries at places that are given."""
-LINEAR = REARRANGES | PLACES | ADDS | SUMS | _of("gather scatter scatter-add scatter-sub select_n")
+LINEAR = REARRANGES | PLACES | ADDS | SUMS | _name_set("gather scatter scatter-add scatter-sub select_n")
 """Linear in all of its operands that are no places or truth values, with real coefficients."""
-ENTRIES = REARRANGES | CHOOSES | EXTREMA | _of("gather scatter sort")
+ENTRIES = REARRANGES | CHOOSES | EXTREMA | _name_set("gather scatter sort")
 """Each entry is one of the operands', or what stands where there is none."""
 
 # --- entry by entry
 
 POINTWISE = (
     (RENAMES | CASTS | COMPARES | LOGIC | CHOOSES | ROUNDS | ADDS)
-    | _of("eq_to le_to lt_to clz mulhi population_count shift_left shift_right_arithmetic shift_right_logical")
-    | _of("abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt conj cos cosh digamma div erf erf_inv")
-    | _of("erfc exp exp2 expm1 igamma igamma_grad_a igammac integer_pow is_finite lgamma log log1p log2 logistic mul")
-    | _of("nextafter one_minus_square optimization_barrier polygamma pow regularized_incomplete_beta rem rsqrt sign")
-    | _of("sin sinh sqrt square tan tanh zeta")
+    | _name_set("eq_to le_to lt_to clz mulhi population_count shift_left shift_right_arithmetic shift_right_logical")
+    | _name_set(
+        "abs acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt conj cos cosh digamma div erf erf_inv"
+    )
+    | _name_set(
+        "erfc exp exp2 expm1 igamma igamma_grad_a igammac integer_pow is_finite lgamma log log1p log2 logistic mul"
+    )
+    | _name_set(
+        "nextafter one_minus_square optimization_barrier polygamma pow regularized_incomplete_beta rem rsqrt sign"
+    )
+    | _name_set("sin sinh sqrt square tan tanh zeta")
 )
 """An entry is made of the operands' entries at its own place, numbers among them; no parameter names an axis."""
 
 # --- programs inside
 
-CALLS = _of("jit closed_call custom_jvp_call custom_vjp_call remat2 composite custom_vmap_call linear_call remat_opt")
+CALLS = _name_set(
+    "jit closed_call custom_jvp_call custom_vjp_call remat2 composite custom_vmap_call linear_call remat_opt"
+)
 """What runs an inner program on its operands."""
-INLINES = CALLS - _of("custom_jvp_call custom_vjp_call linear_call remat_opt")
+INLINES = CALLS - _name_set("custom_jvp_call custom_vjp_call linear_call remat_opt")
 """Calls whose derivative is that of the program inside."""

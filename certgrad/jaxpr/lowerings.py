@@ -130,12 +130,12 @@ def _variables(jaxpr: Any) -> list[Any]:
 
 def lowered(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs as at its shapes and dtypes; None where it is run as it is."""
-    return _read(eqn)[0] if _function_of(eqn.primitive) else None
+    return _traced_lowering(eqn)[0] if _function_of(eqn.primitive) else None
 
 
 def why_not(eqn: Any) -> str:
     """Return why an equation is not read as the program that JAX runs for it; "" where there is no such program."""
-    return _read(eqn)[1] if _function_of(eqn.primitive) else ""
+    return _traced_lowering(eqn)[1] if _function_of(eqn.primitive) else ""
 
 
 @lru_cache(maxsize=512)
@@ -152,7 +152,7 @@ def idealised(eqn: Any) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=512)
-def _read(eqn: Any) -> tuple[Any, str]:
+def _traced_lowering(eqn: Any) -> tuple[Any, str]:
     """Return the program that an equation runs, and why there is none. Equations are told apart as objects: each is
     read once.
     """
@@ -171,13 +171,13 @@ def _read(eqn: Any) -> tuple[Any, str]:
             return None, f"reading it raises {type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
-def called(eqn: Any) -> Any:
+def executed_program(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs on its operands; None for one that is run as it is."""
     own = eqn.primitive.name in CALLS and not is_python(eqn.primitive)
     return called_program(eqn) if own else lowered(eqn)
 
 
-def written(eqn: Any) -> Mapping[str, Any]:
+def identifying_params(eqn: Any) -> Mapping[str, Any]:
     """The parameters that say which function an equation computes: for one with an object among them, its program."""
     if eqn.primitive.name == LINEAR:
         return {"jaxpr": linear_program(eqn)}

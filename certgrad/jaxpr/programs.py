@@ -83,7 +83,7 @@ def same_program(a: Any, b: Any) -> bool:
     x, y = jaxpr_of(a), jaxpr_of(b)
     consts = [consts_of(c) for c in (a, b)]
     ends = [(p.constvars, p.invars, p.eqns, p.outvars) for p in (x, y)]
-    if [*map(len, ends[0])] != [*map(len, ends[1])] or not _alike(*consts):
+    if [*map(len, ends[0])] != [*map(len, ends[1])] or not _equal_params(*consts):
         return False
     names: dict[Any, Any] = {}
 
@@ -103,7 +103,7 @@ def same_program(a: Any, b: Any) -> bool:
             and len(e.invars) == len(f.invars)
             and len(e.outvars) == len(f.outvars)
             and all(map(read, e.invars, f.invars))
-            and _alike(e.params, f.params)
+            and _equal_params(e.params, f.params)
             and bound(e.outvars, f.outvars)
             for e, f in zip(x.eqns, y.eqns, strict=True)
         )
@@ -218,10 +218,10 @@ def _is_number(aval: Any) -> bool:
 
 
 def _constant(v: Any, w: Any) -> bool:
-    return bool(v.aval.dtype == w.aval.dtype) and _alike(np.asarray(v.val), np.asarray(w.val))
+    return bool(v.aval.dtype == w.aval.dtype) and _equal_params(np.asarray(v.val), np.asarray(w.val))
 
 
-def _alike(p: Any, q: Any) -> bool:
+def _equal_params(p: Any, q: Any) -> bool:
     """Return whether two parameters are equal; False for those that cannot be compared."""
     if p is q:
         return True
@@ -230,9 +230,9 @@ def _alike(p: Any, q: Any) -> bool:
     if type(p) is not type(q):
         return False
     if isinstance(p, dict):
-        return p.keys() == q.keys() and all(_alike(p[k], q[k]) for k in p)
+        return p.keys() == q.keys() and all(_equal_params(p[k], q[k]) for k in p)
     if isinstance(p, (tuple, list)):
-        return len(p) == len(q) and all(map(_alike, p, q))
+        return len(p) == len(q) and all(map(_equal_params, p, q))
     if hasattr(p, "shape") and hasattr(p, "tobytes"):
         x, y = np.asarray(p), np.asarray(q)
         return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()

@@ -39,22 +39,22 @@ _UNORDERED = (t.Fold, t.ForAll, t.Distinct)
 @lru_cache(maxsize=2048)
 def canonical(statement: t.Statement) -> Any:
     """The statement in canonical form. Index variables that nothing in it binds keep their names."""
-    taken = _named(statement) | unbound(statement)
+    taken = _names_used(statement) | unbound(statement)
     names = dict.fromkeys(_bound(statement), "?")
-    found = _ordered(statement, names)
+    found = _sorted_operands(statement, names)
     for _ in range(_ROUNDS):
         before, found = found, _Renaming(taken).node(found, {})
         if found == before:
             break
-        found = _ordered(found, {})
+        found = _sorted_operands(found, {})
     return _Renaming(taken).node(found, {})
 
 
-def ordered(term: t.Term, reserved: Collection[str] = ()) -> Any:
+def in_canonical_order(term: t.Term, reserved: Collection[str] = ()) -> Any:
     """The term with sums and products in the order in which they are shown, and letters for what it binds: none that is
     free in it, or reserved for what stands beside it.
     """
-    return _Renaming(_named(term) | unbound(term) | {*reserved}).node(_ordered(term, {}), {})
+    return _Renaming(_names_used(term) | unbound(term) | {*reserved}).node(_sorted_operands(term, {}), {})
 
 
 def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:
@@ -63,7 +63,7 @@ def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:
     return (name for name in every if name not in taken)
 
 
-def _named(node: t.Node) -> set[str]:
+def _names_used(node: t.Node) -> set[str]:
     """The names of arrays and sizes."""
     return t.arrays(node) | {n.name for n in t.walk(node) if isinstance(n, t.Size | t.Constant)}
 
@@ -80,9 +80,9 @@ def _bound(statement: t.Node) -> Iterator[str]:
 # --- order
 
 
-def _ordered(node: Any, names: Mapping[str, str]) -> Any:
+def _sorted_operands(node: Any, names: Mapping[str, str]) -> Any:
     """Return sums, products and guards in an order that depends on `names` alone, where these rename variables."""
-    node = t.mapped(node, lambda n: _ordered(n, names))
+    node = t.mapped(node, lambda n: _sorted_operands(n, names))
     if isinstance(node, t.Add):
         return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda x: _summand(x, names))))
     if isinstance(node, t.Mul):

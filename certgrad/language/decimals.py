@@ -41,7 +41,7 @@ def decimal(c: Fraction, latex: bool = False) -> str:
     return rf"{significand} \cdot 10^{{{exponent}}}" if latex else f"{significand}e{exponent}"
 
 
-def short(numbers: Sequence[Fraction]) -> Fraction:
+def decimal_scale(numbers: Sequence[Fraction]) -> Fraction:
     """Return the positive factor that makes the coefficients decimals, and the first of them ±1; 1 where there is none
     or they are short.
     """

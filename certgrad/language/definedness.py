@@ -60,7 +60,7 @@ def defined(x: t.Node) -> Statement:
         case t.Given(condition, value):
             return all_of(defined(condition), condition, defined(value))
         case t.Where(guards, then):
-            return all_of(defined(Both(guards)), _where(Both(guards), defined(then)))
+            return all_of(defined(Both(guards)), _implication(Both(guards), defined(then)))
     return all_of(*map(defined, t.children(x)))
 
 
@@ -72,13 +72,13 @@ def _for_all(over: tuple[t.Range, ...], holds: Statement) -> Statement:
     return TRUE if holds == TRUE else ForAll(over, holds)
 
 
-def _where(condition: Statement, holds: Statement) -> Statement:
+def _implication(condition: Statement, holds: Statement) -> Statement:
     return TRUE if holds == TRUE else If(condition, holds, TRUE)
 
 
 def _extremum(over: tuple[t.Range, ...], bodies: Sequence[t.Term], where: Sequence[Statement]) -> Statement:
     kept = all_of(*where)
-    each = all_of(defined(kept), _where(kept, all_of(*map(defined, bodies))))
+    each = all_of(defined(kept), _implication(kept, all_of(*map(defined, bodies))))
     return all_of(_sizes(over), _for_all(over, each), Exists(over, kept))
 
 

@@ -9,7 +9,7 @@ from .forms import in_whole_numbers
 from .relations import COMPARES, OPPOSITE
 
 
-def denied(where: t.Where) -> t.Statement | None:
+def negated_guards(where: t.Where) -> t.Statement | None:
     """`r ≥ −200` for `0 > 1 wherever r < −200`; None where the conclusion may hold, or a guard has no opposite."""
     asked = where.then
     if not isinstance(asked, t.Compare) or not all(isinstance(side, t.Number) for side in (asked.left, asked.right)):

@@ -11,9 +11,9 @@ from .definedness import defined
 from .tree import FALSE, TRUE, Compare, Given, If, Infinity, Node, Relation, Statement, mapped, walk
 
 
-def decided(x: Any) -> Any:
+def decide_infinite_comparisons(x: Any) -> Any:
     """The expression with such comparisons, and choices by them, decided; each is defined where it was."""
-    x = mapped(x, decided)
+    x = mapped(x, decide_infinite_comparisons)
     match x:
         case Compare(relation, Infinity(positive), other) if not _mentions_infinity(other):
             return Given(defined(other), _beyond(relation, positive))

@@ -26,7 +26,7 @@ def difference(s: t.Compare) -> dict[tuple[t.Term, ...], Fraction]:
 
 
 def sum_of(terms: Iterable[tuple[Fraction, tuple[t.Term, ...]]]) -> t.Term:
-    return t.added([t.scaled(c, list(factors)) for c, factors in terms])
+    return t.sum_of_terms([t.scaled(c, list(factors)) for c, factors in terms])
 
 
 def roots_together(factors: Sequence[t.Term]) -> list[t.Term]:

@@ -81,7 +81,7 @@ def _at_least(low: int) -> Domain:
     return lambda x, *_: Compare("<=", number(low), x)
 
 
-def _between(low: int, high: int) -> Domain:
+def _open_interval(low: int, high: int) -> Domain:
     """low < x < high"""
     return lambda x: Both((Compare("<", number(low), x), Compare("<", x, number(high))))
 
@@ -160,7 +160,7 @@ def _of_whole_power(base: Term, exponent: Term) -> Statement:
     return Either((_exponent_not_negative(base, exponent), Not(Compare("=", base, ZERO))))
 
 
-def _real(
+def _real_function(
     says: str, ball: Callable[..., Any] | None = None, domain: Domain = everywhere, arity: int = 1, **facts: Any
 ) -> Function:
     return Function(arguments=(_REAL,) * arity, domain=domain, says=says, ball=ball, **facts)
@@ -168,13 +168,13 @@ def _real(
 
 def _odd(says: str, ball: Callable[..., Any], domain: Domain = everywhere, **facts: Any) -> Function:
     """An odd function with the sign of its argument."""
-    return _real(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
+    return _real_function(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
 
 
 def _bessel(says: str, kind: str, entire: bool = False, **facts: Any) -> Function:
     """A Bessel function of a real order and an argument."""
     name = f"bessel_{kind}"
-    return _real(name + says, lambda v, x: getattr(x, name)(v), _of_bessel(entire), arity=2, **facts)
+    return _real_function(name + says, lambda v, x: getattr(x, name)(v), _of_bessel(entire), arity=2, **facts)
 
 
 def _integers(says: str, domain: Domain = everywhere) -> Function:
@@ -216,7 +216,7 @@ def _wofz(x: arb, y: arb) -> acb:
     return (-z * z).exp() * (z * acb(0, -1)).erfc()
 
 
-_INCOMPLETE_BETA = _real(
+_INCOMPLETE_BETA = _real_function(
     "∫₀ˣ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt / ∫₀¹ tᵃ⁻¹·(1−t)ᵇ⁻¹ dt, of a, b, x",
     lambda a, b, x: x.beta_lower(a, b, 1),
     _of_betainc,
@@ -241,39 +241,43 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "quotient": _integers("⌊left/right⌋: rounded towards −∞", _divisor_not_zero),
     "remainder": _integers("left − right·⌊left/right⌋: it has the sign of right", _divisor_not_zero),
-    "real power": _real("exp(y·log(x)) for x > 0, and 0 for x = 0 and y > 0", None, _of_real_power, arity=2),
+    "real power": _real_function("exp(y·log(x)) for x > 0, and 0 for x = 0 and y > 0", None, _of_real_power, arity=2),
     "whole power": _WHOLE_POWER,
     "integer power": _integers("by multiplication, with x⁰ = 1, for an exponent ≥ 0", _exponent_not_negative),
-    "exp": _real("exp(x) = Σ_{k≥0} xᵏ/k!", arb.exp, monotone="increasing"),
-    "log": _real("the y with exp(y) = x", arb.log, _above(0), monotone="increasing"),
-    "sqrt": _real("the y ≥ 0 with y² = x", arb.sqrt, _at_least(0), monotone="increasing"),
+    "exp": _real_function("exp(x) = Σ_{k≥0} xᵏ/k!", arb.exp, monotone="increasing"),
+    "log": _real_function("the y with exp(y) = x", arb.log, _above(0), monotone="increasing"),
+    "sqrt": _real_function("the y ≥ 0 with y² = x", arb.sqrt, _at_least(0), monotone="increasing"),
     "cbrt": _odd("the y with y³ = x", _cbrt, monotone="increasing"),
-    "sin": _real("sin(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ⁺¹/(2k+1)!", arb.sin, parity="odd", at_zero=0, size="at most 1"),
-    "cos": _real("cos(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ/(2k)!", arb.cos, parity="even", at_zero=1, size="at most 1"),
+    "sin": _real_function("sin(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ⁺¹/(2k+1)!", arb.sin, parity="odd", at_zero=0, size="at most 1"),
+    "cos": _real_function("cos(x) = Σ_{k≥0} (−1)ᵏ·x²ᵏ/(2k)!", arb.cos, parity="even", at_zero=1, size="at most 1"),
     "asin": _odd("the y in [−π/2, π/2] with sin(y) = x", arb.asin, _from_to(-1, 1), monotone="increasing"),
-    "acos": _real("the y in [0, π] with cos(y) = x", arb.acos, _from_to(-1, 1), sign=">= 0", monotone="decreasing"),
+    "acos": _real_function(
+        "the y in [0, π] with cos(y) = x", arb.acos, _from_to(-1, 1), sign=">= 0", monotone="decreasing"
+    ),
     "atan": _odd("the y in (−π/2, π/2) with sin(y)/cos(y) = x", arb.atan, monotone="increasing"),
-    "atan2": _real(
+    "atan2": _real_function(
         "atan2(y, x): the angle in (−π, π) of the point (x, y)", lambda y, x: arb.atan2(y, x), _off_the_cut, arity=2
     ),
-    "sinh": _real("(exp(x) − exp(−x))/2", arb.sinh, monotone="increasing"),
-    "cosh": _real("(exp(x) + exp(−x))/2", arb.cosh),
-    "tanh": _real("(exp(x) − exp(−x))/(exp(x) + exp(−x))", arb.tanh, monotone="increasing"),
+    "sinh": _real_function("(exp(x) − exp(−x))/2", arb.sinh, monotone="increasing"),
+    "cosh": _real_function("(exp(x) + exp(−x))/2", arb.cosh),
+    "tanh": _real_function("(exp(x) − exp(−x))/(exp(x) + exp(−x))", arb.tanh, monotone="increasing"),
     "asinh": _odd("the y with sinh(y) = x", arb.asinh, monotone="increasing"),
-    "acosh": _real("the y ≥ 0 with cosh(y) = x", arb.acosh, _at_least(1), sign=">= 0", monotone="increasing"),
-    "atanh": _odd("the y with tanh(y) = x", arb.atanh, _between(-1, 1), monotone="increasing"),
+    "acosh": _real_function("the y ≥ 0 with cosh(y) = x", arb.acosh, _at_least(1), sign=">= 0", monotone="increasing"),
+    "atanh": _odd("the y with tanh(y) = x", arb.atanh, _open_interval(-1, 1), monotone="increasing"),
     "erf": _odd("(2/√π)·∫₀ˣ exp(−t²) dt", arb.erf, size="below 1", monotone="increasing"),
-    "erf_inv": _odd("the y with erf(y) = x", arb.erfinv, _between(-1, 1), monotone="increasing"),
-    "lgamma": _real("log|Γ(x)|, with Γ(x) = ∫₀^∞ tˣ⁻¹·exp(−t) dt for x > 0, and Γ(x) = Γ(x + 1)/x", _lgamma, _no_pole),
-    "digamma": _real("Γ′(x)/Γ(x)", arb.digamma, _no_pole),
-    "polygamma": _real(
+    "erf_inv": _odd("the y with erf(y) = x", arb.erfinv, _open_interval(-1, 1), monotone="increasing"),
+    "lgamma": _real_function(
+        "log|Γ(x)|, with Γ(x) = ∫₀^∞ tˣ⁻¹·exp(−t) dt for x > 0, and Γ(x) = Γ(x + 1)/x", _lgamma, _no_pole
+    ),
+    "digamma": _real_function("Γ′(x)/Γ(x)", arb.digamma, _no_pole),
+    "polygamma": _real_function(
         "polygamma(n, x): the n-th derivative of digamma at x",
         lambda n, x: acb(x).polygamma(n).real,
         _no_pole_of_second,
         arity=2,
     ),
-    "zeta": _real("zeta(s, q) = Σ_{k≥0} (q + k)⁻ˢ", lambda s, q: s.zeta(q), _of_zeta, arity=2, sign="> 0"),
-    "igamma": _real(
+    "zeta": _real_function("zeta(s, q) = Σ_{k≥0} (q + k)⁻ˢ", lambda s, q: s.zeta(q), _of_zeta, arity=2, sign="> 0"),
+    "igamma": _real_function(
         "igamma(a, x) = ∫₀ˣ tᵃ⁻¹·exp(−t) dt / Γ(a)",
         lambda a, x: x.gamma_lower(a, 1),
         _of_igamma,
@@ -281,12 +285,12 @@ FUNCTIONS: dict[str, Function] = {
         sign=">= 0",
         size="below 1",
     ),
-    "igamma_grad_a": _real("the derivative of igamma(a, x) in a", _igamma_slope, _of_igamma, arity=2),
+    "igamma_grad_a": _real_function("the derivative of igamma(a, x) in a", _igamma_slope, _of_igamma, arity=2),
     "regularized_incomplete_beta": _INCOMPLETE_BETA,
-    "bessel_i0e": _real(
+    "bessel_i0e": _real_function(
         "exp(−|x|)·I₀(x), with Iₙ(x) = Σ_{k≥0} (x/2)²ᵏ⁺ⁿ/(k!·(k+n)!)", lambda x: abs(x).bessel_i(0, scaled=True)
     ),
-    "bessel_i1e": _real("exp(−|x|)·I₁(x)", lambda x: x.bessel_i(1) * (-abs(x)).exp()),
+    "bessel_i1e": _real_function("exp(−|x|)·I₁(x)", lambda x: x.bessel_i(1) * (-abs(x)).exp()),
     "is finite": Function(
         arguments=("real",), result="boolean", says="true of a real number, false of ±∞", domain=everywhere
     ),
@@ -294,9 +298,9 @@ FUNCTIONS: dict[str, Function] = {
     "bitwise or": _integers("the integer whose binary digits are those that one has (two's complement)"),
     "bitwise xor": _integers("the integer whose binary digits are those in which they differ (two's complement)"),
     # Of statements alone
-    "round_even": _real("", _round_even, whole=True),
-    "round_away": _real("", lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1), whole=True),
-    "bessel_i0": _real("", lambda x: x.bessel_i(0), parity="even", at_zero=1, sign="> 0"),
+    "round_even": _real_function("", _round_even, whole=True),
+    "round_away": _real_function("", lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1), whole=True),
+    "bessel_i0": _real_function("", lambda x: x.bessel_i(0), parity="even", at_zero=1, sign="> 0"),
     "bessel_i1": _odd("", lambda x: x.bessel_i(1), monotone="increasing"),
     "incomplete_beta": replace(_INCOMPLETE_BETA, says=""),
     # Of `certgrad.special`. Bessel functions are of a real order and an argument; I₀ and I₁ are rows of their own.
@@ -305,12 +309,12 @@ FUNCTIONS: dict[str, Function] = {
     "bessel_i": _bessel("(v, x) = Σ_{k≥0} (x/2)²ᵏ⁺ᵛ/(k!·Γ(k+v+1))", "i", entire=True),
     "bessel_k": _bessel("(v, x) = (π/2)·(I₋ᵥ(x) − Iᵥ(x))/sin(vπ), continuous in v", "k", sign="> 0"),
     "erfi": _odd("(2/√π)·∫₀ˣ exp(t²) dt", arb.erfi, monotone="increasing"),
-    "expi": _real("the principal value of ∫ exp(t)/t dt from −∞ to x", arb.ei, _not_zero),
+    "expi": _real_function("the principal value of ∫ exp(t)/t dt from −∞ to x", arb.ei, _not_zero),
     "si": _odd("∫₀ˣ sin(t)/t dt", arb.si),
-    "ci": _real("γ + log|x| + ∫₀ˣ (cos(t) − 1)/t dt", lambda x: abs(x).ci(), _not_zero, parity="even"),
+    "ci": _real_function("γ + log|x| + ∫₀ˣ (cos(t) − 1)/t dt", lambda x: abs(x).ci(), _not_zero, parity="even"),
     "fresnels": _odd("∫₀ˣ sin(π·t²/2) dt", arb.fresnel_s, size="below 1"),
     "fresnelc": _odd("∫₀ˣ cos(π·t²/2) dt", arb.fresnel_c, size="below 1"),
-    "lambertw": _real(
+    "lambertw": _real_function(
         "the y ≥ −1 with y·exp(y) = x",
         arb.lambertw,
         _above_one_on_e,
@@ -318,17 +322,23 @@ FUNCTIONS: dict[str, Function] = {
         at_zero=0,
         monotone="increasing",
     ),
-    "spence": _real("∫₁ˣ log(t)/(1 − t) dt", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"),
-    "owens_t": _real("owens_t(h, a) = (1/2π)·∫₀ᵃ exp(−h²·(1 + t²)/2)/(1 + t²) dt", _owens_t, arity=2),
-    "wofz_re": _real("the real part of exp(−z²)·erfc(−iz) at z = x + iy", lambda x, y: _wofz(x, y).real, arity=2),
-    "wofz_im": _real("the imaginary part of exp(−z²)·erfc(−iz) at z = x + iy", lambda x, y: _wofz(x, y).imag, arity=2),
-    "hyp1f1": _real(
+    "spence": _real_function(
+        "∫₁ˣ log(t)/(1 − t) dt", lambda x: acb(1 - x).polylog(2).real, _above(0), monotone="decreasing"
+    ),
+    "owens_t": _real_function("owens_t(h, a) = (1/2π)·∫₀ᵃ exp(−h²·(1 + t²)/2)/(1 + t²) dt", _owens_t, arity=2),
+    "wofz_re": _real_function(
+        "the real part of exp(−z²)·erfc(−iz) at z = x + iy", lambda x, y: _wofz(x, y).real, arity=2
+    ),
+    "wofz_im": _real_function(
+        "the imaginary part of exp(−z²)·erfc(−iz) at z = x + iy", lambda x, y: _wofz(x, y).imag, arity=2
+    ),
+    "hyp1f1": _real_function(
         "hyp1f1(a, b, x) = Σ_{k≥0} (a)ₖ/(b)ₖ·xᵏ/k!, with (a)ₖ = a·(a+1)⋯(a+k−1)",
         lambda a, b, x: x.hypgeom_1f1(a, b),
         lambda a, b, x: _no_pole(b),
         arity=3,
     ),
-    "hyp2f1": _real(
+    "hyp2f1": _real_function(
         "hyp2f1(a, b, c, x) = Σ_{k≥0} (a)ₖ·(b)ₖ/(c)ₖ·xᵏ/k! for |x| < 1, and its analytic continuation",
         lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
         _of_hyp2f1,
@@ -336,5 +346,5 @@ FUNCTIONS: dict[str, Function] = {
     ),
     # Of statements alone
     "whole_power": replace(_WHOLE_POWER, says=""),
-    "stop": _real("", lambda x: x, sign="of its argument"),
+    "stop": _real_function("", lambda x: x, sign="of its argument"),
 }

@@ -31,13 +31,13 @@ _WEAK: dict[str, Any] = {">": ">=", "<": "<="}
 
 def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
     """Return whether the statement follows from the known ones. False where that is not seen."""
-    given = _given(unbound(asked).union(*map(unbound, known)), DEPTH + 1)
+    given = _index_constants(unbound(asked).union(*map(unbound, known)), DEPTH + 1)
     return _implies([substitute(one, given) for one in known], substitute(asked, given), DEPTH)
 
 
 def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
     """Return the same for statements without free index variables."""
-    facts = [canonical(_monic(part)) for one in known for part in _parts(one)]
+    facts = [canonical(_monic(part)) for one in known for part in _conjuncts_and_factors(one)]
     if (totals := _totals(facts)) and isinstance(asked, t.Compare):
         asked = _with_totals(asked, totals)
         if (parts := difference(asked)).keys() <= {()}:
@@ -48,7 +48,7 @@ def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bo
     return depth > 0 and (_by_parts(facts, asked, depth - 1) or _by_cases(facts, asked, depth - 1))
 
 
-def _given(names: Iterable[str], depth: int) -> dict[str, t.Term]:
+def _index_constants(names: Iterable[str], depth: int) -> dict[str, t.Term]:
     """Return constants for free index variables, with other names at each depth.
 
     Canonical form renames bound variables, and may take any index name for them.
@@ -64,14 +64,14 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
     if isinstance(asked, t.Where):
         return _implies([*_opened(facts, asked.guards), *asked.guards], asked.then, depth)
     if isinstance(asked, t.ForAll):
-        given = _given((r.variable for r in asked.over), depth)
+        given = _index_constants((r.variable for r in asked.over), depth)
         inside = [one for f in facts if isinstance(f, t.ForAll) for one in _instances(f, asked.over, given)]
         inside += [f for f in facts if not isinstance(f, t.ForAll)]
         holds = substitute(asked.holds, given)
         entries = [n for n in t.walk(holds) if isinstance(n, t.Entry) and n.index]
         # Of several arrays a statement is about entries at the same places: one of them alone would say more.
         whole = [(f, {n.name for n in t.walk(f) if isinstance(n, t.Array)}) for f in facts if isinstance(f, t.Compare)]
-        inside += [_at(f, entry) for f, arrays in whole for entry in entries if arrays == {entry.name}]
+        inside += [_fact_at_entry(f, entry) for f, arrays in whole for entry in entries if arrays == {entry.name}]
         return _implies(inside, holds, depth)
     return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
 
@@ -88,9 +88,9 @@ def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Te
         yield substitute(fact.holds, {r.variable: term for r, term in zip(fact.over, chosen, strict=True)})
 
 
-def _at(fact: t.Statement, entry: t.Entry) -> t.Statement:
+def _fact_at_entry(fact: t.Statement, entry: t.Entry) -> t.Statement:
     """Return a fact about a whole array as one about an entry."""
-    return entry if fact == t.Array(entry.name) else t.mapped(fact, lambda node: _at(node, entry))
+    return entry if fact == t.Array(entry.name) else t.mapped(fact, lambda node: _fact_at_entry(node, entry))
 
 
 def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> bool:
@@ -114,11 +114,11 @@ def _totals(facts: Sequence[t.Statement]) -> dict[t.Node, t.Term]:
         folds = [factors[0] for factors in parts if len(factors) == 1 and isinstance(factors[0], t.Fold)]
         if len(folds) == 1 and {(folds[0],), ()} >= parts.keys() and not unbound(folds[0]):
             number = -parts.get((), Fraction(0)) / parts[folds[0],]
-            found[_alone(folds[0])] = t.Number(str(number))
+            found[_canonical_key(folds[0])] = t.Number(str(number))
     return found
 
 
-def _alone(term: t.Term) -> t.Node:
+def _canonical_key(term: t.Term) -> t.Node:
     """The term with the names of index variables that do not depend on where it stands."""
     return canonical(t.Compare(">", term, t.ZERO))
 
@@ -127,7 +127,7 @@ def _with_totals(asked: t.Compare, totals: Mapping[t.Node, t.Term]) -> t.Compare
     """The statement with the numbers for sums that are known."""
 
     def put(node: Any) -> Any:
-        known = totals.get(_alone(node)) if isinstance(node, t.Fold) and not unbound(node) else None
+        known = totals.get(_canonical_key(node)) if isinstance(node, t.Fold) and not unbound(node) else None
         return known if known is not None else t.mapped(node, put)
 
     found = put(asked)
@@ -191,11 +191,11 @@ def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
     return False
 
 
-def _parts(statement: t.Statement) -> Iterator[t.Statement]:
+def _conjuncts_and_factors(statement: t.Statement) -> Iterator[t.Statement]:
     """Yield the parts of a statement; of a product that is not 0, each factor."""
     if isinstance(statement, t.Both):
         for part in statement.parts:
-            yield from _parts(part)
+            yield from _conjuncts_and_factors(part)
         return
     yield statement
     if isinstance(statement, t.Compare) and statement.relation == "!=" and statement.right == t.ZERO:

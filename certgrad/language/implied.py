@@ -21,7 +21,7 @@ _ASKS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False)}
 
 def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     """Return the places of statements that another one implies; of two equal ones the first is kept."""
-    read = [(_read(s), _combination(s)) for s in statements]
+    read = [(_univariate_relation(s), _combination(s)) for s in statements]
     out: set[int] = set()
     for k, (one, several) in reversed([*enumerate(read)]):
         for known, combined in (o for j, o in enumerate(read) if j != k and j not in out):
@@ -51,7 +51,7 @@ def _comparison(statement: t.Statement) -> tuple[Scope, t.Compare] | None:
     return (over, frozenset(guards)), compared
 
 
-def _read(statement: t.Statement) -> Read | None:
+def _univariate_relation(statement: t.Statement) -> Read | None:
     """Return the polynomial, the term that it is of, and the relation to 0 of a comparison."""
     if (found := _comparison(statement)) is None:
         return None
@@ -96,7 +96,7 @@ def _implies(known: Read, asked: Read) -> bool:
     side, strict = _ASKS[relation]
     side = side if line[1] > 0 else -side
     bound = -line.get(0, Fraction(0)) / line[1]
-    moved = _moved(asked[2], bound, side)
+    moved = _taylor_shift(asked[2], bound, side)
     if asked[3] in ("<", "<="):
         moved = {k: -c for k, c in moved.items()}
     sign = {1 if c > 0 else -1 for k, c in moved.items() if c}
@@ -108,7 +108,7 @@ def _implies(known: Read, asked: Read) -> bool:
     return asked[3] in (">=", "<=") and sign <= {1}
 
 
-def _moved(polynomial: Polynomial, bound: Fraction, side: int) -> Polynomial:
+def _taylor_shift(polynomial: Polynomial, bound: Fraction, side: int) -> Polynomial:
     """Return p(bound + side·t) as a polynomial of t."""
     out: Polynomial = {}
     for k, c in polynomial.items():

@@ -21,10 +21,10 @@ def in_lengths(texts: Sequence[str], axes: Axes, taken: Collection[str] = ()) ->
     An array, or a number with a name that is `taken`, comes before a size of its name.
     """
     lengths = {name: text for name, text in _lengths(axes).items() if name not in axes and name not in taken}
-    return tuple(_written(text, lengths) for text in texts)
+    return tuple(_substitute_lengths(text, lengths) for text in texts)
 
 
-def _written(text: str, lengths: Mapping[str, str]) -> str:
+def _substitute_lengths(text: str, lengths: Mapping[str, str]) -> str:
     try:
         parsed = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -14,7 +14,7 @@ from html import escape
 from certgrad.language import text as words
 from certgrad.language import tree as t
 from certgrad.language.decimals import decimal
-from certgrad.language.denied import denied
+from certgrad.language.denied import negated_guards
 from certgrad.language.forms import roots_together
 from certgrad.language.guards import plainly
 from certgrad.language.platform import platform_named
@@ -112,7 +112,7 @@ class _Printer:
                 else fenced("<mn>0</mn><mo>,</mo><mn>−1</mn><mo>,</mo><mn>−2</mn><mo>,</mo><mo>…</mo>", "{", "}")
             )
             return row(self.term(s.term), operator("∉"), numbers)
-        if isinstance(s, t.Where) and (unguarded := denied(s)) is not None:
+        if isinstance(s, t.Where) and (unguarded := negated_guards(s)) is not None:
             return self.statement(unguarded)
         if isinstance(s, t.Where):
             guards = listed(map(self.guard, s.guards), mtext(" and "))

@@ -29,10 +29,10 @@ def determinant(reader: Reader, rows: Rows) -> Any:
 
 def smallest_minor(reader: Reader, rows: Rows) -> Any:
     """Return the smallest leading minor."""
-    return _least(reader, [determinant(reader, [row[:k] for row in rows[:k]]) for k in range(1, len(rows) + 1)])
+    return _minimum(reader, [determinant(reader, [row[:k] for row in rows[:k]]) for k in range(1, len(rows) + 1)])
 
 
-def _least(reader: Reader, values: list[Any]) -> Any:
+def _minimum(reader: Reader, values: list[Any]) -> Any:
     minus = reader.a.number(-1)
     return reader.a.mul(minus, reader.greatest([reader.a.mul(minus, x) for x in values]))
 
@@ -79,7 +79,7 @@ def eliminated(reader: Reader, rows: Rows) -> tuple[list[int], Any]:
         for i in range(k + 1, n):
             factor = a.mul(minus, a.mul(left[i][k], a.power(left[k][k], Fraction(-1))))
             left[i] = [a.add(x, a.mul(factor, y)) for x, y in zip(left[i], left[k], strict=True)]
-    return order, _least(reader, gaps) if gaps else a.number(1)
+    return order, _minimum(reader, gaps) if gaps else a.number(1)
 
 
 def pivot_gap(reader: Reader, rows: Rows) -> Any:

@@ -22,7 +22,7 @@ MOST = 16
 """Of so many statements it is looked which imply each other; of more it is not."""
 
 
-def merged(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
+def merge_rank_variants(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
     """The statement to show for each, by its place: one for all ranks in the place of the one with the fewest axes."""
     groups = _groups(statements)
     repeated = {k for members, _ in groups for k in members[1:]}
@@ -49,10 +49,10 @@ def _groups(statements: Sequence[t.Statement]) -> list[tuple[list[int], t.Statem
     places = {canonical(s): k for k, s in reversed([*enumerate(statements)])}
     found: list[tuple[list[int], t.Statement]] = []
     grouped: set[int] = set()
-    for k in sorted(range(len(statements)), key=lambda k: len(_over(statements[k]))):
+    for k in sorted(range(len(statements)), key=lambda k: len(_quantified_ranges(statements[k]))):
         if k in grouped:
             continue
-        for r in _over(statements[k]):
+        for r in _quantified_ranges(statements[k]):
             members, wider = [k], _with_one_more(statements[k], r)
             while wider is not None and (place := places.get(canonical(wider))) is not None and place not in grouped:
                 members.append(place)
@@ -64,7 +64,7 @@ def _groups(statements: Sequence[t.Statement]) -> list[tuple[list[int], t.Statem
     return found
 
 
-def _over(statement: t.Statement) -> tuple[t.Range, ...]:
+def _quantified_ranges(statement: t.Statement) -> tuple[t.Range, ...]:
     return statement.over if isinstance(statement, t.ForAll) else ()
 
 

@@ -61,7 +61,7 @@ class Scope:
         """Return the scope inside further variables, without the values at which `where` is false."""
         inner = self
         for r in over:
-            inner = inner._with(r.variable, _whole(_term(r.size, self)), where)
+            inner = inner._with(r.variable, _range_length(_term(r.size, self)), where)
         if prod(n for _, n in inner.axes) > MAX_TERMS:
             raise UnfitError(f"more than {MAX_TERMS} terms")
         return inner
@@ -159,18 +159,18 @@ def _test(s: t.Statement, scope: Scope) -> Tested:
         return Tested(off if s.numbers == "integers" else off | (x > 0), x == x)
     if isinstance(s, t.Either):
         parts = [_test(p, scope) for p in s.parts]
-        true = _any([p.holds & p.defined for p in parts])
-        return Tested(true, true | _all([p.defined for p in parts]))
+        true = _any_true([p.holds & p.defined for p in parts])
+        return Tested(true, true | _all_true([p.defined for p in parts]))
     if isinstance(s, t.Both):
         parts = [_test(p, scope) for p in s.parts]
-        return Tested(_all([p.holds for p in parts]), _all([p.defined for p in parts]))
+        return Tested(_all_true([p.holds for p in parts]), _all_true([p.defined for p in parts]))
     if isinstance(s, t.Where):
         guards, then = [_test(g, scope) for g in s.guards], _test(s.then, scope)
-        asked = _all([g.holds for g in guards])
-        return Tested(~asked | then.holds, _all([g.defined for g in guards]) & (~asked | then.defined))
+        asked = _all_true([g.holds for g in guards])
+        return Tested(~asked | then.holds, _all_true([g.defined for g in guards]) & (~asked | then.defined))
     if isinstance(s, t.ForAll):
         inner = scope.within(s.over)
-        tested, last = _test(s.holds, inner), _last(len(s.over))
+        tested, last = _test(s.holds, inner), _trailing_axes(len(s.over))
         return Tested(_spread(tested.holds, inner).all(last), _spread(tested.defined, inner).all(last))
     if isinstance(s, t.Unique):
         values, kept = _flat(s.over, [s.body], s.where, scope)
@@ -198,21 +198,21 @@ def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> 
     return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
 
 
-def _all(parts: Sequence[Any]) -> Any:
+def _all_true(parts: Sequence[Any]) -> Any:
     out = jnp.asarray(True)
     for part in parts:
         out = out & part
     return out
 
 
-def _any(parts: Sequence[Any]) -> Any:
-    return ~_all([~jnp.asarray(part) for part in parts])
+def _any_true(parts: Sequence[Any]) -> Any:
+    return ~_all_true([~jnp.asarray(part) for part in parts])
 
 
 # --- variables
 
 
-def _last(count: int) -> tuple[int, ...]:
+def _trailing_axes(count: int) -> tuple[int, ...]:
     return tuple(range(-count, 0))
 
 
@@ -221,9 +221,9 @@ def _spread(x: Any, scope: Scope) -> Any:
     return jnp.broadcast_to(jnp.asarray(x), scope.shape)
 
 
-def _kept(where: Sequence[t.Statement], inner: Scope) -> Tested:
+def _tested_guards(where: Sequence[t.Statement], inner: Scope) -> Tested:
     tests = [_test(w, inner) for w in where]
-    return Tested(_all([x.holds for x in tests]), _all([x.defined for x in tests]))
+    return Tested(_all_true([x.holds for x in tests]), _all_true([x.defined for x in tests]))
 
 
 def _flat(
@@ -232,9 +232,11 @@ def _flat(
     """Terms with the variables of `over` as one last axis, and where their conditions hold; with all their values if
     `whole`."""
     inner = scope.within(over, () if whole else where)
-    kept = _kept(where, inner)
+    kept = _tested_guards(where, inner)
     shape = (*scope.shape, prod(inner.shape[len(scope.shape) :]))
-    values = [_spread(jnp.where(kept.defined, _real(_term(b, inner)), jnp.nan), inner).reshape(shape) for b in bodies]
+    values = [
+        _spread(jnp.where(kept.defined, _as_float(_term(b, inner)), jnp.nan), inner).reshape(shape) for b in bodies
+    ]
     return values, _spread(kept.holds, inner).reshape(shape)
 
 
@@ -281,7 +283,7 @@ def _term(p: t.Term, scope: Scope) -> Any:
         return _applied(p.function, [_term(x, scope) for x in p.arguments])
     if isinstance(p, t.Truth):
         found = _test(p.statement, scope)
-        return jnp.where(found.defined, _real(found.holds), jnp.nan)
+        return jnp.where(found.defined, _as_float(found.holds), jnp.nan)
     if isinstance(p, t.Fold):
         return _fold(p, scope)
     if isinstance(p, t.Matrix):
@@ -291,7 +293,7 @@ def _term(p: t.Term, scope: Scope) -> Any:
     raise UnfitError("a loop")
 
 
-def _real(x: Any) -> Any:
+def _as_float(x: Any) -> Any:
     """Return an array as floats, so that NaN can mark what is undefined."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
@@ -322,7 +324,7 @@ def _entries(x: Any) -> Any:
     return x.astype(whole if narrow else jnp.result_type(float))
 
 
-def _whole(x: Any) -> int:
+def _range_length(x: Any) -> int:
     if not isinstance(x, int | np.integer):
         raise UnfitError("how far a variable runs is not known")
     return max(int(x), 0)
@@ -369,7 +371,7 @@ def _entry(p: t.Entry, scope: Scope) -> Any:
     ]
     if isinstance(inside, bool | np.bool_ | np.ndarray) and np.all(inside):
         return value
-    return jnp.where(inside, _real(value), jnp.nan)
+    return jnp.where(inside, _as_float(value), jnp.nan)
 
 
 def _transposed(array: Any, index: Sequence[t.Term], scope: Scope) -> Any:
@@ -392,7 +394,7 @@ def _transposed(array: Any, index: Sequence[t.Term], scope: Scope) -> Any:
 def _power(x: Any, e: Fraction) -> Any:
     if e.denominator == 1 and e >= 0:
         return x ** int(e)
-    x = _real(x)
+    x = _as_float(x)
     value = x ** (int(e) if e.denominator == 1 else float(e))
     undefined = (x == 0 if e < 0 else False) | (x < 0 if e.denominator != 1 else False)
     return jnp.where(undefined, jnp.nan, value)
@@ -403,11 +405,11 @@ def _applied(function: str, arguments: list[Any]) -> Any:
         left, right = arguments
         if all(isinstance(x, int | np.ndarray) for x in arguments) and np.all(np.asarray(right) != 0):
             return left // right if function == "quotient" else left % right
-        whole = jnp.floor(_real(left) / _real(right))
+        whole = jnp.floor(_as_float(left) / _as_float(right))
         return whole if function == "quotient" else left - right * whole
     if function not in _FUNCTIONS or len(arguments) != 1:
         raise UnfitError(f"'{function}' is no known function")
-    return _FUNCTIONS[function](_real(arguments[0]) if function not in ("abs", "square", "stop") else arguments[0])
+    return _FUNCTIONS[function](_as_float(arguments[0]) if function not in ("abs", "square", "stop") else arguments[0])
 
 
 def _fold(p: t.Fold, scope: Scope) -> Any:
@@ -415,8 +417,8 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
         values, kept = _flat(p.over, [p.body], p.where, scope)
         return _greatest(values[0], kept)
     inner = scope.within(p.over, p.where)
-    kept, last = _kept(p.where, inner), _last(len(p.over))
-    value = jnp.where(kept.holds, _real(_term(p.body, inner)), float(p.kind == "product"))
+    kept, last = _tested_guards(p.where, inner), _trailing_axes(len(p.over))
+    value = jnp.where(kept.holds, _as_float(_term(p.body, inner)), float(p.kind == "product"))
     value = _spread(jnp.where(kept.defined, value, jnp.nan), inner)
     return value.sum(last) if p.kind == "sum" else value.prod(last)
 
@@ -424,7 +426,7 @@ def _fold(p: t.Fold, scope: Scope) -> Any:
 def _matrix(p: t.Matrix, scope: Scope) -> Any:
     """Return a function of a matrix (its determinant, its inverse, …) at all places of the scope at once."""
     inner = scope.within(p.over)
-    rows = _spread(_real(_term(p.body, inner)), inner)
+    rows = _spread(_as_float(_term(p.body, inner)), inner)
     if rows.shape[-1] != rows.shape[-2]:
         raise UnfitError(f"a matrix of {rows.shape[-2]} rows and {rows.shape[-1]} columns")
     if p.kind == "determinant":
@@ -480,7 +482,7 @@ def _chosen(p: t.Chosen, scope: Scope) -> Any:
         order = _eliminated(values[0].reshape(*scope.shape, *lengths))[0]
         order = order if p.kind == "pivots" else jnp.argsort(order, axis=-1)
         place = jnp.broadcast_to(jnp.asarray(_term(p.place[0], scope), int), scope.shape)
-        return jnp.where(undefined, jnp.nan, _real(jnp.take_along_axis(order, place[..., None], -1)[..., 0]))
+        return jnp.where(undefined, jnp.nan, _as_float(jnp.take_along_axis(order, place[..., None], -1)[..., 0]))
     if p.kind in ("order", "rank"):
         order = jnp.lexsort([*reversed(values), ~kept])
         order = order if p.kind == "order" else jnp.argsort(order, axis=-1)
@@ -491,4 +493,4 @@ def _chosen(p: t.Chosen, scope: Scope) -> Any:
         for x in values:
             best = best & (x == _greatest(x, best)[..., None])
         chosen = jnp.argmax(best, axis=-1)
-    return jnp.where(undefined, jnp.nan, _real(jnp.unravel_index(chosen, lengths)[p.component]))
+    return jnp.where(undefined, jnp.nan, _as_float(jnp.unravel_index(chosen, lengths)[p.component]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .denied import denied
+from .denied import negated_guards
 from .forms import extreme, once_or_zero
 from .text import CONTINUOUS, text
 from .tree import (
@@ -35,7 +35,7 @@ _WORDS = {
 def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
     """Return the statement in words; `inputs` are the names that are arguments of the function."""
     inner = statement.holds if isinstance(statement, ForAll) else statement
-    if isinstance(inner, Where) and (plainly := denied(inner)) is not None:
+    if isinstance(inner, Where) and (plainly := negated_guards(inner)) is not None:
         inner = plainly
         statement = ForAll(statement.over, plainly) if isinstance(statement, ForAll) else plainly
     inner = inner.holds if isinstance(inner, AtSteps) else inner

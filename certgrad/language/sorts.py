@@ -17,9 +17,9 @@ def sort(x: t.Node) -> t.Sort:
         case t.Integer() | t.Size() | t.Axis() | t.Index() | t.Chosen() | t.Least() | t.Truth():
             return "integer"
         case t.Add() | t.Mul():
-            return _joined(x.terms if isinstance(x, t.Add) else x.factors)
+            return _common_sort(x.terms if isinstance(x, t.Add) else x.factors)
         case t.Subtract():
-            return _joined((x.left, x.right))
+            return _common_sort((x.left, x.right))
         case t.Negate():
             return sort(x.operand)
         case t.Power():
@@ -39,6 +39,6 @@ def sort(x: t.Node) -> t.Sort:
     return "boolean"
 
 
-def _joined(parts: Iterable[t.Node]) -> t.Sort:
+def _common_sort(parts: Iterable[t.Node]) -> t.Sort:
     """Return the common sort: integer if all parts are."""
     return "integer" if all(sort(part) == "integer" for part in parts) else "real"

@@ -13,8 +13,8 @@ from typing import Literal
 from certgrad.language import tree as t
 from certgrad.signatures.sizes import Size
 
-from .decimals import decimal, short
-from .denied import denied
+from .decimals import decimal, decimal_scale
+from .denied import negated_guards
 from .forms import Summands, extreme, once_or_zero, roots_together, sum_of
 from .guards import plainly
 from .platform import platform_named
@@ -92,7 +92,7 @@ class Printer:
             return self.joined(map(self.statement, s.parts))
         if isinstance(s, t.NotIn):
             return self.not_in(s)
-        if isinstance(s, t.Where) and (unguarded := denied(s)) is not None:
+        if isinstance(s, t.Where) and (unguarded := negated_guards(s)) is not None:
             return self.statement(unguarded)
         if isinstance(s, t.Where):
             where = r" \;\text{where}\; " if self.latex else " wherever "
@@ -117,7 +117,7 @@ class Printer:
 
     def bounded(self, s: t.ForAll) -> str:
         """Return as text the ranges of variables that do not run over a whole axis that they number; "" if all do."""
-        shown = [r for r in s.over if not _whole(r, s.holds)]
+        shown = [r for r in s.over if not _covers_axis(r, s.holds)]
         if not shown:
             return ""
         bounds = ", ".join(self.bound(r) for r in shown)
@@ -141,11 +141,11 @@ class Printer:
         """Bound variables, with the ranges that are no whole axes."""
         if self.whole(ranges, *bodies):
             return ",".join(r.variable for r in ranges)
-        return ", ".join(r.variable if _whole(r, *bodies) else self.bound(r) for r in ranges)
+        return ", ".join(r.variable if _covers_axis(r, *bodies) else self.bound(r) for r in ranges)
 
     def whole(self, ranges: Sequence[t.Range], *bodies: t.Node) -> bool:
         """Return whether no range is to be shown."""
-        return not self.ranges or all(_whole(r, *bodies) for r in ranges)
+        return not self.ranges or all(_covers_axis(r, *bodies) for r in ranges)
 
     def guard(self, g: t.Statement) -> str:
         """A guard: its condition, or that a 0/1-valued term is not 0, or that it is."""
@@ -239,7 +239,7 @@ class Printer:
             left, right, rest = right, left, [(-c, f) for c, f in rest]
             relation = SWAPPED[relation]
         right += [(-c, f) for c, f in rest]
-        factor = short([c for c, _ in (*left, *right)])
+        factor = decimal_scale([c for c, _ in (*left, *right)])
         return sum_of((c * factor, f) for c, f in left), relation, sum_of((c * factor, f) for c, f in right)
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
@@ -479,7 +479,7 @@ class Printer:
         return rf"\mathrm{{{name}}}" if len(name) > 1 else name
 
 
-def _whole(r: t.Range, *bodies: t.Node) -> bool:
+def _covers_axis(r: t.Range, *bodies: t.Node) -> bool:
     """The variable runs over the whole of an axis that it numbers, alone, so that text need not say how far."""
     if not isinstance(r.size, t.Axis):
         return False

@@ -465,7 +465,7 @@ def number(value: int | Fraction) -> Number:
     return Number(str(value))
 
 
-def added(terms: list[Term]) -> Term:
+def sum_of_terms(terms: list[Term]) -> Term:
     """The sum; a single term stands alone."""
     return ZERO if not terms else terms[0] if len(terms) == 1 else Add(tuple(terms))
 

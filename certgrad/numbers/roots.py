@@ -27,7 +27,7 @@ def enclosed_root(
         moved = _middles([x - d for x, d in zip(at, step, strict=True)])
         if not all(x.is_finite() for x in moved):
             return None
-        close = all(abs(x - y) <= _near(x, 2 * ctx.prec // 3) for x, y in zip(moved, at, strict=True))
+        close = all(abs(x - y) <= _relative_tolerance(x, 2 * ctx.prec // 3) for x, y in zip(moved, at, strict=True))
         at = moved
         if close:
             return _krawczyk(residual, jacobian, at)
@@ -41,7 +41,7 @@ def _krawczyk(residual: Callable[[Vector], Vector], jacobian: Callable[[Vector],
     except ZeroDivisionError:
         return None
     shift = inverse * _column(residual(at))
-    box = [x + arb(0, _near(x, ctx.prec // 2)) for x in at]
+    box = [x + arb(0, _relative_tolerance(x, ctx.prec // 2)) for x in at]
     spread = _column([x - m for x, m in zip(box, at, strict=True)])
     identity = arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
     image = (_column(at) - shift + (identity - inverse * jacobian(box)) * spread).entries()
@@ -49,7 +49,7 @@ def _krawczyk(residual: Callable[[Vector], Vector], jacobian: Callable[[Vector],
     return image if inside else None
 
 
-def _near(x: arb, bits: int) -> arb:
+def _relative_tolerance(x: arb, bits: int) -> arb:
     """A distance that is small at the size of x."""
     return (1 + abs(x)).upper() * arb(2) ** -bits
 

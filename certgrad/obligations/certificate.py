@@ -253,7 +253,7 @@ def assumed(certificate: Certificate) -> list[str]:
     return sorted(map(language.relations.as_written, texts), key=lambda text: (text.split()[0], "<" in text))
 
 
-def stated(certificate: Certificate) -> str:
+def verdict_text(certificate: Certificate) -> str:
     """The verdict with what it leaves out: `proved; no gradient for w`, `CG103 proved; CG102 ignored`.
 
     Where code asks for ranks, with those that were shown: `proved; at ranks 0, 1, 2, 3, 4, 5, 6 of *s`.

@@ -168,7 +168,7 @@ def _of_keys(name: str, params: dict[str, Any], operands: list[Array]) -> list[A
             return [random_bits.OF_KEYS[name](params, *operands)]
         if name in _MOVED and len(operands) == 1:
             moved = balls.RULES[name](None, params, Value(np.arange(operands[0].size).reshape(operands[0].shape)))
-            return [random_bits.at(operands[0], v.primal) for v in (moved if isinstance(moved, list) else [moved])]
+            return [random_bits.keys_at(operands[0], v.primal) for v in (moved if isinstance(moved, list) else [moved])]
     return None
 
 
@@ -227,7 +227,7 @@ def _marked_solution(eqn: Any, params: dict[str, Any], operands: list[Array], se
 
 def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
     x, indices, updates = operands
-    targets = balls._indexing.written_at(_inside(params), x.shape, indices, updates.shape)
+    targets = balls._indexing.written_at(_params_with_clamping(params), x.shape, indices, updates.shape)
     lands = targets >= 0
     out = x.flatten()
     _COMBINED[eqn.primitive.name](out, targets[lands], updates[lands])
@@ -263,7 +263,7 @@ _EXACT = (kinds.ENTRIES | kinds.CALLS | _NESTED.keys()) | frozenset(
 
 
 def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
-    at = balls._indexing.read_at(_inside(params), x.shape, indices)
+    at = balls._indexing.read_at(_params_with_clamping(params), x.shape, indices)
     fill = params["fill_value"]
     if fill is None:
         fill = np.nan if kind_of(x.dtype) == "f" or x.dtype.kind == "c" else balls._indexing.absent(x.dtype)
@@ -272,7 +272,7 @@ def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
     return out
 
 
-def _inside(params: dict[str, Any]) -> dict[str, Any]:
+def _params_with_clamping(params: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters with a promise to stay in bounds kept by clamping, as in any program here."""
     promised = "promise" in str(params["mode"]).lower()
     return {**params, "mode": None} if promised else params

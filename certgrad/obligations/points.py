@@ -16,7 +16,7 @@ from certgrad._subject import Subject
 
 from .balls import Input
 from .balls._draw import GENERIC, Domain, bounds_of, draw_direction, draw_input, nested, rounds, tops_of
-from .balls.statements import compared_with, inside
+from .balls.statements import all_conditions_hold, compared_with
 from .generality.instances import Instance
 from .prove.problem import Shapes
 from .tracing.jax_internals import keys_from
@@ -48,7 +48,7 @@ def inputs_of(op: Subject, instance: Instance) -> list[Input]:
 
 def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
     """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
-    return inside((*op.domain, *(c for c in op.params.values() if c)), values)
+    return all_conditions_hold((*op.domain, *(c for c in op.params.values() if c)), values)
 
 
 def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:

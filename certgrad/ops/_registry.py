@@ -27,7 +27,7 @@ class Registry:
         again, a module that is reloaded. Raises DeclarationError if one of its names is taken otherwise.
         """
         earlier = self._ops.get(op.name)
-        again = earlier is not None and _again(earlier, op)
+        again = earlier is not None and _is_redefinition(earlier, op)
         aliases = {alias: name for alias, name in self._aliases.items() if not (again and name == op.name)}
         for name in (op.name, *op.aliases):
             if name in aliases or (name in self._ops and not (again and name == op.name)):
@@ -67,7 +67,7 @@ class Registry:
         return name in self._ops or name in self._aliases
 
 
-def _again(earlier: Op, op: Op) -> bool:
+def _is_redefinition(earlier: Op, op: Op) -> bool:
     """The definition of an op ran again, perhaps edited, or its file as another module (as `__main__`, say). Two
     definitions in one run of a module are two ops.
     """

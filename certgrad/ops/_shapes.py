@@ -12,7 +12,7 @@ def sum_to(x: Any, like: Any) -> Any:
     return jnp.sum(x, axis=stretched, keepdims=True) if stretched else x
 
 
-def wide(x: Any) -> Any:
+def at_least_float32(x: Any) -> Any:
     """`x`, in float32 if its dtype is narrower: for formulas that cancel or grow too fast for half precision.
 
     No change of the function that is proved: over the reals a cast is the identity.
@@ -20,7 +20,7 @@ def wide(x: Any) -> Any:
     return x.astype(jnp.promote_types(x.dtype, jnp.float32))
 
 
-def narrow(y: Any, like: Any) -> Any:
+def cast_like(y: Any, like: Any) -> Any:
     """`y`, computed from `wide` arguments, in the dtype of `like`."""
     return y.astype(like.dtype)
 

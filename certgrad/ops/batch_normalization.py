@@ -14,7 +14,7 @@ def _others(x, axis):
     return (*range(axis), *range(axis + 1, x.ndim))
 
 
-def _wide(channels, x, axis):
+def _expanded_channels(channels, x, axis):
     """An array of channels with the axes of `x`."""
     return lax.expand_dims(channels, _others(x, axis))
 
@@ -26,7 +26,7 @@ def _standard(x, axes, eps):
     return centred * rstd, rstd
 
 
-def _moved(normal, rstd, change, axes):
+def _standard_derivative(normal, rstd, change, axes):
     """The derivative of `_standard` along a change; it is its own transpose."""
     along = normal * jnp.mean(normal * change, axis=axes, keepdims=True)
     return rstd * (change - jnp.mean(change, axis=axes, keepdims=True) - along)
@@ -41,27 +41,31 @@ def _moved(normal, rstd, change, axes):
 def batch_norm(x, gamma, beta, *, axis=-1, eps=1e-5):
     """Batch normalisation in training: each channel by its mean and variance over all other axes, then scaled."""
     normal, _ = _standard(x, _others(x, axis), eps)
-    return normal * _wide(gamma, x, axis) + _wide(beta, x, axis)
+    return normal * _expanded_channels(gamma, x, axis) + _expanded_channels(beta, x, axis)
 
 
 @batch_norm.fwd
 def _(x, gamma, beta, *, axis, eps):
     normal, rstd = _standard(x, _others(x, axis), eps)
-    return normal * _wide(gamma, x, axis) + _wide(beta, x, axis), (normal, rstd, gamma)
+    return normal * _expanded_channels(gamma, x, axis) + _expanded_channels(beta, x, axis), (normal, rstd, gamma)
 
 
 @batch_norm.jvp
 def _(residuals, dx, dgamma, dbeta, *, axis):
     normal, rstd, gamma = residuals
-    dnormal = _moved(normal, rstd, dx, _others(dx, axis))
-    return dnormal * _wide(gamma, dx, axis) + normal * _wide(dgamma, dx, axis) + _wide(dbeta, dx, axis)
+    dnormal = _standard_derivative(normal, rstd, dx, _others(dx, axis))
+    return (
+        dnormal * _expanded_channels(gamma, dx, axis)
+        + normal * _expanded_channels(dgamma, dx, axis)
+        + _expanded_channels(dbeta, dx, axis)
+    )
 
 
 @batch_norm.vjp
 def _(residuals, seed, *, axis):
     normal, rstd, gamma = residuals
     others = _others(seed, axis)
-    ct_x = _moved(normal, rstd, seed * _wide(gamma, seed, axis), others)
+    ct_x = _standard_derivative(normal, rstd, seed * _expanded_channels(gamma, seed, axis), others)
     return ct_x, jnp.sum(seed * normal, axis=others), jnp.sum(seed, axis=others)
 
 
@@ -74,16 +78,20 @@ def _(residuals, seed, *, axis):
 )
 def batch_norm_inference(x, mean, var, gamma, beta, *, axis=-1, eps=1e-5):
     """Batch normalisation at inference: (x - mean) / sqrt(var + eps) * gamma + beta for each channel."""
-    scale = _wide(gamma * lax.rsqrt(var + eps), x, axis)
-    return (x - _wide(mean, x, axis)) * scale + _wide(beta, x, axis)
+    scale = _expanded_channels(gamma * lax.rsqrt(var + eps), x, axis)
+    return (x - _expanded_channels(mean, x, axis)) * scale + _expanded_channels(beta, x, axis)
 
 
 @batch_norm_inference.jvp
 def _(x, mean, var, gamma, beta, dx, dmean, dvar, dgamma, dbeta, *, axis, eps):
     rstd = lax.rsqrt(var + eps)
     dscale = dgamma * rstd - gamma * rstd / (2 * (var + eps)) * dvar
-    moved = (dx - _wide(dmean, x, axis)) * _wide(gamma * rstd, x, axis)
-    return moved + (x - _wide(mean, x, axis)) * _wide(dscale, x, axis) + _wide(dbeta, x, axis)
+    moved = (dx - _expanded_channels(dmean, x, axis)) * _expanded_channels(gamma * rstd, x, axis)
+    return (
+        moved
+        + (x - _expanded_channels(mean, x, axis)) * _expanded_channels(dscale, x, axis)
+        + _expanded_channels(dbeta, x, axis)
+    )
 
 
 @batch_norm_inference.vjp
@@ -91,9 +99,9 @@ def _(x, mean, var, gamma, beta, seed, *, axis, eps):
     rstd = lax.rsqrt(var + eps)
     others = _others(x, axis)
     total = jnp.sum(seed, axis=others)
-    along = jnp.sum(seed * (x - _wide(mean, x, axis)), axis=others)
+    along = jnp.sum(seed * (x - _expanded_channels(mean, x, axis)), axis=others)
     ct_var = -along * gamma * rstd / (2 * (var + eps))
-    return seed * _wide(gamma * rstd, x, axis), -total * gamma * rstd, ct_var, along * rstd, total
+    return seed * _expanded_channels(gamma * rstd, x, axis), -total * gamma * rstd, ct_var, along * rstd, total
 
 
 @op(
@@ -116,7 +124,7 @@ def _(x, gamma, beta, *, eps):
 @group_norm.jvp
 def _(residuals, dx, dgamma, dbeta):
     normal, rstd, gamma = residuals
-    dnormal = _moved(normal, rstd, dx, (-2, -1))
+    dnormal = _standard_derivative(normal, rstd, dx, (-2, -1))
     return dnormal * jnp.expand_dims(gamma, -1) + normal * jnp.expand_dims(dgamma, -1) + jnp.expand_dims(dbeta, -1)
 
 
@@ -124,7 +132,7 @@ def _(residuals, dx, dgamma, dbeta):
 def _(residuals, seed):
     normal, rstd, gamma = residuals
     others = (*range(seed.ndim - 3), seed.ndim - 1)
-    ct_x = _moved(normal, rstd, seed * jnp.expand_dims(gamma, -1), (-2, -1))
+    ct_x = _standard_derivative(normal, rstd, seed * jnp.expand_dims(gamma, -1), (-2, -1))
     return ct_x, jnp.sum(seed * normal, axis=others), jnp.sum(seed, axis=others)
 
 
@@ -158,7 +166,7 @@ def _(x, gamma, beta, *, eps):
 @instance_norm.jvp
 def _(residuals, dx, dgamma, dbeta):
     normal, rstd, gamma = residuals
-    dnormal = _moved(normal, rstd, dx, (-1,))
+    dnormal = _standard_derivative(normal, rstd, dx, (-1,))
     return dnormal * jnp.expand_dims(gamma, -1) + normal * jnp.expand_dims(dgamma, -1) + jnp.expand_dims(dbeta, -1)
 
 
@@ -166,7 +174,7 @@ def _(residuals, dx, dgamma, dbeta):
 def _(residuals, seed):
     normal, rstd, gamma = residuals
     others = _others(seed, seed.ndim - 2)
-    ct_x = _moved(normal, rstd, seed * jnp.expand_dims(gamma, -1), (-1,))
+    ct_x = _standard_derivative(normal, rstd, seed * jnp.expand_dims(gamma, -1), (-1,))
     return ct_x, jnp.sum(seed * normal, axis=others), jnp.sum(seed, axis=others)
 
 

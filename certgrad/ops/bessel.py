@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
-from certgrad.ops._shapes import narrow, wide
+from certgrad.ops._shapes import at_least_float32, cast_like
 
 
 @op("*s -> *s", like="jax.scipy.special.i0", torch="torch.special.i0", source="Abramowitz and Stegun 9.6.27: I₀' = I₁")
@@ -39,17 +39,17 @@ def i1(x):
 
 @i1.jvp
 def _(x, dx):
-    return narrow(_slope(x), x) * jnp.exp(jnp.abs(x)) * dx
+    return cast_like(_slope(x), x) * jnp.exp(jnp.abs(x)) * dx
 
 
 @i1.vjp
 def _(x, seed):
-    return narrow(_slope(x), x) * jnp.exp(jnp.abs(x)) * seed
+    return cast_like(_slope(x), x) * jnp.exp(jnp.abs(x)) * seed
 
 
 def _slope(x):
     """exp(-|x|) I₁'(x), in float32 at least."""
-    w = wide(x)
+    w = at_least_float32(x)
     zero = w == 0
     return jnp.where(zero, 0.5, lax.bessel_i0e(w) - lax.bessel_i1e(w) / jnp.where(zero, 1, w))
 
@@ -79,8 +79,8 @@ def _(x, seed):
 
 
 def _slope_0e(x):
-    w = wide(x)
-    return narrow(lax.bessel_i1e(w) - jnp.sign(w) * lax.bessel_i0e(w), x)
+    w = at_least_float32(x)
+    return cast_like(lax.bessel_i1e(w) - jnp.sign(w) * lax.bessel_i0e(w), x)
 
 
 @op(
@@ -108,5 +108,5 @@ def _(x, seed):
 
 
 def _slope_1e(x):
-    w = wide(x)
-    return narrow(_slope(x) - jnp.sign(w) * lax.bessel_i1e(w), x)
+    w = at_least_float32(x)
+    return cast_like(_slope(x) - jnp.sign(w) * lax.bessel_i1e(w), x)

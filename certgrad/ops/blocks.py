@@ -19,7 +19,7 @@ def _weights(rows, ct):
     return jnp.swapaxes(lax.dot_general(rows, ct, (((0, 1), (0, 2)), ((), ()))), 0, 1)
 
 
-def _joined(heads, w):
+def _combined_heads(heads, w):
     """(b, h, n, e) and (h, e, c) to (b, n, c)."""
     return lax.dot_general(heads, w, (((1, 3), (0, 1)), ((), ())))
 
@@ -29,20 +29,20 @@ def _attended(x, w_q, w_k, w_v, w_o):
     q, k, v = _heads(x, w_q), _heads(x, w_k), _heads(x, w_v)
     p = weights(q, k, False)
     heads = matmul_stacks(p, v)
-    return _joined(heads, w_o), (x, w_q, w_k, w_v, w_o, heads, (q, k, v, p))
+    return _combined_heads(heads, w_o), (x, w_q, w_k, w_v, w_o, heads, (q, k, v, p))
 
 
 def _change(saved, dx, dw_q, dw_k, dw_v, dw_o):
     x, w_q, w_k, w_v, w_o, heads, residuals = saved
     moved = [_heads(dx, w) + _heads(x, dw) for w, dw in ((w_q, dw_q), (w_k, dw_k), (w_v, dw_v))]
-    return _joined(tangent(residuals, *moved), w_o) + _joined(heads, dw_o)
+    return _combined_heads(tangent(residuals, *moved), w_o) + _combined_heads(heads, dw_o)
 
 
 def _back(saved, seed):
     """The cotangents of x and of the weights."""
     x, w_q, w_k, w_v, w_o, heads, residuals = saved
     cts = cotangents(residuals, _heads(seed, swap(w_o)))
-    ct_x = sum(_joined(ct, swap(w)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
+    ct_x = sum(_combined_heads(ct, swap(w)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
     ct_o = lax.dot_general(heads, seed, (((0, 2), (0, 1)), ((), ())))
     return ct_x, (*(_weights(x, ct) for ct in cts), ct_o)
 

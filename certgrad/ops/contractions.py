@@ -70,12 +70,12 @@ def _(equation, x, y):
     contracted = [a for a in left if a in right and a not in out]
     of_x, of_y = [a for a in left if a not in right], [a for a in right if a not in left]
     value = einsum.call_case(
-        _ordered(x, left, [*shared, *of_x, *contracted]),
-        _ordered(y, right, [*shared, *contracted, *of_y]),
+        _transposed_to(x, left, [*shared, *of_x, *contracted]),
+        _transposed_to(y, right, [*shared, *contracted, *of_y]),
         batch=len(shared),
         contracted=len(contracted),
     )
-    return _ordered(value, [*shared, *of_x, *of_y], out)
+    return _transposed_to(value, [*shared, *of_x, *of_y], out)
 
 
 def _labels(equation, *ranks):
@@ -112,7 +112,7 @@ def _summed(x, labels, elsewhere):
     return (reduce_sum(x, axis=axes), [a for a in labels if a in elsewhere]) if axes else (x, labels)
 
 
-def _ordered(x, labels, wanted):
+def _transposed_to(x, labels, wanted):
     """The array with its axes in the order of the wanted labels."""
     return x if labels == wanted else transpose(x, tuple(labels.index(a) for a in wanted))
 
@@ -147,7 +147,7 @@ def _(a, b, axes=2):
         if len(of_a) != len(of_b):
             raise ValueError(f"tensordot: axes = {axes} names {len(of_a)} axes of a and {len(of_b)} of b.")
         of_a, of_b = [operator.index(i) % a.ndim for i in of_a], [operator.index(i) % b.ndim for i in of_b]
-        a = _ordered(a, [*range(a.ndim)], [*(i for i in range(a.ndim) if i not in of_a), *of_a])
-        b = _ordered(b, [*range(b.ndim)], [*of_b, *(i for i in range(b.ndim) if i not in of_b)])
+        a = _transposed_to(a, [*range(a.ndim)], [*(i for i in range(a.ndim) if i not in of_a), *of_a])
+        b = _transposed_to(b, [*range(b.ndim)], [*of_b, *(i for i in range(b.ndim) if i not in of_b)])
         axes = len(of_a)
     return tensordot.call_case(a, b, contracted=operator.index(axes))

@@ -62,17 +62,17 @@ def _to_kernel(x, ct, stride, dilation, groups):
     return jnp.swapaxes(_conv(lines, jnp.swapaxes(ct, 0, 1), dilation, stride, groups), 0, 1)
 
 
-def _each(value, rank):
+def _integers_per_axis(value, rank):
     """One integer an axis."""
     values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
     return tuple(map(operator.index, values))
 
 
-def _called(one, x, kernel, stride, padding, dilation, groups):
+def _call_with_torch_arguments(one, x, kernel, stride, padding, dilation, groups):
     """A call with the arguments of PyTorch's convolutions: padded, and cropped to what the windows fill."""
     x, kernel = jnp.asarray(x), jnp.asarray(kernel)
     rank = x.ndim - 2
-    stride, dilation = _each(stride, rank), _each(dilation, rank)
+    stride, dilation = _integers_per_axis(stride, rank), _integers_per_axis(dilation, rank)
     window = [d * (k - 1) + 1 for k, d in zip(kernel.shape[2:], dilation, strict=True)]
     if isinstance(padding, str):
         padding = lax.padtype_to_pads(x.shape[2:], window, stride, padding.upper())
@@ -91,7 +91,9 @@ def _transposed(one, x, kernel, stride, padding, output_padding, dilation, group
     """A call with the arguments of PyTorch's transposed convolutions."""
     x, kernel = jnp.asarray(x), jnp.asarray(kernel)
     rank = x.ndim - 2
-    stride, padding, further, dilation = (_each(v, rank) for v in (stride, padding, output_padding, dilation))
+    stride, padding, further, dilation = (
+        _integers_per_axis(v, rank) for v in (stride, padding, output_padding, dilation)
+    )
     y = pad(
         one(x, kernel, stride=stride, dilation=dilation, groups=groups), [(0, 0), (0, 0), *((0, q) for q in further)]
     )
@@ -125,7 +127,7 @@ def _(x, kernel, seed, **how):
 
 @conv1d.several
 def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
-    return _called(conv1d.call_case, x, kernel, stride, padding, dilation, groups)
+    return _call_with_torch_arguments(conv1d.call_case, x, kernel, stride, padding, dilation, groups)
 
 
 @op(*_cases(2, (1, 1), (2, 1), (1, 2)), torch="torch.nn.functional.conv2d", source=_SOURCE)
@@ -149,7 +151,7 @@ def _(x, kernel, seed, **how):
 
 @conv2d.several
 def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
-    return _called(conv2d.call_case, x, kernel, stride, padding, dilation, groups)
+    return _call_with_torch_arguments(conv2d.call_case, x, kernel, stride, padding, dilation, groups)
 
 
 @op(*_cases(3, (1, 1), (2, 1), (1, 2)), torch="torch.nn.functional.conv3d", source=_SOURCE)
@@ -173,7 +175,7 @@ def _(x, kernel, seed, **how):
 
 @conv3d.several
 def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
-    return _called(conv3d.call_case, x, kernel, stride, padding, dilation, groups)
+    return _call_with_torch_arguments(conv3d.call_case, x, kernel, stride, padding, dilation, groups)
 
 
 @op(

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
-from certgrad.ops._shapes import narrow, sum_to, wide
+from certgrad.ops._shapes import at_least_float32, cast_like, sum_to
 
 
 @op("*s -> *s", like="jax.numpy.exp", torch="torch.exp", source="exp' = exp")
@@ -32,7 +32,7 @@ def _(y, seed):
 @op("*s -> *s", like="jax.numpy.exp2", torch="torch.exp2", source="d/dx 2^x = 2^x * log(2)")
 def exp2(x):
     """Power of two 2 ** x, elementwise."""
-    return narrow(jnp.exp2(wide(x)), x)
+    return cast_like(jnp.exp2(at_least_float32(x)), x)
 
 
 @exp2.fwd

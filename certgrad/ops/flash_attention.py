@@ -48,7 +48,7 @@ def _tiles(x, tile):
     return jnp.moveaxis(jnp.reshape(x, (*x.shape[:-2], count, tile, x.shape[-1])), -3, 0)
 
 
-def _joined(tiles):
+def _joined_tiles(tiles):
     """(t, .., s, c) to (.., t·s, c)."""
     x = jnp.moveaxis(tiles, 0, -3)
     return jnp.reshape(x, (*x.shape[:-3], x.shape[-3] * x.shape[-2], x.shape[-1]))
@@ -59,12 +59,12 @@ def _places(k, tile):
     return jnp.reshape(lax.iota(int, k.shape[-2]), (k.shape[-2] // tile, tile))
 
 
-def _first(x):
+def _first_rows(x):
     """The first row of each matrix, as a slice at sizes that are numbers and at others."""
     return lax.slice_in_dim(x, 0, 1, axis=x.ndim - 2)
 
 
-def _seen(scores, places, is_causal, unseen=0):
+def _causally_masked(scores, places, is_causal, unseen=0):
     """The scores of the keys at these places, and `unseen` where a key comes after the query."""
     if not is_causal:
         return scores
@@ -75,19 +75,19 @@ def _seen(scores, places, is_causal, unseen=0):
 def _attended(q, k, v, tile, is_causal):
     """The values; for each query the largest score and Σ exp(score - largest), whose logarithm would be rounded."""
     # The running maximum starts just below the scores of the first key, which every query sees: at no infinity.
-    first = lax.stop_gradient(scores_of(q, _first(k))) - 1
+    first = lax.stop_gradient(scores_of(q, _first_rows(k))) - 1
 
     def step(carry, row):
         largest, total, out = carry
         k, v, places = row
         scores = scores_of(q, k)
-        above = jnp.max(_seen(scores, places, is_causal, first), axis=-1, keepdims=True)
+        above = jnp.max(_causally_masked(scores, places, is_causal, first), axis=-1, keepdims=True)
         new = lax.stop_gradient(jnp.maximum(largest, above))
         shrunk = jnp.exp(largest - new)
-        p = _seen(jnp.exp(scores - new), places, is_causal)
+        p = _causally_masked(jnp.exp(scores - new), places, is_causal)
         return (new, shrunk * total + jnp.sum(p, axis=-1, keepdims=True), shrunk * out + matmul_stacks(p, v)), None
 
-    nothing = (jnp.zeros_like(first), jnp.zeros_like(matmul_stacks(first, _first(v))))
+    nothing = (jnp.zeros_like(first), jnp.zeros_like(matmul_stacks(first, _first_rows(v))))
     tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
     (largest, total, out), _ = lax.scan(step, (first, *nothing), tiles)
     return out / total, (largest, total)
@@ -102,7 +102,7 @@ def _(q, k, v, *, tile, is_causal):
 def _weights(q, k, scale, places, is_causal):
     """The weights of the keys of one tile."""
     largest, total = scale
-    return _seen(jnp.exp(scores_of(q, k) - largest) / total, places, is_causal)
+    return _causally_masked(jnp.exp(scores_of(q, k) - largest) / total, places, is_causal)
 
 
 @flash_attention.jvp
@@ -134,4 +134,4 @@ def _(residuals, seed, *, tile, is_causal):
 
     tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
     ct_q, (ct_k, ct_v) = lax.scan(step, jnp.zeros_like(q), tiles)
-    return ct_q, _joined(ct_k), _joined(ct_v)
+    return ct_q, _joined_tiles(ct_k), _joined_tiles(ct_v)

@@ -11,10 +11,10 @@ _EPS = "0 < eps < 0.5"
 
 
 def _clamped(x, eps):
-    return jnp.where(_inside(x, eps), x, jnp.where(x > eps, 1 - eps, eps))
+    return jnp.where(_is_unclamped(x, eps), x, jnp.where(x > eps, 1 - eps, eps))
 
 
-def _inside(x, eps):
+def _is_unclamped(x, eps):
     return (x > eps) & (x < 1 - eps)
 
 
@@ -32,13 +32,15 @@ def cross_entropy(x, target, *, eps=1e-6, reduction="mean"):
 @cross_entropy.jvp
 def _(x, target, dx, dtarget, *, eps, reduction):
     c = _clamped(x, eps)
-    return reduce(-jnp.sum(jnp.where(_inside(x, eps), target * dx / c, 0) + dtarget * jnp.log(c), axis=-1), reduction)
+    return reduce(
+        -jnp.sum(jnp.where(_is_unclamped(x, eps), target * dx / c, 0) + dtarget * jnp.log(c), axis=-1), reduction
+    )
 
 
 @cross_entropy.vjp
 def _(x, target, seed, *, eps, reduction):
     c, ct = _clamped(x, eps), spread_rows(seed, x, reduction)
-    return jnp.where(_inside(x, eps), -target * ct / c, 0), -jnp.log(c) * ct
+    return jnp.where(_is_unclamped(x, eps), -target * ct / c, 0), -jnp.log(c) * ct
 
 
 @op(
@@ -57,14 +59,14 @@ def binary_cross_entropy(x, target, *, eps=1e-6, reduction="mean"):
 @binary_cross_entropy.jvp
 def _(x, target, dx, dtarget, *, eps, reduction):
     c = _clamped(x, eps)
-    slope = jnp.where(_inside(x, eps), (1 - target) / (1 - c) - target / c, 0)
+    slope = jnp.where(_is_unclamped(x, eps), (1 - target) / (1 - c) - target / c, 0)
     return reduce(slope * dx + (jnp.log1p(-c) - jnp.log(c)) * dtarget, reduction)
 
 
 @binary_cross_entropy.vjp
 def _(x, target, seed, *, eps, reduction):
     c, ct = _clamped(x, eps), spread(seed, x, reduction)
-    slope = jnp.where(_inside(x, eps), (1 - target) / (1 - c) - target / c, 0)
+    slope = jnp.where(_is_unclamped(x, eps), (1 - target) / (1 - c) - target / c, 0)
     return slope * ct, (jnp.log1p(-c) - jnp.log(c)) * ct
 
 

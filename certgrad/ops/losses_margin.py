@@ -101,10 +101,10 @@ def _(x1, x2, target, seed, *, margin, reduction):
 def multi_margin(x, labels, *, margin=1.0, reduction="mean"):
     """The mean over the n classes of max(0, margin - x[label] + x), without the label's own; labels are 0 to n - 1."""
     short = jnp.maximum(margin + x - _of_label(x, labels), 0)
-    return reduce(jnp.mean(jnp.where(_own(x, labels), 0, short), axis=-1), reduction)
+    return reduce(jnp.mean(jnp.where(_is_label(x, labels), 0, short), axis=-1), reduction)
 
 
-def _own(x, labels):
+def _is_label(x, labels):
     """Whether a class is the row's label."""
     return lax.broadcasted_iota(int, x.shape, x.ndim - 1) == jnp.expand_dims(labels, -1)
 
@@ -125,7 +125,7 @@ def _of_label(x, labels):
 
 def _missed(x, labels, margin):
     """Whether a class other than the label comes within the margin of its score."""
-    return (margin + x - _of_label(x, labels) > 0) & ~_own(x, labels)
+    return (margin + x - _of_label(x, labels) > 0) & ~_is_label(x, labels)
 
 
 @multi_margin.jvp
@@ -137,7 +137,7 @@ def _(x, labels, dx, *, margin, reduction):
 @multi_margin.vjp
 def _(x, labels, seed, *, margin, reduction):
     ct = jnp.where(_missed(x, labels, margin), spread_rows(seed, x, reduction) / x.shape[-1], 0)
-    return ct - jnp.where(_own(x, labels), jnp.sum(ct, axis=-1, keepdims=True), 0)
+    return ct - jnp.where(_is_label(x, labels), jnp.sum(ct, axis=-1, keepdims=True), 0)
 
 
 @op(

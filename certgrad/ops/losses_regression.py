@@ -62,16 +62,16 @@ def huber(x, target, *, delta=1.0, reduction="mean"):
 
 @huber.jvp
 def _(x, target, dx, dtarget, *, delta, reduction):
-    return reduce(_between(x - target, delta) * (dx - dtarget), reduction)
+    return reduce(_clip_symmetric(x - target, delta) * (dx - dtarget), reduction)
 
 
 @huber.vjp
 def _(x, target, seed, *, delta, reduction):
-    ct = _between(x - target, delta) * spread(seed, x, reduction)
+    ct = _clip_symmetric(x - target, delta) * spread(seed, x, reduction)
     return ct, -ct
 
 
-def _between(d, bound):
+def _clip_symmetric(d, bound):
     return jnp.minimum(jnp.maximum(d, -bound), bound)
 
 
@@ -85,12 +85,12 @@ def smooth_l1(x, target, *, beta=1.0, reduction="mean"):
 
 @smooth_l1.jvp
 def _(x, target, dx, dtarget, *, beta, reduction):
-    return reduce(_between((x - target) / beta, 1) * (dx - dtarget), reduction)
+    return reduce(_clip_symmetric((x - target) / beta, 1) * (dx - dtarget), reduction)
 
 
 @smooth_l1.vjp
 def _(x, target, seed, *, beta, reduction):
-    ct = _between((x - target) / beta, 1) * spread(seed, x, reduction)
+    ct = _clip_symmetric((x - target) / beta, 1) * spread(seed, x, reduction)
     return ct, -ct
 
 

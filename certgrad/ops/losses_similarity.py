@@ -17,11 +17,11 @@ from certgrad.ops._reduction import ROWS, reduce, spread_rows
 )
 def cosine_similarity_loss(x, target, *, eps=1e-6, reduction="mean"):
     """1 - x · target / max(‖x‖ ‖target‖, eps) over the last axis; at equality the rules hold the bound constant."""
-    dot, inverse, _ = _parts(x, target, eps)
+    dot, inverse, _ = _similarity_parts(x, target, eps)
     return reduce(1 - jnp.squeeze(dot * inverse, axis=-1), reduction)
 
 
-def _parts(x, target, eps):
+def _similarity_parts(x, target, eps):
     """x · target, 1 / max(‖x‖ ‖target‖, eps), and whether the norms are above eps; each with an axis of one."""
     square = _dot(x, x) * _dot(target, target)
     above = square > eps * eps
@@ -34,7 +34,7 @@ def _dot(a, b):
 
 @cosine_similarity_loss.jvp
 def _(x, target, dx, dtarget, *, eps, reduction):
-    dot, inverse, above = _parts(x, target, eps)
+    dot, inverse, above = _similarity_parts(x, target, eps)
     radial = jnp.where(above, dot * inverse * inverse, 0)
     change = _dot(dx, x) * _dot(target, target) + _dot(dtarget, target) * _dot(x, x)
     dloss = -inverse * (_dot(dx, target) + _dot(x, dtarget) - radial * change)
@@ -43,7 +43,7 @@ def _(x, target, dx, dtarget, *, eps, reduction):
 
 @cosine_similarity_loss.vjp
 def _(x, target, seed, *, eps, reduction):
-    dot, inverse, above = _parts(x, target, eps)
+    dot, inverse, above = _similarity_parts(x, target, eps)
     radial = jnp.where(above, dot * inverse * inverse, 0)
     ct = -inverse * spread_rows(seed, x, reduction)
     return ct * (target - radial * _dot(target, target) * x), ct * (x - radial * _dot(x, x) * target)

@@ -32,22 +32,22 @@ def pad(x, *, pad_width, mode, axis, constant_values=0):
     before, after = pad_width
     size = x.shape[axis]
     if mode == "constant":
-        return _with(x, constant_values, axis, before, after)
+        return _pad_axis(x, constant_values, axis, before, after)
     if mode == "edge":
-        first, last = _part(x, 0, 1, axis), _part(x, size - 1, 1, axis)
+        first, last = _slice_axis(x, 0, 1, axis), _slice_axis(x, size - 1, 1, axis)
         return jnp.concatenate([_copies(first, before, axis), x, _copies(last, after, axis)], axis)
     if mode == "wrap":
-        return jnp.concatenate([_part(x, size - before, before, axis), x], axis)
+        return jnp.concatenate([_slice_axis(x, size - before, before, axis), x], axis)
     if not (isinstance(before, int) and before == 0):
-        return jnp.concatenate([jnp.flip(_part(x, 1, before, axis), axis), x], axis)
-    return jnp.concatenate([x, jnp.flip(_part(x, size - 1 - after, after, axis), axis)], axis)
+        return jnp.concatenate([jnp.flip(_slice_axis(x, 1, before, axis), axis), x], axis)
+    return jnp.concatenate([x, jnp.flip(_slice_axis(x, size - 1 - after, after, axis), axis)], axis)
 
 
-def _part(x, start, length, axis):
+def _slice_axis(x, start, length, axis):
     return lax.slice_in_dim(x, start, start + length, axis=axis)
 
 
-def _with(x, value, axis, before, after):
+def _pad_axis(x, value, axis, before, after):
     widths = [(0, 0, 0)] * x.ndim
     widths[axis] = (before, after, 0)
     return lax.pad(x, jnp.asarray(value, x.dtype), widths)
@@ -66,18 +66,18 @@ def _(x, dx, *, pad_width, mode, axis):
 def _(x, seed, *, pad_width, mode, axis):
     before, after = pad_width
     size = x.shape[axis]
-    inner = _part(seed, before, size, axis)
+    inner = _slice_axis(seed, before, size, axis)
     if mode == "constant":
         return inner
-    head, tail = _part(seed, 0, before, axis), _part(seed, before + size, after, axis)
+    head, tail = _slice_axis(seed, 0, before, axis), _slice_axis(seed, before + size, after, axis)
     if mode == "edge":
         first, last = (jnp.sum(one, axis=axis, keepdims=True) for one in (head, tail))
-        return inner + _with(first, 0, axis, 0, size - 1) + _with(last, 0, axis, size - 1, 0)
+        return inner + _pad_axis(first, 0, axis, 0, size - 1) + _pad_axis(last, 0, axis, size - 1, 0)
     if mode == "wrap":
-        return inner + _with(head, 0, axis, size - before, 0)
+        return inner + _pad_axis(head, 0, axis, size - before, 0)
     if not (isinstance(before, int) and before == 0):
-        return inner + _with(jnp.flip(head, axis), 0, axis, 1, size - 1 - before)
-    return inner + _with(jnp.flip(tail, axis), 0, axis, size - 1 - after, 1)
+        return inner + _pad_axis(jnp.flip(head, axis), 0, axis, 1, size - 1 - before)
+    return inner + _pad_axis(jnp.flip(tail, axis), 0, axis, size - 1 - after, 1)
 
 
 @pad.several

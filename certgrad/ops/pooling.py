@@ -76,17 +76,17 @@ def _volume(window):
     return total
 
 
-def _each(value, rank):
+def _integers_per_axis(value, rank):
     """One integer an axis."""
     values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
     return tuple(map(operator.index, values))
 
 
-def _called(one, rank, x, window_shape, strides, padding):
+def _call_with_window(one, rank, x, window_shape, strides, padding):
     """A call with a window, strides (those of the window if there are none) and padding on both sides."""
     x = jnp.asarray(x)
-    window = _each(window_shape, rank)
-    stride, before = _each(window if strides is None else strides, rank), _each(padding, rank)
+    window = _integers_per_axis(window_shape, rank)
+    stride, before = _integers_per_axis(window if strides is None else strides, rank), _integers_per_axis(padding, rank)
     sizes = x.shape[x.ndim - rank :]
     size = tuple((n + 2 * p - k) // s + 1 for n, k, p, s in zip(sizes, window, before, stride, strict=True))
     for axis, after in enumerate(_after(sizes, window, before, size, stride), start=x.ndim - rank):
@@ -126,7 +126,7 @@ max_pool1d.vjp(_max_vjp)
 
 @max_pool1d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(max_pool1d.call_case, 1, x, window_shape, strides, padding)
+    return _call_with_window(max_pool1d.call_case, 1, x, window_shape, strides, padding)
 
 
 @op(*(_cases(2, s, True) for s in (1, 2, 3)), torch="torch.nn.functional.max_pool2d", source=_MAX)
@@ -141,7 +141,7 @@ max_pool2d.vjp(_max_vjp)
 
 @max_pool2d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(max_pool2d.call_case, 2, x, window_shape, strides, padding)
+    return _call_with_window(max_pool2d.call_case, 2, x, window_shape, strides, padding)
 
 
 @op(*(_cases(1, s, False) for s in (1, 2, 3)), torch="torch.nn.functional.avg_pool1d", source=_MEAN)
@@ -156,7 +156,7 @@ avg_pool1d.vjp(_mean_vjp)
 
 @avg_pool1d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(avg_pool1d.call_case, 1, x, window_shape, strides, padding)
+    return _call_with_window(avg_pool1d.call_case, 1, x, window_shape, strides, padding)
 
 
 @op(*(_cases(2, s, False) for s in (1, 2, 3)), torch="torch.nn.functional.avg_pool2d", source=_MEAN)
@@ -171,7 +171,7 @@ avg_pool2d.vjp(_mean_vjp)
 
 @avg_pool2d.several
 def _(x, window_shape, *, strides=None, padding=0):
-    return _called(avg_pool2d.call_case, 2, x, window_shape, strides, padding)
+    return _call_with_window(avg_pool2d.call_case, 2, x, window_shape, strides, padding)
 
 
 @op("*b h w -> *b", torch="torch.nn.functional.adaptive_avg_pool2d", source="Lin et al. 2014; linear")

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
-from certgrad.ops._shapes import narrow, sum_to, wide
+from certgrad.ops._shapes import at_least_float32, cast_like, sum_to
 
 
 @op("*s -> *s", integers=True, like="jax.numpy.square", torch="torch.square", source="d/dx x² = 2 x")
@@ -49,7 +49,7 @@ def _(x, y, seed):
 
 def _by_base(x, y):
     """The derivative of x ** y in x."""
-    return narrow(y * jnp.power(wide(x), wide(y) - 1), x)
+    return cast_like(y * jnp.power(at_least_float32(x), at_least_float32(y) - 1), x)
 
 
 @op(

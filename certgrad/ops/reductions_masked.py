@@ -29,18 +29,18 @@ def _(x, mask, seed, *, axis):
 @op(_OVER_AXES, source="jnp.mean with where, which is nan where nothing is kept; here it is 0")
 def masked_mean(x, mask, *, axis=None, keepdims=False):
     """Mean over one axis, several or all, of the entries where the mask is set; 0 where it is set nowhere."""
-    return jnp.sum(jnp.where(mask, x, 0), axis=axis) / _kept(x, mask, axis)
+    return jnp.sum(jnp.where(mask, x, 0), axis=axis) / _mask_count_or_one(x, mask, axis)
 
 
-def _kept(x, mask, axis):
+def _mask_count_or_one(x, mask, axis):
     return jnp.maximum(jnp.sum(mask.astype(x.dtype), axis=axis), 1)
 
 
 @masked_mean.jvp
 def _(x, mask, dx, *, axis):
-    return jnp.sum(jnp.where(mask, dx, 0), axis=axis) / _kept(x, mask, axis)
+    return jnp.sum(jnp.where(mask, dx, 0), axis=axis) / _mask_count_or_one(x, mask, axis)
 
 
 @masked_mean.vjp
 def _(x, mask, seed, *, axis):
-    return jnp.where(mask, spread(seed / _kept(x, mask, axis), x, axis), 0)
+    return jnp.where(mask, spread(seed / _mask_count_or_one(x, mask, axis), x, axis), 0)

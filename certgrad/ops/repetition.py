@@ -17,7 +17,7 @@ from certgrad.ops.axes import expand_dims
 )
 def tile(x, *, reps, axis=-1):
     """The array put `reps` times after itself along one axis."""
-    return _merged(_copied(x, reps, axis), axis)
+    return _merge_axes(_copied(x, reps, axis), axis)
 
 
 def _copied(x, reps, axis):
@@ -26,24 +26,24 @@ def _copied(x, reps, axis):
     return lax.broadcast_in_dim(x, shape, [i for i in range(x.ndim + 1) if i != axis])
 
 
-def _merged(x, axis):
+def _merge_axes(x, axis):
     """`x` with the axes `axis` and `axis + 1` as one."""
     return jnp.reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
 
 
-def _split(x, axis, first, second):
+def _split_axis(x, axis, first, second):
     """`x` with `axis` as two axes of these sizes."""
     return jnp.reshape(x, (*x.shape[:axis], first, second, *x.shape[axis + 1 :]))
 
 
 @tile.jvp
 def _(x, dx, *, reps, axis):
-    return _merged(_copied(dx, reps, axis), axis)
+    return _merge_axes(_copied(dx, reps, axis), axis)
 
 
 @tile.vjp
 def _(x, seed, *, reps, axis):
-    return jnp.sum(_split(seed, axis, reps, x.shape[axis]), axis=axis)
+    return jnp.sum(_split_axis(seed, axis, reps, x.shape[axis]), axis=axis)
 
 
 @op(
@@ -55,17 +55,17 @@ def _(x, seed, *, reps, axis):
 )
 def repeat(x, *, repeats, axis=-1):
     """The array with each entry along one axis repeated in place."""
-    return _merged(_copied(x, repeats, axis + 1), axis)
+    return _merge_axes(_copied(x, repeats, axis + 1), axis)
 
 
 @repeat.jvp
 def _(x, dx, *, repeats, axis):
-    return _merged(_copied(dx, repeats, axis + 1), axis)
+    return _merge_axes(_copied(dx, repeats, axis + 1), axis)
 
 
 @repeat.vjp
 def _(x, seed, *, repeats, axis):
-    return jnp.sum(_split(seed, axis, x.shape[axis], repeats), axis=axis + 1)
+    return jnp.sum(_split_axis(seed, axis, x.shape[axis], repeats), axis=axis + 1)
 
 
 @tile.several

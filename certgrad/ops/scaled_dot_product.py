@@ -83,16 +83,16 @@ def cotangents(residuals, seed):
 )
 def masked_attention(q, k, v, mask):
     """Scaled dot product attention in which each query sees the keys where its row of the mask is set."""
-    return matmul_stacks(_seen(q, k, mask), v)
+    return matmul_stacks(_masked_attention_weights(q, k, mask), v)
 
 
-def _seen(q, k, mask):
+def _masked_attention_weights(q, k, mask):
     return _softmax(jnp.where(mask, scores_of(q, k), -jnp.inf))
 
 
 @masked_attention.fwd
 def _(q, k, v, mask):
-    p = _seen(q, k, mask)
+    p = _masked_attention_weights(q, k, mask)
     return matmul_stacks(p, v), (q, k, v, p)
 
 

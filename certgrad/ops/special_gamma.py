@@ -6,7 +6,7 @@ from jax import lax
 
 from certgrad.ops._declare import case, op
 from certgrad.ops._magnitudes import Magnitudes
-from certgrad.ops._shapes import narrow, sum_to, wide
+from certgrad.ops._shapes import at_least_float32, cast_like, sum_to
 
 
 @op(
@@ -17,7 +17,7 @@ from certgrad.ops._shapes import narrow, sum_to, wide
 )
 def gamma(x):
     """Gamma function of x > 0, elementwise."""
-    return narrow(jnp.exp(lax.lgamma(wide(x))), x)
+    return cast_like(jnp.exp(lax.lgamma(at_least_float32(x))), x)
 
 
 @gamma.fwd
@@ -125,8 +125,8 @@ def _by_a(a, x):
 
 def _density(a, x):
     """The derivative in x of the lower incomplete gamma function."""
-    b, y = wide(a), wide(x)
-    return narrow(jnp.exp((b - 1) * jnp.log(y) - y - lax.lgamma(b)), x)
+    b, y = at_least_float32(a), at_least_float32(x)
+    return cast_like(jnp.exp((b - 1) * jnp.log(y) - y - lax.lgamma(b)), x)
 
 
 @op(

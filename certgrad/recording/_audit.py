@@ -86,7 +86,7 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
         for variant in rule.variants.values():
             variant.ended()  # before any audit runs the program's code
     called = {id(unwrapped(v.custom)) for rule in notes.rules.values() for v in rule.variants.values()}
-    for place, rule in sorted(placed(notes.rules.values()), key=lambda pair: pair[0].name):
+    for place, rule in sorted(placed_rules(notes.rules.values()), key=lambda pair: pair[0].name):
         with _undisturbed():
             done = _audited(rule, place, said.get(place.name), conformance, seconds)
         yield done
@@ -145,7 +145,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     else:
         claims = claims_of(variant)
         looked.left += claims.left
-        done = [_claimed(found, claim, conformance, looked) for claim in claims.claims]
+        done = [_audit_of_claim(found, claim, conformance, looked) for claim in claims.claims]
     looked.examined += done
     looked.left += _called_in_other_dtypes(variant, [report for (_, report), _ in done if report is not None])
 
@@ -161,14 +161,16 @@ def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iter
         yield f"they are in float32 while JAX computes in 64 bits, and the claim is about {NARROW}"
 
 
-def _claimed(found: FoundRule, claim: Claim, conformance: bool, looked: _ClaimAudits) -> tuple[Examined, Declaration]:
+def _audit_of_claim(
+    found: FoundRule, claim: Claim, conformance: bool, looked: _ClaimAudits
+) -> tuple[Examined, Declaration]:
     """Return the audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
     result, report = apart
-    if _proved(report) or claim.joined.signature == claim.apart.signature or _also_joined(report, claim):
+    if _is_proved(report) or claim.joined.signature == claim.apart.signature or _also_joined(report, claim):
         return apart, claim.apart
     joined = examined(found, {found.name: (claim.joined,)}, conformance)
-    if not _proved(joined[1]):
+    if not _is_proved(joined[1]):
         return (apart, claim.apart) if report is not None else (joined, claim.joined)
     what = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
     looked.notes.append(
@@ -195,14 +197,14 @@ def _also_joined(report: Report | None, claim: Claim) -> bool:
 def _at_these(examined: Examined, kept: Mapping[str, int]) -> Examined:
     """Return a claim proved at numeric sizes as one for these sizes, though the rule runs at others."""
     result, report = examined
-    if not kept or report is None or not _proved(report):
+    if not kept or report is None or not _is_proved(report):
         return examined
     reason = f"{', '.join(kept)} stayed as in the calls, and the rule runs at other lengths too"
     report = at_these(report, kept, reason)
     return of_report(result, report), report
 
 
-def _proved(report: Report | None) -> bool:
+def _is_proved(report: Report | None) -> bool:
     return report is not None and report.verdict in PROOFS
 
 
@@ -241,7 +243,9 @@ def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
 def declaration_text(declared: Declaration) -> str:
     """Return a declaration in words: its signature, and the values of its other arguments, in short."""
     signature, statics = _texts(declared)
-    return ", ".join([f'"{_cut(signature)}"', *(f"{name} = {_cut(text)}" for name, text in statics)])
+    return ", ".join(
+        [f'"{_shortened_text(signature)}"', *(f"{name} = {_shortened_text(text)}" for name, text in statics)]
+    )
 
 
 def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -257,7 +261,7 @@ def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
     return text, tuple((name, value(v)) for name, v in declared.static.items())
 
 
-def _cut(text: str) -> str:
+def _shortened_text(text: str) -> str:
     """Return a text, cut if it is long: a static value can be a list of messages, or an object with all it holds."""
     text = re.sub(r"\s*\n\s*", " ", text)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
@@ -267,7 +271,7 @@ def _each_once(declarations: Sequence[Declaration]) -> tuple[Declaration, ...]:
     return tuple({_texts(d): d for d in declarations}.values())
 
 
-def placed(rules: Iterable[Rule]) -> Iterator[tuple[Place, Rule]]:
+def placed_rules(rules: Iterable[Rule]) -> Iterator[tuple[Place, Rule]]:
     """Rules with their names. Of what a factory made, each that a module keeps under a name is a rule of its own."""
     for rule in rules:
         found: dict[str, tuple[Place, Rule]] = {}
@@ -287,9 +291,9 @@ def located(custom: Any) -> Place:
         name = getattr(plain, "__qualname__", None) or type(plain).__name__
         file, line = place_of(plain)
     where = f"{Path(file).name}:{line}" if line else ""
-    found = _under(sys.modules.get(module), name, custom)
+    found = _lookup_in_module(sys.modules.get(module), name, custom)
     if found is None and (holder := _holder(module, custom)):
-        module, found = holder, _under(sys.modules[holder], name, custom)
+        module, found = holder, _lookup_in_module(sys.modules[holder], name, custom)
     own = found[0] if found else name
     return Place(f"{module_name(module)}:{own}", found[1] if found else None, where, file if line else "")
 
@@ -305,7 +309,7 @@ def _holder(module: str, custom: Any) -> str:
     return ""
 
 
-def _under(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:
+def _lookup_in_module(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:
     """Return the name in its module that leads to a rule, and the object there."""
     if module is None:
         return None

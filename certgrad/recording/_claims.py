@@ -14,7 +14,7 @@ from certgrad.jaxpr.closures import kind_of_rule
 from certgrad.obligations.generality.likeness import Likeness
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import Each, each, real
-from certgrad.rules.declared.structure import read, written
+from certgrad.rules.declared.structure import parse_structure, structure_text
 from certgrad.rules.judging.by_name import RECORDED_ORIGIN
 from certgrad.signatures.signature import parse
 
@@ -62,7 +62,7 @@ def claims_of(variant: Variant) -> Claims:
             found.append(_claim(variant.custom, calls))
         except _NotSaidError as error:
             left.append(str(error))
-    merged = sorted(_merged(found), key=lambda c: -c.calls)
+    merged = sorted(_merged_claims(found), key=lambda c: -c.calls)
     if len(merged) > MAX_CLAIMS:
         left.append(f"{len(merged) - MAX_CLAIMS} further kinds of calls, less frequent, were not looked at")
     if variant.more:
@@ -76,13 +76,15 @@ def _kind(call: Call) -> Hashable:
     def of(argument: Given | Static) -> Hashable:
         if isinstance(argument, Static):
             return argument.key
-        shown = tuple((tuple(n == 1 for n in x.shape), x.dtype, type(x.number), _whole(x)) for x in argument.leaves)
+        shown = tuple(
+            (tuple(n == 1 for n in x.shape), x.dtype, type(x.number), _leaf_integer(x)) for x in argument.leaves
+        )
         return (str(argument.tree), shown)
 
     return (*((name, of(a)) for name, a in call.arguments), *map(of, call.rest))
 
 
-def _whole(leaf: Leaf) -> int | None:
+def _leaf_integer(leaf: Leaf) -> int | None:
     return leaf.number if isinstance(leaf.number, int) else None
 
 
@@ -208,17 +210,17 @@ def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any,
         )
     except (TypeError, ValueError, AttributeError) as error:  # a class may refuse texts in place of its arrays
         raise _NotSaidError(f"an argument cannot hold texts in place of its arrays: {error}") from None
-    shown = [written(one) for one in made]
+    shown = [structure_text(one) for one in made]
     text = ", ".join(one for one in shown if one is not None)
-    if all(one is not None for one in shown) and _same(text, made):
+    if all(one is not None for one in shown) and _is_read_as(text, made):
         return text
     return made
 
 
-def _same(text: str, structure: tuple[Any, ...]) -> bool:
+def _is_read_as(text: str, structure: tuple[Any, ...]) -> bool:
     """Return whether the text is read as the structure."""
     try:
-        return read(text).inputs == structure
+        return parse_structure(text).inputs == structure
     except CertgradError:
         return False
 
@@ -243,7 +245,7 @@ def _suffix(leaf: Leaf) -> str:
     return f":{text}"
 
 
-def _merged(claims: list[Claim]) -> list[Claim]:
+def _merged_claims(claims: list[Claim]) -> list[Claim]:
     """Each claim once; those that differ in the value of one static argument as one."""
     out: list[Claim] = []
     for claim in claims:
@@ -254,8 +256,8 @@ def _merged(claims: list[Claim]) -> list[Claim]:
         name = _joins(out[k].apart, claim.apart)
         values = claim.apart.static.get(name) if name else None
         out[k] = Claim(
-            _with(out[k].apart, name, values),
-            _with(out[k].joined, name, values),
+            _with_static_value(out[k].apart, name, values),
+            _with_static_value(out[k].joined, name, values),
             out[k].calls + claim.calls,
             {**out[k].kept, **claim.kept},
         )
@@ -285,7 +287,7 @@ def _is(one: Any, other: Any) -> bool:
     return one is other or (type(one) in (tuple, list, dict) and Likeness(one).key == Likeness(other).key)
 
 
-def _with(declared: Declaration, name: str | None, value: Any) -> Declaration:
+def _with_static_value(declared: Declaration, name: str | None, value: Any) -> Declaration:
     if not name:
         return declared
     before = declared.static[name]

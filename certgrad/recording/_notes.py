@@ -175,7 +175,7 @@ class Notes:
             except Exception as error:
                 if len(self.lost) < MAX_RULES:
                     said = " ".join(str(error).split())[:200]
-                    reason = f"{_named(own_function(custom))}: {type(error).__name__}: {said}"
+                    reason = f"{_qualified_name(own_function(custom))}: {type(error).__name__}: {said}"
                     self.lost[reason] = self.lost.get(reason, 0) + 1
 
     def remarks(self) -> list[str]:
@@ -197,7 +197,7 @@ class Notes:
         a library's wrapper made.
         """
         plain = own_function(custom)
-        name = _named(plain)
+        name = _qualified_name(plain)
         module = name.partition(":")[0]
         package = _package(plain)
         if name.startswith(_INSIDE):
@@ -252,7 +252,7 @@ def _package(function: Any) -> str:
     return str(getattr(function, "__module__", "")).partition(".")[0]
 
 
-def _named(plain: Any) -> str:
+def _qualified_name(plain: Any) -> str:
     return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', type(plain).__name__)}"
 
 
@@ -308,8 +308,8 @@ def _call(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any])
         variant.names = _names(bound.signature)
     of_jax = isinstance(custom, (jax.custom_vjp, jax.custom_jvp))
     fixed = custom.nondiff_argnums if of_jax else ()
-    taken = [_static(x) if k in fixed else _given(x, of_jax) for k, x in enumerate(args)]
-    named = {name: _given(x, of_jax) for name, x in kwargs.items()}
+    taken = [_static(x) if k in fixed else _given_or_static(x, of_jax) for k, x in enumerate(args)]
+    named = {name: _given_or_static(x, of_jax) for name, x in kwargs.items()}
     if any(not isinstance(n, int) for a in taken if isinstance(a, Given) for leaf in a.leaves for n in leaf.shape):
         return None
     count = len(variant.names)
@@ -322,7 +322,7 @@ def _names(signature: inspect.Signature) -> tuple[str, ...]:
     return tuple(p.name for p in signature.parameters.values() if p.kind in places)
 
 
-def _given(value: Any, of_jax: bool) -> Given | Static:
+def _given_or_static(value: Any, of_jax: bool) -> Given | Static:
     """Return an argument with arrays. Rules of Equinox take others too, as they are."""
     leaves, tree = jax.tree_util.tree_flatten(value)
     if not of_jax and not any(hasattr(x, "shape") for x in leaves):
@@ -349,15 +349,15 @@ def _static(value: Any) -> Static:
     likeness = Likeness(value)
     if likeness.traced:
         return Static(None, likeness.key, ", ".join(likeness.traced))
-    return Static(_own(value), likeness.key)
+    return Static(_copied_container(value), likeness.key)
 
 
-def _own(value: Any) -> Any:
+def _copied_container(value: Any) -> Any:
     """Return a copy of a container that the program may change later."""
     if type(value) in (list, tuple):
-        return type(value)(map(_own, value))
+        return type(value)(map(_copied_container, value))
     if type(value) is dict:
-        return {k: _own(x) for k, x in value.items()}
+        return {k: _copied_container(x) for k, x in value.items()}
     return copy.copy(value) if type(value) in (set, np.ndarray) else value
 
 

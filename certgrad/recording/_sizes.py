@@ -115,10 +115,14 @@ class Lengths:
         if (
             len(offsets) == 1
             and 0 < (k := offsets.pop()) <= NEAR
-            and self._at({**_all(small, p), **_all(large, p + k)})
+            and self._at({**_uniform_lengths(small, p), **_uniform_lengths(large, p + k)})
         ):
             return small, large, f"{{}}+{k}"
-        if len(ratios) == 1 and (r := int(ratios.pop())) > 1 and self._at({**_all(small, p), **_all(large, r * p)}):
+        if (
+            len(ratios) == 1
+            and (r := int(ratios.pop())) > 1
+            and self._at({**_uniform_lengths(small, p), **_uniform_lengths(large, r * p)})
+        ):
             return small, large, f"{r}*{{}}"
         return None
 
@@ -133,13 +137,13 @@ class Lengths:
                 return f"{factor}*{{}}"
         if len({*values}) > 1 or self._tries <= 0:
             return "{}"
-        if values[0] > 1 and any(self._at(_all(part, other)) for other in _like(values[0])):
+        if values[0] > 1 and any(self._at(_uniform_lengths(part, other)) for other in _like(values[0])):
             array, axis = part[0]
             self.kept[f"axis {axis} of array {array + 1}"] = values[0]
         return str(values[0])
 
     def _changes(self, part: list[Axis], factor: int = 1) -> bool:
-        return self._at(_all(part, factor * self._fresh[0]))
+        return self._at(_uniform_lengths(part, factor * self._fresh[0]))
 
     def _lengths(self, texts: list[str]) -> dict[Axis, int]:
         """Lengths that differ wherever the names do."""
@@ -178,7 +182,7 @@ def _like(length: int) -> list[int]:
     return sorted({2 * length, 4 * length, (isqrt(length) + 1) ** 2, *({length // 2} if length % 2 == 0 else ())} - {1})
 
 
-def _all(part: list[Axis], length: int) -> dict[Axis, int]:
+def _uniform_lengths(part: list[Axis], length: int) -> dict[Axis, int]:
     return dict.fromkeys(part, length)
 
 

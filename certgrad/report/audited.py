@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from certgrad.errors import DomainError
 from certgrad.language.canonical import canonical
-from certgrad.language.once import ANY_AXES, merged, needless
+from certgrad.language.once import ANY_AXES, merge_rank_variants, needless
 from certgrad.language.parse import conjuncts, parse
 from certgrad.language.tree import Index, Statement, walk
 from certgrad.obligations.certificate import (
@@ -28,7 +28,7 @@ from certgrad.obligations.certificate import (
     Hypothesis,
     VerdictName,
 )
-from certgrad.obligations.certificate import stated as _stated
+from certgrad.obligations.certificate import verdict_text as _stated
 from certgrad.report import findings as _findings
 from certgrad.report.wording import but_for_causes, number, symbols
 from certgrad.signatures.nested import leaves
@@ -207,7 +207,7 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
             seen.setdefault(hypothesis.tree, hypothesis)
     sizes = list(dict.fromkeys(case.scope for claim in certificate.claims for case in claim.cases))
     if not certificate.sizes or len(sizes) < 2:
-        return once(list(seen.values()))
+        return merged_hypotheses(list(seen.values()))
     needed: dict[Statement, dict[str, None]] = {tree: {} for tree in seen}
     for case in (case for claim in certificate.claims for case in claim.cases):
         for hypothesis in case.hypotheses:
@@ -220,13 +220,15 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
     ]
 
 
-def once(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+def merged_hypotheses(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     """Return the hypotheses, those that say the same at several ranks as one: `(Σj x[…,j]^2) > 0`."""
-    said = merged([h.tree for h in hypotheses])
-    return [h if said[k] is h.tree else _worded(h, said[k]) for k, h in enumerate(hypotheses) if k in said]
+    said = merge_rank_variants([h.tree for h in hypotheses])
+    return [
+        h if said[k] is h.tree else _worded_for_all_ranks(h, said[k]) for k, h in enumerate(hypotheses) if k in said
+    ]
 
 
-def _worded(hypothesis: Hypothesis, statement: Statement) -> Hypothesis:
+def _worded_for_all_ranks(hypothesis: Hypothesis, statement: Statement) -> Hypothesis:
     """The hypothesis of one rank in the words of the statement that stands for all: with any axes in place of one."""
     index = next(n.name for n in walk(hypothesis.tree) if isinstance(n, Index) and n.name not in {*_indices(statement)})
     among = re.compile(rf"(?<=[\[{{,]){index}(?=[\]}},])")
@@ -251,18 +253,18 @@ def conditions(certificate: Certificate) -> list[str]:
         hypotheses.sort(key=lambda h: h.source == "domain")
     hypotheses.sort(key=lambda h: h.source != ASSUMED)
     stated = [one for n, c in certificate.params.items() for one in _statements((n,), c)]
-    found = [as_listed(h) for h in _needed(certificate, hypotheses, stated)]
+    found = [as_listed(h) for h in _without_implied(certificate, hypotheses, stated)]
     return [*dict.fromkeys(found + constraints), *(f"{one.literal} is {one.text}" for one in certificate.literals)]
 
 
 def listed(certificate: Certificate) -> list[str]:
     """Return the hypotheses, as short text, each once and less those that others imply: no x ≠ 0 beside x > 0."""
-    return sorted({h.text for h in _needed(certificate, hypotheses_of(certificate))})
+    return sorted({h.text for h in _without_implied(certificate, hypotheses_of(certificate))})
 
 
-def under(certificate: Certificate) -> list[str]:
+def hypotheses_as_listed(certificate: Certificate) -> list[str]:
     """Return the same, with those marked that are assumed."""
-    return sorted({as_listed(h) for h in _needed(certificate, hypotheses_of(certificate))})
+    return sorted({as_listed(h) for h in _without_implied(certificate, hypotheses_of(certificate))})
 
 
 def as_listed(hypothesis: Hypothesis) -> str:
@@ -278,7 +280,7 @@ def beyond_domain(certificate: Certificate) -> list[Hypothesis]:
     if not certificate.domain:
         return []
     known = set(map(canonical, stated))
-    needed = _needed(certificate, hypotheses, stated)
+    needed = _without_implied(certificate, hypotheses, stated)
     return [h for h in needed if h.source not in ("domain", ASSUMED) and canonical(h.tree) not in known]
 
 
@@ -299,7 +301,7 @@ def _statements(names: tuple[str, ...], condition: str) -> Sequence[Statement]:
         return ()
 
 
-def _needed(
+def _without_implied(
     certificate: Certificate, hypotheses: Sequence[Hypothesis], given: Sequence[Statement] = ()
 ) -> list[Hypothesis]:
     """Return the hypotheses that neither others nor `given` imply. One that some sizes alone need replaces no other."""
@@ -317,7 +319,7 @@ def open_cases(certificates: Iterable[Certificate]) -> list[tuple[Claim, CaseCla
             if is_discharged(claim.verdict):
                 continue
             cases = [case for case in claim.cases if not is_discharged(case.verdict)]
-            found += [(claim, case) for case in cases or [_whole(certificate, claim)]]
+            found += [(claim, case) for case in cases or [_whole_claim_case(certificate, claim)]]
     return found
 
 
@@ -337,7 +339,7 @@ def told_once(certificate: Certificate, covered: Collection[str] = ()) -> dict[s
     return {first.code: [c.code for c in claims if c is not first] for first, claims in gravest}
 
 
-def _whole(certificate: Certificate, claim: Claim) -> CaseClaim:
+def _whole_claim_case(certificate: Certificate, claim: Claim) -> CaseClaim:
     return CaseClaim(signature="; ".join(certificate.signature), statics={}, scope="", verdict=claim.verdict)
 
 

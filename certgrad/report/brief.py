@@ -37,7 +37,7 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
         return claim.verdict
     case = max(cases, key=lambda c: (c.verdict == claim.verdict, LIKELY_CAUSE in c.reason))
     lines = case.reason.splitlines()
-    parts = _refuted(claim, case, lines) if claim.verdict == "refuted" else [_open(claim, lines)]
+    parts = _refuted(claim, case, lines) if claim.verdict == "refuted" else [_verdict_and_reason(claim, lines)]
     beside = (
         [f"shapes inferred: {case_name(case, one.inferred)}"]
         if one.inferred
@@ -72,7 +72,7 @@ def _of_cotangents(names: Sequence[str]) -> str:
     return f"the cotangents of {', '.join(first)} and {last}: " if first else f"the cotangent of {last}: "
 
 
-def _open(claim: Claim, lines: Sequence[str]) -> str:
+def _verdict_and_reason(claim: Claim, lines: Sequence[str]) -> str:
     """Return the verdict and its reason: a contradiction in floats, or why there is no proof."""
     why = claim.contradicted or " ".join(lines[:1])
     return f"{claim.verdict}: {why}" if why else claim.verdict

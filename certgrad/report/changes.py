@@ -25,7 +25,7 @@ def as_text(found: Sequence[Change], compared: int, *, quiet: bool = False) -> s
     """Return a line for each change; quiet, for the losses alone."""
     shown = [one for one in found if one.loss or not quiet]
     lines = [f"{one.rule}: {one.kind}: {one.text}" for one in shown]
-    return "\n".join(lines or ([] if quiet else [f"no change in {_counted(compared, 'rule')}"])) + (
+    return "\n".join(lines or ([] if quiet else [f"no change in {_counted_noun(compared, 'rule')}"])) + (
         "\n" if lines or not quiet else ""
     )
 
@@ -39,9 +39,9 @@ def as_json(found: Sequence[Change], compared: int, version: str) -> str:
 def as_markdown(found: Sequence[Change], compared: int) -> str:
     """Return a comment for a pull request: the losses, then the rest; without changes, a line."""
     losses, others, gains = _grouped(found)
-    head = f"**certgrad**: {_counted(len(losses), 'loss', 'losses')} in {_counted(compared, 'rule')}."
+    head = f"**certgrad**: {_counted_noun(len(losses), 'loss', 'losses')} in {_counted_noun(compared, 'rule')}."
     if not found:
-        return f"**certgrad**: no change in {_counted(compared, 'rule')}.\n"
+        return f"**certgrad**: no change in {_counted_noun(compared, 'rule')}.\n"
     groups = (("Losses", losses), ("Other changes", others), ("Gains", gains))
     parts = [head, *(f"### {title}\n\n{_table(members)}" for title, members in groups if members)]
     return "\n\n".join(parts) + "\n"
@@ -61,7 +61,7 @@ def _table(found: Sequence[Change]) -> str:
     return tabulated(("rule", "", "what changed"), [(code(one.rule), one.kind, code(one.text)) for one in found])
 
 
-def _counted(number: int, word: str, words: str = "") -> str:
+def _counted_noun(number: int, word: str, words: str = "") -> str:
     return f"{number} {word if number == 1 else words or word + 's'}"
 
 

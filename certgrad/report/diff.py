@@ -12,7 +12,15 @@ from typing import Literal
 import msgspec
 
 from certgrad.language.implication import implies
-from certgrad.obligations.certificate import AT_SIZES, PROOFS, PROVED_AS_WRITTEN, CaseClaim, Certificate, Claim, stated
+from certgrad.obligations.certificate import (
+    AT_SIZES,
+    PROOFS,
+    PROVED_AS_WRITTEN,
+    CaseClaim,
+    Certificate,
+    Claim,
+    verdict_text,
+)
 from certgrad.report.audited import case_name, is_discharged
 from certgrad.report.findings import CODES_OF_UNAUDITED, LEFT_OUT, NO_GRADIENT, OF_IDEAL
 from certgrad.report.json import Remark
@@ -80,13 +88,13 @@ def changes(old: Side, new: Side) -> list[Change]:
             found += _of_rule(certificate, after[name], old, new)
         elif reason := new.not_audited(name):
             kind: Kind = "lost proof" if is_discharged(certificate.verdict) else "removed"
-            found.append(Change(name, kind, f"{stated(certificate)} → {_line(reason)}"))
+            found.append(Change(name, kind, f"{verdict_text(certificate)} → {_line(reason)}"))
         else:
-            found.append(Change(name, "removed", f"it was {stated(certificate)}"))
+            found.append(Change(name, "removed", f"it was {verdict_text(certificate)}"))
     for name, certificate in after.items():
         if name not in before:
             kind = "new refutation" if certificate.verdict == "refuted" else "new"
-            found.append(Change(name, kind, f"{stated(certificate)}{_codes(certificate, 'refuted')}"))
+            found.append(Change(name, kind, f"{verdict_text(certificate)}{_codes(certificate, 'refuted')}"))
     return sorted(found, key=lambda one: _ORDER.index(one.kind))
 
 
@@ -105,11 +113,11 @@ def _of_rule(old: Certificate, new: Certificate, before: Side, after: Side) -> I
     if lost:
         verdict = has[lost[0].kind].verdict if len(lost) == 1 else new.verdict
         codes = ", ".join(c.code for c in lost)
-        yield Change(old.op, "lost proof", f"{stated(old)} → {verdict} ({codes})")
+        yield Change(old.op, "lost proof", f"{verdict_text(old)} → {verdict} ({codes})")
     elif new.verdict == "refuted" and old.verdict not in ("refuted", *PROOFS, AT_SIZES):
-        yield Change(old.op, "new refutation", f"{stated(old)} → refuted{_codes(new, 'refuted')}")
+        yield Change(old.op, "new refutation", f"{verdict_text(old)} → refuted{_codes(new, 'refuted')}")
     elif not is_discharged(old.verdict) and is_discharged(new.verdict):
-        yield Change(old.op, "proved", f"{stated(old)} → {stated(new)}")
+        yield Change(old.op, "proved", f"{verdict_text(old)} → {verdict_text(new)}")
     kept = [(had[kind], has[kind]) for kind in had if kind in has and _both_hold(had[kind], has[kind])]
     yield from _assumed(old, new, kept)
     yield from _reach(old, new, had, has, kept)
@@ -136,8 +144,10 @@ def _assumed(old: Certificate, new: Certificate, kept: Sequence[tuple[Claim, Cla
         if was != now:
             more |= {now: []} if now else {}
             less |= {was: []} if was else {}
-    yield from (Change(old.op, "new hypothesis", text + _of(codes)) for text, codes in more.items())
-    yield from (Change(old.op, "fewer hypotheses", f"without {text}{_of(codes)}") for text, codes in less.items())
+    yield from (Change(old.op, "new hypothesis", text + _codes_suffix(codes)) for text, codes in more.items())
+    yield from (
+        Change(old.op, "fewer hypotheses", f"without {text}{_codes_suffix(codes)}") for text, codes in less.items()
+    )
 
 
 def _reach(
@@ -158,7 +168,7 @@ def _reach(
     if gone:
         yield Change(old.op, "narrower", f"{', '.join(gone)} {'is' if len(gone) == 1 else 'are'} not claimed any more")
     for codes, was, now in _turned(kept):
-        yield Change(old.op, "wider" if _wider(was, now) else "narrower", f"{was} → {now}{_of(codes)}")
+        yield Change(old.op, "wider" if _wider(was, now) else "narrower", f"{was} → {now}{_codes_suffix(codes)}")
     missing = sorted(set(new.without_gradient or ()) - set(old.without_gradient or ()))
     if missing:
         yield Change(old.op, "narrower", f"no gradient for {', '.join(missing)} any more")
@@ -179,7 +189,7 @@ def _reach(
                 scopes.setdefault((case_name(case), was, now if same else "no claim"), []).append(one.code)
     for (what, was, now), codes in scopes.items():
         kind: Kind = "wider" if "any rank" in now and "any rank" not in was else "narrower"
-        yield Change(old.op, kind, f"{what}: {was} → {now}{_of(codes)}")
+        yield Change(old.op, kind, f"{what}: {was} → {now}{_codes_suffix(codes)}")
 
 
 def _turned(kept: Sequence[tuple[Claim, Claim]]) -> Iterator[tuple[list[str], str, str]]:
@@ -239,10 +249,10 @@ def _sizes(sizes: Mapping[str, int]) -> str:
 
 
 def _codes(certificate: Certificate, verdict: str) -> str:
-    return _of([c.code for c in certificate.claims if c.verdict == verdict])
+    return _codes_suffix([c.code for c in certificate.claims if c.verdict == verdict])
 
 
-def _of(codes: Sequence[str]) -> str:
+def _codes_suffix(codes: Sequence[str]) -> str:
     return f" ({', '.join(dict.fromkeys(codes))})" if codes else ""
 
 

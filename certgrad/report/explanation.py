@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from certgrad.obligations.certificate import Certificate, Claim, Hypothesis, compared_with, stated
+from certgrad.obligations.certificate import Certificate, Claim, Hypothesis, compared_with, verdict_text
 from certgrad.obligations.terms.law import Law
-from certgrad.report.audited import case_name, is_discharged, once, signatures
+from certgrad.report.audited import case_name, is_discharged, merged_hypotheses, signatures
 from certgrad.report.codes import Code
 from certgrad.report.labelled import fields, witness_rows
 from certgrad.report.wording import fill, grounds, in_words, notation, number, symbols
@@ -62,7 +62,7 @@ def _heading(certificate: Certificate, declaration: Declaration, width: int | No
     title = f"{certificate.op}: {first}" if first else certificate.op
     inferred = " (inferred)" if declaration.inferred else ""
     rows = [
-        ("verdict", stated(certificate)),
+        ("verdict", verdict_text(certificate)),
         *declaration.limits,
         ("signature", "\n".join(signatures(certificate, inferred=declaration.inferred)) + inferred),
         ("", "the arguments broadcast as in numpy" if declaration.broadcast else ""),
@@ -90,7 +90,7 @@ def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None
         *_sides(claim, equations),
         ("for", "\n".join(scopes)),
         ("in", "\n".join(failing) if len(claim.cases) > 1 else ""),
-        ("under", "\n".join(map(_hypothesis, once(claim.hypotheses))) or none),
+        ("under", "\n".join(map(_hypothesis, merged_hypotheses(claim.hypotheses))) or none),
         ("uses", "; ".join(claim.facts)),
         ("idealises", "; ".join(claim.idealisations)),
         ("compared", "; ".join(compared_with(claim))),

@@ -22,17 +22,19 @@ def render(audit: Audit, base: Path) -> bytes:
     What the baseline lists is left out: it would stand in every report.
     """
     entries = [_entry(problem, base) for problem in problems(audit) if not problem.covered]
-    entries += [_named(said, "certgrad", said, "blocker", _NOWHERE, 1) for said in audit.problems]
+    entries += [_code_quality_entry(said, "certgrad", said, "blocker", _NOWHERE, 1) for said in audit.problems]
     return msgspec.json.format(msgspec.json.encode(entries), indent=2) + b"\n"
 
 
 def _entry(problem: Problem, base: Path) -> dict[str, Any]:
     said = f"{problem.code} {problem.rule}: {problem.brief}"
     file = path(problem.place, base) or _NOWHERE
-    return _named(said, problem.code, problem.fingerprint, _SEVERITIES[problem.level], file, problem.line or 1)
+    return _code_quality_entry(
+        said, problem.code, problem.fingerprint, _SEVERITIES[problem.level], file, problem.line or 1
+    )
 
 
-def _named(said: str, check: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, Any]:
+def _code_quality_entry(said: str, check: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, Any]:
     """GitLab shows one entry of those with the same fingerprint."""
     return {
         "description": said,

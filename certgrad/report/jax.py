@@ -104,12 +104,12 @@ def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
         certificate.op,
         str(len(certificate.signature)),
         certificate.verdict,
-        ", ".join(_under(certificate)),
+        ", ".join(_hypotheses_and_idealisations(certificate)),
         "; ".join(conventions(certificate)),
     )
 
 
-def _under(certificate: Certificate) -> list[str]:
+def _hypotheses_and_idealisations(certificate: Certificate) -> list[str]:
     """Return the hypotheses, and what the claims take for another thing than floats are."""
     literals = {f"{one.literal} is read as {one.text}" for one in certificate.literals}
     idealisations = dict.fromkeys(text for claim in certificate.claims for text in claim.idealisations)
@@ -119,7 +119,9 @@ def _under(certificate: Certificate) -> list[str]:
 def line(certificate: Certificate) -> str:
     """Return the row of a rule in the page."""
     name, configurations, verdict, _, _ = _row(certificate)
-    hypotheses, returned = (", ".join(map(code, texts(certificate))) for texts in (_under, conventions))
+    hypotheses, returned = (
+        ", ".join(map(code, texts(certificate))) for texts in (_hypotheses_and_idealisations, conventions)
+    )
     return row((code(name), configurations, verdict, hypotheses, returned))
 
 

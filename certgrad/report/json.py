@@ -57,18 +57,20 @@ def render(audit: Audit, version: str, base: Path) -> bytes:
     rules = [
         Rule(
             c.op,
-            *_at(one.place, base),
+            *_path_and_line(one.place, base),
             sorted(one.covered or ()),
             [f"{r.code} {r.brief}" for r in of_row(one)],
             one.level,
         )
         for one, c in audit.certified
     ]
-    said = [Remark(one.rule, one.code, one.text, *_at(one.place, base), one.covered) for one in remarks(audit)]
+    said = [
+        Remark(one.rule, one.code, one.text, *_path_and_line(one.place, base), one.covered) for one in remarks(audit)
+    ]
     return _encode(Report(FORMAT, version, audit.certificates, rules, said, list(audit.problems)))
 
 
-def _at(place: Place, base: Path) -> tuple[str, int]:
+def _path_and_line(place: Place, base: Path) -> tuple[str, int]:
     return path(place, base), place.line
 
 

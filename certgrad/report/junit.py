@@ -62,14 +62,16 @@ def render(audit: Audit, base: Path) -> bytes:
 def _tests(audit: Audit) -> list[_Test]:
     found: dict[str, _Test] = {}
     for one, certificate in audit.certified:
-        found[certificate.op] = _Test(*_split(certificate.op), one.place, one.seconds, says=_says(one, certificate))
+        found[certificate.op] = _Test(
+            *_module_and_name(certificate.op), one.place, one.seconds, says=_says(one, certificate)
+        )
     for problem in problems(audit):
-        test = found.setdefault(problem.rule, _Test(*_split(problem.rule), problem.place))
+        test = found.setdefault(problem.rule, _Test(*_module_and_name(problem.rule), problem.place))
         test.problems.append(problem)
     return list(found.values())
 
 
-def _split(rule: str) -> tuple[str, str]:
+def _module_and_name(rule: str) -> tuple[str, str]:
     """Return the module and the name in it: of a module that did not import, the module twice."""
     module, mark, name = rule.partition(":")
     return (module, name or module) if mark or "." in rule else (_LIBRARY, rule)

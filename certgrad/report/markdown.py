@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from certgrad.obligations.certificate import Certificate, not_for_all, stated
+from certgrad.obligations.certificate import Certificate, not_for_all, verdict_text
 from certgrad.report.audited import Audit, Place, RuleResult, conditions, conventions, open_cases, signatures, summary
 from certgrad.report.problems import remarks, told_each
 from certgrad.report.text import blocks, obligations
@@ -31,11 +31,11 @@ def render(audit: Audit) -> str:
         parts += ["## Findings", *_fitting(found, _MOST - sum(len(part.encode()) for part in parts))]
     of_rules = remarks(audit)
     told, counted = told_each([one for one in of_rules if not one.covered])
-    shown = [f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in told]
+    shown = [f"- {one.code} {code(one.rule)}{_place_suffix(one.place)}: {_escaped_line(one.text)}" for one in told]
     if shown or counted:
         parts += ["## Remarks", "\n".join([*(f"- {line}" for line in counted), *shown])]
     if audit.problems:
-        parts += ["## Not complete", "\n".join(f"- {_plain(problem)}" for problem in audit.problems)]
+        parts += ["## Not complete", "\n".join(f"- {_escaped_line(problem)}" for problem in audit.problems)]
     covered = sum(len(one.covered or ()) for one, _ in audit.certified) + sum(one.covered for one in of_rules)
     if covered:
         parts.append(f"{covered} {'finding is' if covered == 1 else 'findings are'} in the baseline and not shown.")
@@ -61,11 +61,11 @@ def _fitting(parts: Sequence[str], room: int) -> list[str]:
     return [*parts[:kept], *([f"{left} more are left out: they would be too long for this page."] if left else [])]
 
 
-def _at(place: Place) -> str:
+def _place_suffix(place: Place) -> str:
     return f" ({place.shown})" if place.shown else ""
 
 
-def _plain(text: str) -> str:
+def _escaped_line(text: str) -> str:
     """Return a text on one line in which no character of Markdown or HTML has a meaning."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
 
@@ -90,7 +90,7 @@ def table(certificates: Sequence[Certificate], link: str = "", said: Sequence[st
             ", ".join(map(code, conditions(certificate))),
             ", ".join(map(code, conventions(certificate))),
         )
-        for certificate, verdict in zip(certificates, said or map(stated, certificates), strict=True)
+        for certificate, verdict in zip(certificates, said or map(verdict_text, certificates), strict=True)
     ]
     return tabulated(_HEADER, rows) + "\n"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, fails, stated
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, fails, verdict_text
 from certgrad.report import brief, wording
 from certgrad.report import findings as _findings
 from certgrad.report.audited import Audit, Place, RuleResult, case_name, is_discharged, open_cases, told_once
@@ -53,7 +53,7 @@ def problems(audit: Audit) -> list[Problem]:
         _of_claim(audit, one, certificate, claim, also[claim.code])
         for one, certificate in audit.certified
         for also in [told_once(certificate, one.covered or ())]
-        for claim in _open(certificate, audit.failing)
+        for claim in _open_claims(certificate, audit.failing)
         if claim.code in also
     ]
     return [*found, *remarks(audit)]
@@ -95,7 +95,9 @@ def of_row(one: RuleResult) -> list[Problem]:
 
 def ignored(audit: Audit) -> list[str]:
     """Return, for each rule with ignored obligations, its verdict without them."""
-    return [f"{certificate.op}: {stated(certificate)}" for certificate in audit.certificates if certificate.ignored]
+    return [
+        f"{certificate.op}: {verdict_text(certificate)}" for certificate in audit.certificates if certificate.ignored
+    ]
 
 
 def gravest(found: Sequence[Problem]) -> Level | None:
@@ -111,7 +113,7 @@ def path(place: Place, base: Path) -> str:
     return (file.relative_to(base) if file.is_relative_to(base) else file).as_posix()
 
 
-def _open(certificate: Certificate, failing: frozenset) -> list[Claim]:
+def _open_claims(certificate: Certificate, failing: frozenset) -> list[Claim]:
     """Return the claims that are not proved, or whose verdict fails the audit."""
     return [c for c in certificate.claims if fails(c, failing) or not is_discharged(c.verdict)]
 

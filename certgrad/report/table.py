@@ -103,7 +103,7 @@ def _wrapped(value: str, page: int, first: str) -> list[str]:
     """Return the value in lines that end after a comma where they can: no formula is broken that fits on a line."""
     rest = " " * len(first)
     lines, line = [], first
-    for part in _parts(value):
+    for part in _split_at_commas(value):
         begun = line not in (first, rest)
         joined = f"{line} {part}" if begun else line + part
         if begun and cell_len(joined) > page:
@@ -119,7 +119,7 @@ def _filled(line: str, page: int, rest: str) -> list[str]:
     return fill(line[len(rest) :], page, line[: len(rest)], rest).splitlines()
 
 
-def _parts(value: str) -> list[str]:
+def _split_at_commas(value: str) -> list[str]:
     """Return a value's parts, split at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for k, character in enumerate(value):

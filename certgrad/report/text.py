@@ -23,7 +23,7 @@ from certgrad.report.audited import (
     conditions,
     conventions,
     hypotheses_of,
-    once,
+    merged_hypotheses,
     open_cases,
     options_of,
     summary,
@@ -95,7 +95,7 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
                 certificate.op,
                 obligations(certificate),
                 one.stated + (COVERED if one.covered else "") + (f"; accepted by Coq {one.coq}" if one.coq else ""),
-                "" if verbose else _first(conditions(certificate)),
+                "" if verbose else _abbreviated_conditions(conditions(certificate)),
                 "" if verbose else ", ".join(conventions(certificate)),
                 duration(one.seconds),
             ),
@@ -127,25 +127,25 @@ def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:
     """All that a certificate says of its claims beside their findings, as labelled values."""
     claims = certificate.claims
     said = [("file", place.shown)]
-    said += [(SHORT_NAMES[claim.kind], _claimed(claim)) for claim in claims]
-    said += _each("scope", (f"{case_name(c)}: {c.scope}" for claim in claims for c in claim.cases if c.scope))
-    said += _each("hypothesis", (_grounded(h) for h in hypotheses_of(certificate)))
-    said += _each("parameters", (symbols(text) for text in certificate.params.values()))
-    said += [("convention", _beside(c)) for c in certificate.conventions]
-    said += _each("read as", (text for claim in claims for text in claim.idealisations))
-    said += _each("uses", (text for claim in claims for text in claim.facts))
-    said += _each("compared", (text for claim in claims for text in compared_with(claim)))
+    said += [(SHORT_NAMES[claim.kind], _verdict_with_hypotheses(claim)) for claim in claims]
+    said += _labelled_lines("scope", (f"{case_name(c)}: {c.scope}" for claim in claims for c in claim.cases if c.scope))
+    said += _labelled_lines("hypothesis", (_grounded(h) for h in hypotheses_of(certificate)))
+    said += _labelled_lines("parameters", (symbols(text) for text in certificate.params.values()))
+    said += [("convention", _convention_text(c)) for c in certificate.conventions]
+    said += _labelled_lines("read as", (text for claim in claims for text in claim.idealisations))
+    said += _labelled_lines("uses", (text for claim in claims for text in claim.facts))
+    said += _labelled_lines("compared", (text for claim in claims for text in compared_with(claim)))
     said += [("source", certificate.source)]
     return [(label, value) for label, value in said if value]
 
 
-def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
+def _labelled_lines(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
     """Return a line for each value, once; the label stands at the first."""
     return [("" if k else label, value) for k, value in enumerate(dict.fromkeys(filter(None, values)))]
 
 
-def _claimed(claim: Claim) -> str:
-    under = f": {', '.join(map(as_listed, once(claim.hypotheses)))}" if claim.hypotheses else ""
+def _verdict_with_hypotheses(claim: Claim) -> str:
+    under = f": {', '.join(map(as_listed, merged_hypotheses(claim.hypotheses)))}" if claim.hypotheses else ""
     return claim.verdict + under
 
 
@@ -153,7 +153,7 @@ def _grounded(hypothesis: Hypothesis) -> str:
     return f"{hypothesis.text}: {in_words(hypothesis)} ({grounds(hypothesis)})"
 
 
-def _beside(convention: Convention) -> str:
+def _convention_text(convention: Convention) -> str:
     """Return what the rule returns at a point, and what others return there."""
     others = [
         f"{name} {number(value)}" for name, value in (("JAX", convention.jax), ("PyTorch", convention.torch)) if value
@@ -162,7 +162,7 @@ def _beside(convention: Convention) -> str:
     return f"{number(convention.rule)} at {convention.point}{beside}"
 
 
-def _first(conditions: Sequence[str]) -> str:
+def _abbreviated_conditions(conditions: Sequence[str]) -> str:
     """Return the conditions that fit into a cell, at least one, and how many more there are."""
     shown = [*conditions[:1]]
     for condition in conditions[1:]:

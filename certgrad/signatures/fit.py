@@ -67,7 +67,7 @@ def _fit_value(declared: Any, value: Any, known: Binding) -> Binding | None:
 
 def _fit_arrays(specs: tuple[ArraySpec, ...], shapes: tuple[Shape, ...], known: Binding) -> Iterator[Binding]:
     if not specs:
-        yield from _settled(known)
+        yield from _with_postponed_sizes(known)
         return
     for binding in _fit_dims(specs[0].dims, shapes[0], known):
         yield from _fit_arrays(specs[1:], shapes[1:], binding)
@@ -107,7 +107,7 @@ def _fit_dim(dim: Size, length: Any, known: Binding) -> Iterator[Binding]:
         yield {**known, unknown[0]: size}
 
 
-def _settled(known: Binding) -> Iterator[Binding]:
+def _with_postponed_sizes(known: Binding) -> Iterator[Binding]:
     """Yield the binding with the postponed sizes, once every name is known."""
     waiting = {key: pair for key, pair in known.items() if " = " in key}
     if not waiting:
@@ -120,7 +120,7 @@ def _settled(known: Binding) -> Iterator[Binding]:
             return
         sizes = found
     if sum(" = " in key for key in sizes) < len(waiting):
-        yield from _settled(sizes)
+        yield from _with_postponed_sizes(sizes)
 
 
 def _solve(dim: Size, name: str, length: Any, known: Binding) -> Any:

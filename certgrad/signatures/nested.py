@@ -41,7 +41,7 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     if text == "None":
         return None
     if (match := _OF_CLASS.fullmatch(text)) is not None:
-        parts = split(match[2], whole)
+        parts = split_at_commas(match[2], whole)
         fields = dict(_entry(p, leaf, whole) for p in parts if "=" not in p)
         return OfClass(match[1], fields, tuple(_value(p, whole) for p in parts if "=" in p))
     if text[:1] not in BRACKETS or not text or _SCALAR.fullmatch(text):
@@ -49,7 +49,7 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     if text[-1] != BRACKETS[text[0]]:
         raise SignatureError(f"The signature '{whole}' does not parse: '{text}' does not close.")
     inner = text[1:-1]
-    parts = split(inner, whole) if inner.strip() else []
+    parts = split_at_commas(inner, whole) if inner.strip() else []
     if text[0] == "{":
         return dict(_entry(p, leaf, whole) for p in parts)
     items = [nested(p, leaf, whole) for p in parts if p.strip() or len(parts) > 1]
@@ -59,7 +59,7 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
 def leaves(text: str) -> list[str]:
     """The shapes in the arguments of a signature, in order. Raises SignatureError."""
     found: list[str] = []
-    for part in split(text, text):
+    for part in split_at_commas(text, text):
         nested(part, found.append, text)
     return [one.strip() for one in found]
 
@@ -79,7 +79,7 @@ def _value(text: str, whole: str) -> tuple[str, Any]:
         raise SignatureError(f"The signature '{whole}' does not parse: '{value.strip()}' is no literal.") from None
 
 
-def split(text: str, whole: str) -> list[str]:
+def split_at_commas(text: str, whole: str) -> list[str]:
     """Split a text at the commas outside of brackets. Raises SignatureError where these do not match."""
     parts, depth, start = [], 0, 0
     for k, c in enumerate(text):

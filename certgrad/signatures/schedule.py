@@ -90,7 +90,7 @@ def _fitting(case: Case, drawn: Iterable[Shape], seen: set[object]) -> Iterator[
             yield shape
 
 
-def least(case: Case) -> Shape:
+def all_ones_shape(case: Case) -> Shape:
     """All sizes are 1. Arguments can be empty there."""
     return _shape(case, dict.fromkeys(case.names, 1), dict.fromkeys(case.signature.stars, (1,)))
 
@@ -103,7 +103,7 @@ def _declared(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     if not names and len(stars) > 2:  # the shape above has too many entries
         yield _shape(case, {}, {star: (3 if k == 1 else 2,) for k, star in enumerate(stars)})
         yield _shape(case, {}, {star: (1 + k % 2,) for k, star in enumerate(stars)})
-    yield least(case)
+    yield all_ones_shape(case)
     yield _shape(case, distinct, dict.fromkeys(stars, ()))
     if names:
         groups: tuple[tuple[int, ...], ...] = ((2, 2), (2,), (1,))

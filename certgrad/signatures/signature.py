@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from certgrad.errors import SignatureError
-from certgrad.signatures.nested import split
-from certgrad.signatures.sizes import NoSizeError, Size, Star, parse_axis, whole
+from certgrad.signatures.nested import split_at_commas
+from certgrad.signatures.sizes import NoSizeError, Size, Star, integer_size, parse_axis
 
 _TOKEN = re.compile(r"\S+")
 _DTYPES = ("float", "int", "bool", "key", "complex")
@@ -75,7 +75,7 @@ class ArraySpec:
     def at(self, sizes: Mapping[str, int]) -> "ArraySpec":
         """Return the spec with numbers for the names; a star group is one axis."""
         dims = (sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes) for d in self.dims)
-        return replace(self, dims=tuple(map(whole, dims)))
+        return replace(self, dims=tuple(map(integer_size, dims)))
 
     def renamed(self, dims: Mapping[str, Size]) -> "ArraySpec":
         """Return the spec with sizes in the place of names: `2*c` with 4*c for c is `2*4*c`."""
@@ -150,7 +150,7 @@ def for_people(text: str) -> str:
     What is no signature stays as it is.
     """
     try:
-        return " -> ".join(", ".join(map(_named_scalar, split(side, text))) for side in text.split("->"))
+        return " -> ".join(", ".join(map(_named_scalar, split_at_commas(side, text))) for side in text.split("->"))
     except SignatureError:
         return text
 

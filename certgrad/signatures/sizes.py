@@ -80,7 +80,7 @@ class Size:
         """The factor, the name and the shift of `n`, `2*n`, `n+1`, `2*n-1`, which tell what the name stands for."""
         (sign, factors), *rest = self.terms
         times, name = factors if len(factors) == 2 else (1, factors[0] if len(factors) == 1 else 0)
-        shift = Size(tuple(rest)) if rest else whole(0)
+        shift = Size(tuple(rest)) if rest else integer_size(0)
         if sign < 0 or not isinstance(name, str) or not isinstance(times, int) or times < 1:
             return None
         return None if len(rest) > 1 or shift.names else (times, name, shift.evaluate({}))
@@ -142,7 +142,7 @@ class Size:
         for _, factors in self.terms:
             product = 1
             for factor in factors:
-                product *= _most(factor, largest)
+                product *= _largest_factor_value(factor, largest)
             total += product
         return total
 
@@ -155,12 +155,12 @@ class Size:
             if len(factors) == 1 and sign > 0 and isinstance(factors[0], str) and factors[0] in values:
                 terms.extend(values[factors[0]].terms)
             else:
-                terms.append((sign, tuple(f for factor in factors for f in _set(factor, values))))
+                terms.append((sign, tuple(f for factor in factors for f in _substituted_factors(factor, values))))
         return Size(tuple(terms))
 
     def renamed(self, names: Mapping[str, str]) -> Size:
         """Return the size with other names; those that are not in the table stay."""
-        return self.at({old: named(new) for old, new in names.items()})
+        return self.at({old: named_size(new) for old, new in names.items()})
 
     @property
     def _only(self) -> Factor | None:
@@ -195,22 +195,22 @@ def _product(*factors: Factor) -> Size:
     return Size(((1, factors),))
 
 
-def named(name: str) -> Size:
+def named_size(name: str) -> Size:
     """A size that is a name."""
     return _product(name)
 
 
-def whole(value: int) -> Size:
+def integer_size(value: int) -> Size:
     """A size that is an integer."""
     return _product(value) if value >= 0 else Size(((-1, (-value,)),))
 
 
-ONE = whole(1)
+ONE = integer_size(1)
 
 
 def parse_size(value: Any) -> Size:
     """The size that a text writes, or a dimension of JAX. Raises NoSizeError for a text of another form."""
-    return value if isinstance(value, Size) else _read(str(value))
+    return value if isinstance(value, Size) else _parse_size_text(str(value))
 
 
 def parse_axis(text: str) -> Size | Star:
@@ -231,11 +231,11 @@ def size_at(text: str, sizes: Mapping[str, int]) -> int:
 
 
 def _without_ones(one: Size) -> Size:
-    plain = [(sign, tuple(map(_inside, factors))) for sign, factors in one.terms]
+    plain = [(sign, tuple(map(_factor_without_ones, factors))) for sign, factors in one.terms]
     return Size(tuple((sign, (*(f for f in factors[:-1] if f != 1), factors[-1])) for sign, factors in plain))
 
 
-def _inside(factor: Factor) -> Factor:
+def _factor_without_ones(factor: Factor) -> Factor:
     return _without_ones(factor) if isinstance(factor, Size) else factor
 
 
@@ -263,20 +263,20 @@ def _value(factor: Factor, sizes: Mapping[str, Any], constant: Callable[[int], A
     return factor.evaluate(sizes, constant)
 
 
-def _most(factor: Factor, largest: int) -> int:
+def _largest_factor_value(factor: Factor, largest: int) -> int:
     if isinstance(factor, str):
         return largest
     if isinstance(factor, int):
         return factor
     if isinstance(factor, Power):
-        return int(_most(factor.base, largest) ** factor.exponent)
+        return int(_largest_factor_value(factor.base, largest) ** factor.exponent)
     if isinstance(factor, Call):
         left, right = factor.left.most(largest), factor.right.most(largest)
         return {"floordiv": left, "mod": right}.get(factor.function, max(left, right))
     return factor.most(largest)
 
 
-def _set(factor: Factor, values: Mapping[str, Size]) -> tuple[Factor, ...]:
+def _substituted_factors(factor: Factor, values: Mapping[str, Size]) -> tuple[Factor, ...]:
     """A factor of a product with sizes for names, as the factors that take its place."""
     if isinstance(factor, str):
         if (value := values.get(factor)) is None:
@@ -284,7 +284,7 @@ def _set(factor: Factor, values: Mapping[str, Size]) -> tuple[Factor, ...]:
         (sign, factors), *more = value.terms
         return (value,) if more or sign < 0 else factors
     if isinstance(factor, Power):
-        base = _set(factor.base, values)
+        base = _substituted_factors(factor.base, values)
         return (Power(base[0] if len(base) == 1 else _product(*base), factor.exponent),)
     if isinstance(factor, Call):
         return (Call(factor.function, factor.left.at(values), factor.right.at(values)),)
@@ -306,7 +306,7 @@ def _sum(one: Size, spaced: bool) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> Size:
+def _parse_size_text(text: str) -> Size:
     return _Reader(text).whole()
 
 

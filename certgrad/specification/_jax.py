@@ -9,10 +9,10 @@ import jax
 import numpy as np
 
 from certgrad.jaxpr.linear import LINEAR, linear_program
-from certgrad.jaxpr.lowerings import called
+from certgrad.jaxpr.lowerings import executed_program
 from certgrad.language.tree import FALSE, TRUE, Given, If, Infinity, Integer, Node, Number, Size, Sort
 
-from .rule import UnreadableError, less
+from .rule import UnreadableError, less_than
 
 
 def sort_of(dtype: Any) -> Sort:
@@ -60,9 +60,9 @@ def factor_of_size(factor: Any) -> Node:
     if factor.operation == "mod":
         return left % right
     if factor.operation == "max":
-        return If(less(left, right), right, left)
+        return If(less_than(left, right), right, left)
     if factor.operation == "min":
-        return If(less(right, left), right, left)
+        return If(less_than(right, left), right, left)
     raise UnreadableError(f"a size made by {factor.operation}")
 
 
@@ -89,4 +89,4 @@ def literal(value: Any, dtype: Any) -> Node:
 
 def called_program(eqn: Any) -> Any:
     """The closed jaxpr that a call runs on the equation's operands; of a custom function the primal one."""
-    return linear_program(eqn) if eqn.primitive.name == LINEAR else called(eqn)
+    return linear_program(eqn) if eqn.primitive.name == LINEAR else executed_program(eqn)

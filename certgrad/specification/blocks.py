@@ -25,13 +25,15 @@ def blocks(old: Sequence[Node], new: Sequence[Node]) -> Blocks:
     after = [(k, _expanded(n)) for k, n in enumerate(new) if n != ONE]
     out: Blocks = []
     while before or after:
-        p, q = _first(before, after) or (len(before), len(after))
+        p, q = _first_block_axis_counts(before, after) or (len(before), len(after))
         out.append(([k for k, _ in before[:p]], [k for k, _ in after[:q]]))
         before, after = before[p:], after[q:]
     return out
 
 
-def _first(before: list[tuple[int, Expanded]], after: list[tuple[int, Expanded]]) -> tuple[int, int] | None:
+def _first_block_axis_counts(
+    before: list[tuple[int, Expanded]], after: list[tuple[int, Expanded]]
+) -> tuple[int, int] | None:
     """Return how many axes of each shape the first block has."""
     left, right = (list(accumulate((n for _, n in axes), _product)) for axes in (before, after))
     equal = ((p + 1, q + 1) for p, one in enumerate(left) for q, other in enumerate(right) if one == other)

@@ -162,11 +162,13 @@ def with_entries(definitions: Iterable[Definition], change: Callable[[Node], Nod
 def pruned(program: Program) -> Program:
     """Return the program with the definitions that its outputs need."""
     needed = {t.name for t in program.outputs}
-    kept, _ = _kept(program.definitions, needed)
+    kept, _ = _needed_definitions(program.definitions, needed)
     return replace(program, definitions=kept)
 
 
-def _kept(definitions: tuple[Definition, ...], needed: set[str]) -> tuple[tuple[Definition, ...], set[str]]:
+def _needed_definitions(
+    definitions: tuple[Definition, ...], needed: set[str]
+) -> tuple[tuple[Definition, ...], set[str]]:
     out: list[Definition] = []
     for definition in reversed(definitions):
         if not needed & set(makes(definition)):
@@ -183,7 +185,7 @@ def _kept_loop(loop: Loop, needed: set[str]) -> Loop:
     while True:
         carries = tuple(c for c in loop.carries if c.tensor.name in wanted)
         more = wanted.union(*(reads(c) for c in carries))
-        body, more = _kept(loop.body, more)
+        body, more = _needed_definitions(loop.body, more)
         if more <= wanted:
             return Loop(loop.time, loop.length, carries, body)
         wanted |= more

@@ -111,7 +111,7 @@ class UnreadableError(Exception):
 ZERO, ONE = Integer(0), Integer(1)
 
 
-def less(left: Node, right: Node) -> Node:
+def less_than(left: Node, right: Node) -> Node:
     """left < right."""
     return Compare("<", left, right)
 
@@ -126,20 +126,20 @@ def equal(left: Node, right: Node) -> Node:
     return Compare("=", left, right)
 
 
-def within(index: Node, count: Node) -> Node:
+def in_bounds(index: Node, count: Node) -> Node:
     """0 ≤ index < count."""
-    return Both((at_most(ZERO, index), less(index, count)))
+    return Both((at_most(ZERO, index), less_than(index, count)))
 
 
 def clamped(index: Node, greatest: Node) -> Node:
     """The index, moved into 0 ≤ … ≤ greatest as JAX does: first below, then above."""
-    return If(less(index, ZERO), ZERO, If(less(greatest, index), greatest, index))
+    return If(less_than(index, ZERO), ZERO, If(less_than(greatest, index), greatest, index))
 
 
 Binder = Callable[[str, Node, Node], Node]
 
 
-def over(binder: Binder, variables: Sequence[str], counts: Sequence[Node], body: Node) -> Node:
+def nested_binders(binder: Binder, variables: Sequence[str], counts: Sequence[Node], body: Node) -> Node:
     """The binder over several variables, the first outermost."""
     for name, length in zip(reversed(variables), reversed(counts), strict=True):
         body = binder(name, length, body)

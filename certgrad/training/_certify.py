@@ -61,7 +61,7 @@ def step_certificate(
     """
     seed = seed_theorem()
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
-    kept = _kept(equality, update, invariant, trained)
+    kept = _kept_hypotheses(equality, update, invariant, trained)
     on_arrays = names_of(update, trained, (THETA, GRADIENT, *update.moments))
     on_values = names_of(update, [*trained, *unchanged], (THETA, GRADIENT))
     if invariant is None or invariant.proved:  # what follows from the conditions holds at every step as they do
@@ -172,7 +172,9 @@ def _statement(update: Update) -> Statement:
     )
 
 
-def _kept(equality: Equality, update: Update, invariant: Equality | None, trained: list[str]) -> list[Hypothesis]:
+def _kept_hypotheses(
+    equality: Equality, update: Update, invariant: Equality | None, trained: list[str]
+) -> list[Hypothesis]:
     """The hypotheses on the state that need not be asked: they hold at the start, and every stated step keeps them."""
     signs = {(">=", name) for name in names_of(update, trained, update.nonnegative)}
     signs |= {(">", name) for name in names_of(update, trained, update.positive)}

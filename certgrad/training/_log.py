@@ -95,7 +95,9 @@ class TrainingLog:
             UsageError: the step is no whole number, a value no single real number, or the file cannot be opened.
             LogError: the entry could not be written whole; those before it are untouched.
         """
-        entry = _Line(_whole(step), _number("loss", loss), {name: _number(name, x) for name, x in metrics.items()})
+        entry = _Line(
+            _step_number(step), _number("loss", loss), {name: _number(name, x) for name, x in metrics.items()}
+        )
         try:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
@@ -121,7 +123,7 @@ class TrainingLog:
 
     def read(self) -> Log:
         """Return the log so far. Raises UsageError where there is none."""
-        return _read(self.path)
+        return _read_log(self.path)
 
     def cut(self, step: int) -> None:
         """Drop the entries after a step, and lines that are none: a run that goes on from there writes them again.
@@ -145,10 +147,10 @@ def read_log(path: str | Path) -> Log:
     Raises:
         UsageError: the file does not exist or cannot be read.
     """
-    return _read(path)
+    return _read_log(path)
 
 
-def _read(path: str | Path) -> Log:
+def _read_log(path: str | Path) -> Log:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -196,7 +198,7 @@ def _cut_off(file: int) -> bool:
     return os.read(file, 1) != b"\n"
 
 
-def _whole(step: Any) -> int:
+def _step_number(step: Any) -> int:
     array = np.asarray(step)
     if array.ndim or array.dtype.kind not in "iu":
         raise UsageError(f"The step of an entry is a whole number, not {step!r}.")

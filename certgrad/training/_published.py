@@ -16,7 +16,7 @@ _BETAS = ("0 < b1", "b1 < 1", "0 < b2", "b2 < 1", "t >= 0")
 _ADAM = {"lr": 1e-3, "b1": 0.9, "b2": 0.999, "eps": 1e-8}
 
 
-def _stated(
+def _stated_update(
     name: str,
     stated: Stated,
     formula: tuple[str, ...],
@@ -27,11 +27,19 @@ def _stated(
     **further: Any,
 ) -> Update:
     return Update(
-        name, formula, stated, _each(stated, moments, counts), hyperparameters, source, moments, counts, **further
+        name,
+        formula,
+        stated,
+        _parameterwise_run(stated, moments, counts),
+        hyperparameters,
+        source,
+        moments,
+        counts,
+        **further,
     )
 
 
-def _each(stated: Stated, moments: tuple[str, ...], counts: bool) -> Run:
+def _parameterwise_run(stated: Stated, moments: tuple[str, ...], counts: bool) -> Run:
     """Return the step of every parameter by the formula."""
 
     def run(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -116,7 +124,7 @@ def _sign_sgd(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named
     return (theta - hyper["lr"] * jnp.sign(g),)
 
 
-RMSPROP = _stated(
+RMSPROP = _stated_update(
     "rmsprop",
     _rmsprop,
     ("v' = decay·v + (1 − decay)·g²", "θ' = θ − lr·g / √(v' + eps)"),
@@ -126,7 +134,7 @@ RMSPROP = _stated(
     conditions=("0 < decay", "decay < 1", "eps > 0"),
     nonnegative=("v",),
 )
-ADAGRAD = _stated(
+ADAGRAD = _stated_update(
     "adagrad",
     _adagrad,
     ("s' = s + g²", "θ' = θ − lr·g / √(s' + eps)"),
@@ -137,7 +145,7 @@ ADAGRAD = _stated(
     positive=("s",),
     initial={"s": 0.1},
 )
-ADADELTA = _stated(
+ADADELTA = _stated_update(
     "adadelta",
     _adadelta,
     (
@@ -152,7 +160,7 @@ ADADELTA = _stated(
     conditions=("0 < rho", "rho < 1", "eps > 0"),
     nonnegative=("v", "w"),
 )
-LION = _stated(
+LION = _stated_update(
     "lion",
     _lion,
     ("θ' = θ − lr·(sign(b1·m + (1 − b1)·g) + weight_decay·θ)", "m' = b2·m + (1 − b2)·g"),
@@ -161,7 +169,7 @@ LION = _stated(
     ("m",),
     counts=True,
 )
-NADAM = _stated(
+NADAM = _stated_update(
     "nadam",
     _nadam,
     (
@@ -178,7 +186,7 @@ NADAM = _stated(
     nonnegative=("v",),
     ahead=1,
 )
-NADAMW = _stated(
+NADAMW = _stated_update(
     "nadamw",
     _nadamw,
     (*NADAM.formula[:-1], "θ' = θ − lr·n / (√v̂ + eps) − lr·weight_decay·θ, v̂ = v' / (1 − b2^t')"),
@@ -190,7 +198,7 @@ NADAMW = _stated(
     nonnegative=("v",),
     ahead=1,
 )
-ADAMAX = _stated(
+ADAMAX = _stated_update(
     "adamax",
     _adamax,
     ("t' = t + 1", _MOMENTS[0], "u' = max(|g| + eps, b2·u)", "θ' = θ − lr·m' / (1 − b1^t') / u'"),
@@ -201,7 +209,7 @@ ADAMAX = _stated(
     conditions=(*_BETAS, "eps > 0"),
     nonnegative=("u",),
 )
-AMSGRAD = _stated(
+AMSGRAD = _stated_update(
     "amsgrad",
     _amsgrad,
     ("t' = t + 1", *_MOMENTS, "w' = max(w, v' / (1 − b2^t'))", "θ' = θ − lr·m̂ / (√w' + eps), m̂ = m' / (1 − b1^t')"),
@@ -212,7 +220,7 @@ AMSGRAD = _stated(
     conditions=(*_BETAS, "eps > 0"),
     nonnegative=("v", "w"),
 )
-YOGI = _stated(
+YOGI = _stated_update(
     "yogi",
     _yogi,
     (
@@ -229,7 +237,7 @@ YOGI = _stated(
     nonnegative=("v",),
     initial={"m": 1e-6, "v": 1e-6},
 )
-LAMB = _stated(
+LAMB = _stated_update(
     "lamb",
     _lamb,
     (
@@ -245,7 +253,9 @@ LAMB = _stated(
     conditions=(*_BETAS, "eps > 0"),
     nonnegative=("v",),
 )
-SIGN_SGD = _stated("sign_sgd", _sign_sgd, ("θ' = θ − lr·sign(g)",), {"lr": None}, "Bernstein et al. 2018, algorithm 1")
+SIGN_SGD = _stated_update(
+    "sign_sgd", _sign_sgd, ("θ' = θ − lr·sign(g)",), {"lr": None}, "Bernstein et al. 2018, algorithm 1"
+)
 
 
 def _clip(params: Named, grads: Named, hyper: Named) -> Mapping[str, Any]:

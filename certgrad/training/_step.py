@@ -19,7 +19,7 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.graph import TracedGraph
 from certgrad.graph.certifying.certify import Certification, certification
 from certgrad.graph.tracing.spec import parameter_names
-from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.balls.statements import all_conditions_hold
 from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.tracing.jax_internals import kind_of, serialised, trace
@@ -217,7 +217,7 @@ class TrainingStep:
         if wrong := [k for k, v in values.items() if not (_is_number(v) and math.isfinite(v))]:
             raise UsageError(f"{wrong[0]} is {values[wrong[0]]!r}. A hyperparameter is one finite number.")
         exact = {k: Fraction(repr(float(v))) for k, v in values.items()} | {COUNT: Fraction(0)}
-        broken = next((c for c in self.conditions if not inside((c,), exact)), None)
+        broken = next((c for c in self.conditions if not all_conditions_hold((c,), exact)), None)
         if broken is not None:
             shown = ", ".join(f"{k} = {v}" for k, v in values.items())
             raise UsageError(f"{self.update.name} is proved where {broken}, and that does not hold of {shown}.")

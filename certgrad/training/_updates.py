@@ -126,7 +126,7 @@ def _after(stages: Sequence[Stage], run: Run) -> Run:
     return after
 
 
-def _each(names: Named, one: Callable[[str], Any]) -> dict[str, Any]:
+def _for_each_name(names: Named, one: Callable[[str], Any]) -> dict[str, Any]:
     return {n: one(n) for n in names}
 
 
@@ -150,20 +150,24 @@ def _adam_direction(grads: Named, state: Named, hyper: Named) -> tuple[dict[str,
     t = state["t"] + 1
     b1, b2 = hyper["b1"], hyper["b2"]
     first, second = 1 - b1**t, 1 - b2**t
-    m = _each(grads, lambda n: b1 * state["m"][n] + (1 - b1) * grads[n])
-    v = _each(grads, lambda n: b2 * state["v"][n] + (1 - b2) * jnp.square(grads[n]))
-    return _each(grads, lambda n: (m[n] / first) / (jnp.sqrt(v[n] / second) + hyper["eps"])), {"t": t, "m": m, "v": v}
+    m = _for_each_name(grads, lambda n: b1 * state["m"][n] + (1 - b1) * grads[n])
+    v = _for_each_name(grads, lambda n: b2 * state["v"][n] + (1 - b2) * jnp.square(grads[n]))
+    return _for_each_name(grads, lambda n: (m[n] / first) / (jnp.sqrt(v[n] / second) + hyper["eps"])), {
+        "t": t,
+        "m": m,
+        "v": v,
+    }
 
 
 def _adam(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
     direction, new = _adam_direction(grads, state, hyper)
-    return _each(params, lambda n: params[n] - hyper["lr"] * direction[n]), new
+    return _for_each_name(params, lambda n: params[n] - hyper["lr"] * direction[n]), new
 
 
 def _adamw(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
     direction, new = _adam_direction(grads, state, hyper)
     decay = hyper["weight_decay"]
-    return _each(params, lambda n: params[n] - hyper["lr"] * (direction[n] + decay * params[n])), new
+    return _for_each_name(params, lambda n: params[n] - hyper["lr"] * (direction[n] + decay * params[n])), new
 
 
 def _stated_adam(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.exports._flat import Flat, flatten, split
+from certgrad.exports._flat import Flat, flatten, split_program
 from certgrad.obligations.tracing.jax_internals import program_of
 
 
@@ -43,7 +43,7 @@ def test_a_split_program_hands_on_what_depends_on_the_first_inputs() -> None:
         scale = jnp.arange(4.0) + 1
         return jnp.tanh(x) * scale, seed * (1 - jnp.tanh(x) ** 2) * scale
 
-    forward, backward, left = split(flat(fn, X, X), 1, 1)
+    forward, backward, left = split_program(flat(fn, X, X), 1, 1)
     assert names(forward) == ["iota", "add", "tanh", "broadcast_in_dim", "mul", "integer_pow", "sub"]
     assert names(backward) == ["iota", "add", "broadcast_in_dim", "mul", "mul"]
     assert len(left) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from certgrad.language import tree as t
-from certgrad.language.canonical import canonical, ordered
+from certgrad.language.canonical import canonical, in_canonical_order
 from certgrad.language.prose import _in_words, prose
 from certgrad.language.substitute import unbound
 from certgrad.language.text import text
@@ -115,7 +115,7 @@ def test_an_index_that_nothing_binds_is_captured_by_no_binder() -> None:
 
 def test_nor_in_a_term_where_another_binder_has_its_name() -> None:
     outer = t.Fold("sum", over(a=ROW), t.Mul((x("a"), t.Entry("y", (index("i"),)))))
-    found = ordered(t.Add((outer, total("i", ROW, "i"))))
+    found = in_canonical_order(t.Add((outer, total("i", ROW, "i"))))
     assert unbound(found) == {"i"}
     assert t.Fold("sum", over(j=ROW), t.Mul((x("j"), t.Entry("y", (index("i"),))))) in [*t.walk(found)]
 

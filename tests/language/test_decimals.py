@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from certgrad.language import tree as t
-from certgrad.language.decimals import decimal, short
+from certgrad.language.decimals import decimal, decimal_scale
 from certgrad.language.mathml import mathml
 from certgrad.language.text import term_text, text
 
@@ -44,13 +44,13 @@ def test_literals_of_floats_come_back():
 
 
 def test_coefficients_are_scaled_only_to_decimals():
-    assert short([Fraction(10**20), Fraction(-3)]) == Fraction(1, 10**20)
-    assert short([Fraction(3), Fraction(7)]) == 1
-    assert short([Fraction(3 * 10**20), Fraction(1)]) == 1  # 1/(3e20) is none
+    assert decimal_scale([Fraction(10**20), Fraction(-3)]) == Fraction(1, 10**20)
+    assert decimal_scale([Fraction(3), Fraction(7)]) == 1
+    assert decimal_scale([Fraction(3 * 10**20), Fraction(1)]) == 1  # 1/(3e20) is none
 
 
 def test_a_condition_on_a_small_float_reads_as_it_was_written():
-    condition = t.Compare(">", t.added([t.scaled(Fraction(10**10), [t.Array("x")]), t.Number("-1")]), t.ZERO)
+    condition = t.Compare(">", t.sum_of_terms([t.scaled(Fraction(10**10), [t.Array("x")]), t.Number("-1")]), t.ZERO)
     assert text(condition, inputs=("x",)) == "x > 1e-10"
     assert text(condition, "latex", inputs=("x",)) == r"x > 1 \cdot 10^{-10}"
     assert "<msup><mn>10</mn><mn>-10</mn></msup>" in mathml(condition, ("x",))

@@ -9,7 +9,7 @@ import pytest
 from certgrad.errors import DomainError
 from certgrad.language.lengths import in_lengths
 from certgrad.language.parse import parse
-from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.balls.statements import all_conditions_hold
 from certgrad.signatures.sizes import parse_axis
 
 
@@ -57,6 +57,6 @@ def test_other_subscripts_are_refused(text):
 
 def test_lengths_are_those_of_the_arrays_and_not_of_what_they_are_broadcast_to():
     table, ids = [[Fraction(1)] * 3] * 2, [0, 1, 1, 0]
-    assert inside(["ids < table.shape[0]"], {"table": table, "ids": np.array(ids, object)})
-    assert not inside(["ids < table.shape[0]"], {"table": table, "ids": np.array([0, 2, 1, 0], object)})
-    assert inside(["ids < table.shape[-1]"], {"table": table, "ids": np.array([0, 2, 1, 0], object)})
+    assert all_conditions_hold(["ids < table.shape[0]"], {"table": table, "ids": np.array(ids, object)})
+    assert not all_conditions_hold(["ids < table.shape[0]"], {"table": table, "ids": np.array([0, 2, 1, 0], object)})
+    assert all_conditions_hold(["ids < table.shape[-1]"], {"table": table, "ids": np.array([0, 2, 1, 0], object)})

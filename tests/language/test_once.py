@@ -8,7 +8,7 @@ import pytest
 
 from certgrad.language import tree as t
 from certgrad.language.implication import implies
-from certgrad.language.once import merged, needless
+from certgrad.language.once import merge_rank_variants, needless
 from certgrad.language.parse import conjuncts, parse
 from certgrad.language.text import text
 
@@ -21,17 +21,20 @@ def squares(rank: int, *more: t.Term, last: int = 1) -> t.Statement:
     index = tuple(map(t.Index, every))
     ranges = tuple(t.Range(v, t.Axis("x", k)) for k, v in enumerate(every))
     total = t.Fold("sum", ranges[rank:], t.Power(t.Entry("x", index), "2"))
-    holds = t.Compare(">", t.added([total, *more]), t.ZERO)
+    holds = t.Compare(">", t.sum_of_terms([total, *more]), t.ZERO)
     return t.ForAll(ranges[:rank], holds) if rank else holds
 
 
 def test_one_statement_stands_for_all_ranks() -> None:
     scaled = t.Mul((t.Size("d"), t.Entry("eps")))
     every = [squares(rank, scaled) for rank in (4, 5, 6, 1, 2, 3)]
-    (said,) = merged(every).items()
+    (said,) = merge_rank_variants(every).items()
     assert (said[0], text(said[1])) == (3, "(Σj x[…,j]^2) > −d·eps")
     beside = squares(2, last=2)
-    assert [text(s) for s in merged([beside, *every[3:]]).values()] == [text(beside), "(Σj x[…,j]^2) > −d·eps"]
+    assert [text(s) for s in merge_rank_variants([beside, *every[3:]]).values()] == [
+        text(beside),
+        "(Σj x[…,j]^2) > −d·eps",
+    ]
 
 
 def test_the_axes_may_stand_behind_others_and_in_several_arrays() -> None:
@@ -41,7 +44,7 @@ def test_the_axes_may_stand_behind_others_and_in_several_arrays() -> None:
         y = t.Entry("y", tuple(map(t.Index, names[1:])))
         return t.ForAll(ranges, t.Compare("!=", t.Add((t.Entry("x", tuple(map(t.Index, names))), y)), t.ZERO))
 
-    assert [text(s) for s in merged([of(1), of(2), of(3)]).values()] == ["y[…] + x[i,…] ≠ 0"]
+    assert [text(s) for s in merge_rank_variants([of(1), of(2), of(3)]).values()] == ["y[…] + x[i,…] ≠ 0"]
 
 
 def changed(rank: int, index: tuple[t.Term, ...]) -> t.Statement:
@@ -65,7 +68,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("statements", OTHERS)
 def test_what_is_another_statement_is_said_beside_it(statements: list[t.Statement]) -> None:
-    assert merged(statements) == dict(enumerate(statements))
+    assert merge_rank_variants(statements) == dict(enumerate(statements))
 
 
 def kept(*index: str) -> t.Statement:

@@ -28,7 +28,7 @@ from certgrad.obligations.balls import (
 from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested, seeded
 from certgrad.obligations.balls._gaps import _differ
 from certgrad.obligations.balls._gaps import gap_at as gap_of_programs
-from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.balls.statements import all_conditions_hold
 from certgrad.ops import Case, Op
 from certgrad.signatures.sizes import parse_size
 
@@ -112,7 +112,7 @@ class Place:
 
     def inside(self, values: Mapping[str, Any]) -> bool:
         """The domain and the constraints of the parameters hold."""
-        return inside((*self.op.domain, *(c for c in self.op.params.values() if c)), values)
+        return all_conditions_hold((*self.op.domain, *(c for c in self.op.params.values() if c)), values)
 
     def original(self, name: str, k: int) -> Any:
         """The outputs of one of the op's own programs at point k, or None where they cannot be decided."""

@@ -24,7 +24,7 @@ from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.prove.problem import build, posed, trace_rules
 from certgrad.obligations.prove.prove import prove
-from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.prove.satisfiable import _relation_holds
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.functions import UndecidedError
@@ -274,7 +274,7 @@ def satisfied(clause: Clause, place: Place, point: Point) -> bool:
                 continue
             if any((evaluated(g, env, fmpq(5, 3)) == 1) != want for g, want in clause.guards):
                 continue
-            if not any(_true(a, evaluated(a.poly, env, fmpq(5, 3))) for a in clause.alternatives):
+            if not any(_relation_holds(a, evaluated(a.poly, env, fmpq(5, 3))) for a in clause.alternatives):
                 return False
         except (UndecidedError, ZeroDivisionError):
             return False

@@ -19,7 +19,7 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import build, posed, trace_rules
 from certgrad.obligations.prove.prove import prove
-from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.prove.satisfiable import _relation_holds
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.functions import UndecidedError
 from tests.obligations.traps import declare
@@ -99,7 +99,7 @@ def allowed(clauses, point):
         for clause in clauses:
             if any((evaluate(g, {}, value, {}) == 1) != wanted for g, wanted in clause.guards):
                 continue
-            if not any(_true(a, evaluate(a.poly, {}, value, {})) for a in clause.alternatives):
+            if not any(_relation_holds(a, evaluate(a.poly, {}, value, {})) for a in clause.alternatives):
                 return False
     except (UndecidedError, ZeroDivisionError, ValueError):
         return False

@@ -9,7 +9,7 @@ from jax import lax
 import certgrad
 from certgrad.obligations import audit
 from certgrad.ops import Registry
-from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.examine import apply_examination, examine
 from certgrad.rules.subject.user_rule import UserRule
 
 
@@ -23,7 +23,7 @@ def rule(forward, backward, fwd=None):
 def proof(made, signature, **more):
     """The verdict, the hypotheses and the reasons; without the search for what caused a wrong cotangent."""
     one = UserRule(made, signature, **more)
-    settled(one, examine(one))
+    apply_examination(one, examine(one))
     certificate = audit(one)
     reasons = " | ".join(case.reason for claim in certificate.claims for case in claim.cases)
     return certificate.verdict, {h.text for c in certificate.claims for h in c.hypotheses}, reasons

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.recording import Notes, audited, noticed, save
-from certgrad.recording._audit import CHANGED_DURING_RUN, _also_joined, placed
+from certgrad.recording._audit import CHANGED_DURING_RUN, _also_joined, placed_rules
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.finding.find import find
 from certgrad.rules.judging.by_name import examined
@@ -23,7 +23,7 @@ def recorded(work, **options):
     with noticed(notes.note):
         work()
     # What was not called comes last, and is looked for in every module that the process has loaded: a second.
-    called = islice(audited(notes, **{"conformance": False, **options}), len(list(placed(notes.rules.values()))))
+    called = islice(audited(notes, **{"conformance": False, **options}), len(list(placed_rules(notes.rules.values()))))
     return {one.result.name.partition(":")[2]: one for one in called}  # other modules may have rules of these names
 
 

@@ -6,7 +6,7 @@ from certgrad.language import tree as t
 from certgrad.language.prose import prose
 from certgrad.language.text import text
 from certgrad.obligations.certificate import Hypothesis
-from certgrad.report.audited import as_written, conditions, listed, once
+from certgrad.report.audited import as_written, conditions, listed, merged_hypotheses
 from certgrad.report.wording import in_words
 from tests.language.test_once import AXIS, counted, kept, squares
 from tests.report import fabricated
@@ -25,7 +25,7 @@ BY_RANK = tuple(hypothesis(squares(rank, SCALED)) for rank in (3, 4, 1, 2))
 def test_a_hypothesis_of_all_ranks_is_listed_once_in_the_words_of_the_audit() -> None:
     certificate = fabricated.certificate("f", *fabricated.both("f", "proved under hypotheses", BY_RANK))
     assert conditions(certificate) == listed(certificate) == ["d·eps + (Σj x[…,j]^2) > 0"]
-    (said,) = once(BY_RANK)
+    (said,) = merged_hypotheses(BY_RANK)
     assert in_words(said) == "at every entry, d·eps + (Σj x[…,j]^2) is greater than 0"
     assert r"x_{\dots,j}^{2}" in said.latex
 

@@ -3,7 +3,7 @@
 import pytest
 from jax import export
 
-from certgrad.signatures.sizes import NoSizeError, Star, named, parse_axis, parse_size, size_at, whole
+from certgrad.signatures.sizes import NoSizeError, Star, integer_size, named_size, parse_axis, parse_size, size_at
 
 COMPACT = ["n", "1", "2*n-1", "2*4*c", "(n)+1", "((1))", "2*(2*n-1)", "n+1", "1*n-3", "-n+4", "mod(n, 2)"]
 
@@ -94,7 +94,12 @@ def test_simple_forms_lose_ones_and_outer_parentheses():
 
 
 def test_names_values_and_bounds():
-    assert (named("n").name, named("n").value, whole(3).name, whole(3).value) == ("n", None, None, 3)
+    assert (named_size("n").name, named_size("n").value, integer_size(3).name, integer_size(3).value) == (
+        "n",
+        None,
+        None,
+        3,
+    )
     assert parse_size("n*m-n").names == ("n", "m")
     assert parse_size("n*m-n").occurrences == ("n", "m", "n")
     assert parse_size("2*n-mod(m, 3)").most(10) == 23

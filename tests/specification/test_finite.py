@@ -11,7 +11,7 @@ import pytest
 
 from certgrad.language import tree as e
 from certgrad.language.definedness import defined
-from certgrad.language.finite import decided
+from certgrad.language.finite import decide_infinite_comparisons
 from certgrad.specification import program as p
 from certgrad.specification.reading import meaning
 from tests.specification.numerics import at_arrays, compared, run
@@ -47,7 +47,10 @@ def test_what_is_decided_is_what_jax_computes(program) -> None:
         read = meaning(jax.make_jaxpr(program)(NUMBERS), ["x"])
     entries = [d.entry for d in read.definitions if isinstance(d, p.Defined)]
     assert any(map(holds_infinity, entries))
-    definitions = tuple(replace(d, entry=decided(d.entry)) if isinstance(d, p.Defined) else d for d in read.definitions)
+    definitions = tuple(
+        replace(d, entry=decide_infinite_comparisons(d.entry)) if isinstance(d, p.Defined) else d
+        for d in read.definitions
+    )
     assert not any(holds_infinity(d.entry) for d in definitions if isinstance(d, p.Defined))
     assert compared(at_arrays(replace(read, definitions=definitions), [NUMBERS]), run(program, [NUMBERS]), False)
 
@@ -65,11 +68,11 @@ X, ZERO = e.SortedEntry("x", (), "real"), e.ZERO
     ],
 )
 def test_what_may_be_infinite_itself_stays_as_it_is(expression) -> None:
-    assert decided(expression) == expression
+    assert decide_infinite_comparisons(expression) == expression
 
 
 def test_it_is_defined_where_it_was() -> None:
     comparison = e.Compare("<", e.Infinity(False), e.Divide(ZERO, X))
-    assert decided(comparison) == e.Given(defined(comparison), e.TRUE)
-    chosen = decided(e.If(comparison, X, e.Infinity(False)))
+    assert decide_infinite_comparisons(comparison) == e.Given(defined(comparison), e.TRUE)
+    chosen = decide_infinite_comparisons(e.If(comparison, X, e.Infinity(False)))
     assert chosen == e.Given(defined(comparison), X)

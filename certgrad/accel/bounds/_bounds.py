@@ -87,7 +87,7 @@ def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: i
     plain = CompiledGraph(compiled.certified)
     flat = [_box(x, a.name) for x, a in zip(_flat(compiled, args), traced.specs.arguments, strict=True)]
     middles = [np.asarray(b.lower + (b.upper - b.lower) / 2 if isinstance(b, Box) else b) for b in flat]
-    typed = [np.asarray(x, _narrow(d)) for x, d in zip(middles, traced.specs.dtypes, strict=True)]
+    typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(middles, traced.specs.dtypes, strict=True)]
 
     def run(*arrays: Any) -> Any:
         return plain._value_and_grad(arrays)[0][1] if gradient else plain._forward(arrays)[0]
@@ -100,7 +100,7 @@ def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: i
     return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at, count)
 
 
-def _narrow(dtype: Any) -> Any:
+def _canonical_dtype(dtype: Any) -> Any:
     return dtype if jax.config.read("jax_enable_x64") else jax.dtypes.canonicalize_dtype(dtype)
 
 

@@ -36,7 +36,7 @@ def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> li
     """
     with np.errstate(all="ignore"):
         outs = _run_closed(jaxpr, list(arguments)) if decided else _run(jaxpr, list(arguments))
-        return [_plain(out).primal for out in outs]
+        return [_decided_value(out).primal for out in outs]
 
 
 def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
@@ -57,7 +57,7 @@ def _closed(step: Step, operands: list[Value]) -> Value | list[Value]:
 
 def _run_decided(jaxpr: Any, arguments: list[Value]) -> list[Value]:
     """Run an inner program of a loop or branch, whose truth values have to be decided."""
-    return [_plain(out) for out in _run(jaxpr, arguments)]
+    return [_decided_value(out) for out in _run(jaxpr, arguments)]
 
 
 _CALLING, _DECIDED, _CLOSED = (Context(run=run, keep_stopped=True) for run in (_run, _run_decided, _run_closed))
@@ -82,7 +82,7 @@ def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING
     return Truths(out.primal)
 
 
-def _plain(out: Value) -> Value:
+def _decided_value(out: Value) -> Value:
     if isinstance(out, Truths):
         raise Undecided("a truth value that is open over the box is returned")
     return out

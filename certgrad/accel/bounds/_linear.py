@@ -17,7 +17,7 @@ from flint import arb
 
 from certgrad._figures import figure
 from certgrad.accel._compile import CompiledGraph
-from certgrad.accel.bounds._bounds import BITS, Box, _argument, _box, _flat, _narrow
+from certgrad.accel.bounds._bounds import BITS, Box, _argument, _box, _canonical_dtype, _flat
 from certgrad.accel.bounds._enclose import enclose
 from certgrad.errors import UsageError
 from certgrad.obligations.balls import _scalars as s
@@ -68,7 +68,7 @@ class LinearBounds:
                 self.middle[n] + t * self.radius[n] if n in self.middle else x
                 for n, x in zip(names, boxes, strict=True)
             ]
-            typed = [np.asarray(x, _narrow(d)) for x, d in zip(given, specs.dtypes, strict=True)]
+            typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(given, specs.dtypes, strict=True)]
             values.append(float(compiled.forward(*specs.nest(typed))))
             lines.append(sum(float((self.slope[n] * t * self.radius[n]).sum()) for n in self.slope))
         axes.fill_between(
@@ -107,7 +107,7 @@ def linear_bounds(compiled: CompiledGraph, *args: Any) -> LinearBounds:
         raise UsageError("No argument is a box. Put Box(lower, upper) in place of one.")
     middle = {k: flat[k].lower + (flat[k].upper - flat[k].lower) / 2 for k in varied}
     at = [middle.get(k, x) for k, x in enumerate(flat)]
-    typed = [np.asarray(x, _narrow(d)) for x, d in zip(at, traced.specs.dtypes, strict=True)]
+    typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(at, traced.specs.dtypes, strict=True)]
     value = jax.make_jaxpr(lambda *a: plain._forward(a)[0])(*typed)
     gradient = jax.make_jaxpr(lambda *a: jax.tree.leaves(plain._value_and_grad(a)[0][1]))(*typed)
     moving = [k for k, x in enumerate(traced.specs.dtypes) if np.issubdtype(x, np.floating)]

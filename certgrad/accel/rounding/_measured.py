@@ -32,7 +32,7 @@ def measured(
         given = [_drawn(x, t, dtype, rng) for x, t in zip(flat, typed, strict=True)]
         with s.precision(BITS):
             exact = evaluate(program, [_exactly(x) for x in given], precision=BITS).values
-            apart = [_apart(a, b) for a, b in zip(jax.tree.leaves(run(*given)), exact, strict=True)]
+            apart = [_absolute_errors(a, b) for a, b in zip(jax.tree.leaves(run(*given)), exact, strict=True)]
         most = apart if not most else [np.maximum(a, b) for a, b in zip(most, apart, strict=True)]
     return most
 
@@ -60,7 +60,7 @@ def _exactly(x: Any) -> Any:
     return out
 
 
-def _apart(found: Any, exact: Any) -> Any:
+def _absolute_errors(found: Any, exact: Any) -> Any:
     """The distance of each entry, not rounded before it is taken; NaN where the exact value is not known."""
     if exact.dtype != object:
         return np.abs(np.asarray(found, np.float64) - np.asarray(exact, np.float64))

@@ -13,7 +13,7 @@ from certgrad.accel.bounds._enclose import _DECIDED, Truths, _enclose_step
 from certgrad.accel.rounding._error import Error, Noise, remainder, zero
 from certgrad.accel.rounding._model import LARGEST_ANGLE, ROUNDED_UP, Format, format_of
 from certgrad.accel.rounding._sums import of_extrema, of_linear, of_products
-from certgrad.accel.rounding._values import Rounded, middle, most, span, widened, with_error
+from certgrad.accel.rounding._values import Rounded, max_magnitude, middle, span, widened, with_error
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.linear import LINEAR as OF_TANGENTS
 from certgrad.jaxpr.linear import program_of
@@ -53,7 +53,7 @@ class Rounding:
             inner = program_of({name: step.params[name] for name in ("linear", "count")}, types)
             return self.run(of_reals(inner, types), given)
         if not any(x.real for x in given) and all(x.sure is None for x in given):
-            return [_plain(x, self.format) for x in _listed(_enclose_step(step, list(operands)))]
+            return [_with_zero_error(x, self.format) for x in _listed(_enclose_step(step, list(operands)))]
         return self._rule(step, given)
 
     def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
@@ -67,7 +67,7 @@ class Rounding:
         if name in kinds.COMPARES or name in kinds.LOGIC:
             return [self._truth(step, given)]
         if name in _MOVED:
-            return _moved(step, given)
+            return _moved_with_errors(step, given)
         if name == "select_n":
             return [self._selected(step, given)]
         if name == "convert_element_type":
@@ -76,7 +76,7 @@ class Rounding:
             raise Undecided(f"{name} of a comparison that may fall either way")
         exact = _listed(_enclose_step(step, [_value(x) for x in given]))
         if not any(x.real for x in given):
-            return [_plain(x, self.format) for x in exact]
+            return [_with_zero_error(x, self.format) for x in exact]
         format = next(x.format for x in given if x.real)
         assert format is not None
         if not all(x.real for x in exact):  # places, such as those of maxima
@@ -84,7 +84,7 @@ class Rounding:
                 _enclose_step(
                     step, [Value(widened(x)) if x.real else _value(x) for x in given]
                 )  # decided all the same, or raises
-            return [_plain(x, format) for x in exact]
+            return [_with_zero_error(x, format) for x in exact]
         if len(exact) > 1:
             raise Unsupported(f"nothing is assumed of how {name} is rounded")
         (out,) = exact
@@ -139,7 +139,7 @@ class Rounding:
         roundings = format.roundings(step.name, step.params)
         if roundings is None:
             raise Unsupported(f"nothing is assumed of how {step.name} is rounded")
-        if step.name in ("sin", "cos") and most(widened(given[0])).max(initial=0.0) > LARGEST_ANGLE:
+        if step.name in ("sin", "cos") and max_magnitude(widened(given[0])).max(initial=0.0) > LARGEST_ANGLE:
             raise Unsupported(f"nothing is assumed of {step.name} beyond {LARGEST_ANGLE:g}")
         total = zero(out.shape)
         if step.name in kinds.ADDS:
@@ -216,7 +216,7 @@ class Rounding:
         if not exact.real:
             if any(x.sure is not None for x in given):
                 raise Undecided("a selection of truth values by a comparison that may fall either way")
-            return _plain(exact, self.format)
+            return _with_zero_error(exact, self.format)
         shape = exact.primal.shape
         picks = np.broadcast_to(which.primal, shape)
         sure = np.broadcast_to(True if which.sure is None else which.sure, shape)
@@ -286,7 +286,7 @@ def _width(spans: Sequence[tuple[Any, Any]]) -> Any:
 
 def _of_whole(exact: Value, format: Format) -> Any:
     """Return how often integers are rounded: 0 times up to 1/u, where they are numbers of the format, else once."""
-    return np.where(most(exact.primal) * format.u <= 0.5, 0.0, 1.0)
+    return np.where(max_magnitude(exact.primal) * format.u <= 0.5, 0.0, 1.0)
 
 
 def _sum_roundings(name: str, given: list[Rounded], roundings: float) -> Any:
@@ -319,7 +319,7 @@ def _spread(e: Error | None, shape: Any) -> Error:
     return Error(np.broadcast_to(e.terms, (*shape, e.terms.shape[-1])), np.broadcast_to(e.rest, shape))
 
 
-def _moved(step: Step, given: list[Rounded]) -> list[Any]:
+def _moved_with_errors(step: Step, given: list[Rounded]) -> list[Any]:
     """Return the outputs of a primitive that moves entries, each entry with the error that it had.
 
     The primitive's own rule is run on the entries' numbers in place of their values, and shows where each comes from;
@@ -329,7 +329,7 @@ def _moved(step: Step, given: list[Rounded]) -> list[Any]:
     exact = _listed(_enclose_step(step, [_value(x) for x in given]))
     if not real:
         if all(x.sure is None for x in given):
-            return [_plain(x, None) for x in exact]
+            return [_with_zero_error(x, None) for x in exact]
     counted, numbered, pool = 0, [], []
     for x in given:
         tracked = x.real if real else x.primal.dtype in (bool, object)
@@ -376,7 +376,7 @@ def _is_real(x: Rounded) -> bool:
     return x.error is not None
 
 
-def _plain(x: Value, format: Format | None) -> Rounded:
+def _with_zero_error(x: Value, format: Format | None) -> Rounded:
     if isinstance(x, Rounded):
         return x
     if x.real and not isinstance(x, Truths):

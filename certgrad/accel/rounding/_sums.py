@@ -12,23 +12,23 @@ from jax.extend.core import primitives
 
 from certgrad.accel.rounding._error import SUM_LOSS, Error, bounded, remainder
 from certgrad.accel.rounding._model import ROUNDED_UP
-from certgrad.accel.rounding._values import Rounded, middle, most, span
+from certgrad.accel.rounding._values import Rounded, max_magnitude, middle, span
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._evaluate import Step
 from certgrad.obligations.balls._registry import RULES
 from certgrad.obligations.balls._values import Array, Context, Value
 
-_CONTEXT = Context(run=lambda jaxpr, xs: _refused(), keep_stopped=True)
+_CONTEXT = Context(run=lambda jaxpr, xs: _refuse_inner_program(), keep_stopped=True)
 
 
-def _refused() -> list[Value]:
+def _refuse_inner_program() -> list[Value]:
     raise Unsupported("a program inside a sum")
 
 
 def of_linear(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
     """The error that the operands hand on, the sum of magnitudes, and how often a term is rounded."""
-    size = _by_rule(step.name, step, [most(x.primal) + _size(x) if x.real else x.primal for x in given])
+    size = _by_rule(step.name, step, [max_magnitude(x.primal) + _size(x) if x.real else x.primal for x in given])
     count = _by_rule(step.name, step, [np.ones(x.primal.shape) if x.real else x.primal for x in given])
     if step.name == "reduce_sum":
         (x,) = given
@@ -48,12 +48,12 @@ def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
     assert x.error is not None
     assert y.error is not None
     (mx, rx), (my, ry) = middle(x.primal), middle(y.primal)
-    (ax, ay), (ex, ey) = (most(x.primal), most(y.primal)), (x.error.size, y.error.size)
+    (ax, ay), (ex, ey) = (max_magnitude(x.primal), max_magnitude(y.primal)), (x.error.size, y.error.size)
     product = _product(step)
     count = product(np.ones(x.primal.shape), np.ones(y.primal.shape))
     if not all(np.isfinite(v).all() for v in (ax, ay, ex, ey)):
         return remainder(np.full(count.shape, np.inf)), np.full(count.shape, np.inf), count
-    terms = _added(
+    terms = _add_padded(
         _over_terms(lambda t: product(t, my), x.error.terms, count.shape),
         _over_terms(lambda t: product(mx, t), y.error.terms, count.shape),
     )
@@ -124,7 +124,7 @@ def _over_terms(function: Any, terms: Any, shape: Any) -> Any:
     return out
 
 
-def _added(a: Any, b: Any) -> Any:
+def _add_padded(a: Any, b: Any) -> Any:
     count = max(a.shape[-1], b.shape[-1])
     out = np.zeros((*a.shape[:-1], count))
     out[..., : a.shape[-1]] += a

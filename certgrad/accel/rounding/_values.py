@@ -44,14 +44,14 @@ def with_error(x: Value, format: Format) -> Rounded:
     if not x.real:
         return Rounded(x.primal)
     apart = (
-        np.vectorize(lambda v: _apart(v, format), otypes=[float])(x.primal)
+        np.vectorize(lambda v: _conversion_error(v, format), otypes=[float])(x.primal)
         if x.primal.size
         else np.zeros(x.primal.shape)
     )
     return Rounded(x.primal, remainder(apart) if np.any(apart) else zero(x.primal.shape), format)
 
 
-def _apart(v: Any, format: Format) -> float:
+def _conversion_error(v: Any, format: Format) -> float:
     if type(v) is not fmpq:
         return 0.0
     exact = Fraction(int(v.p), int(v.q))
@@ -83,7 +83,7 @@ def _ends(v: Any) -> tuple[float, float]:
     return float(np.nextafter(with_ends[0], -np.inf)), float(np.nextafter(with_ends[1], np.inf))
 
 
-def most(primal: Array) -> Any:
+def max_magnitude(primal: Array) -> Any:
     """The most that the magnitude of each entry can be."""
     lower, upper = span(primal)
     return np.maximum(np.abs(lower), np.abs(upper))

@@ -32,7 +32,7 @@ from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import question
-from certgrad.obligations.generality.decisions import broken, same
+from certgrad.obligations.generality.decisions import broken, has_same_programs
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, kind_of, wide_floats
 from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, vjp_is_adjoint
@@ -40,7 +40,7 @@ from certgrad.obligations.verify._case import AtShape, Condition
 from certgrad.obligations.verify._case import PointClaims as Claim
 from certgrad.obligations.verify._points import Point
 from certgrad.signatures.cases import Shape
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 NODES = 400
 OPERATIONS = 100_000
@@ -110,10 +110,12 @@ def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
     """The graph at these sizes; None where it is too large, or the function is another program there."""
     traced = walk.traced
     try:
-        there = traced.retraced({name: whole(n) for name, n in sizes.items()})
+        there = traced.retraced({name: integer_size(n) for name, n in sizes.items()})
     except CertgradError:
         return None
-    if broken(traced, sizes) is not None and not same(traced, there, {n: whole(v) for n, v in sizes.items()}):
+    if broken(traced, sizes) is not None and not has_same_programs(
+        traced, there, {n: integer_size(v) for n, v in sizes.items()}
+    ):
         return None
     here = AtSizes(walk, sizes, there.program)
     return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None

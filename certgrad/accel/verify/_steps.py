@@ -83,7 +83,8 @@ class Walk(walk.Walk):
             if step.cotangents != wanted:
                 raise StepError(
                     f"the step of node {node.id} ({node.name}): the cotangents that it adds up are not those of its "
-                    f"readers: {_named(step.cotangents)}, and it has {_named(wanted)}{line_of(node)}"
+                    f"readers: {_contributions_text(step.cotangents)}, and it has {_contributions_text(wanted)}"
+                    f"{line_of(node)}"
                 )
 
     # --- one step
@@ -203,5 +204,5 @@ def _compare(step: Step, taken: Step) -> None:
             raise StepError(f"its {name} is {shown[0]!r}, and the node's is {shown[1]!r}")
 
 
-def _named(cotangents: Sequence[Cotangent]) -> str:
+def _contributions_text(cotangents: Sequence[Cotangent]) -> str:
     return "; ".join(" + ".join(c.contributions) or "nothing" for c in cotangents) or "none"

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from certgrad.graph.certificate import Theorem
-from certgrad.graph.induction.theorems import needed, traced
+from certgrad.graph.induction.theorems import needed_statements, traced
 
 _SIZES = 4
 
@@ -18,7 +18,7 @@ def contradictions(theorems: Sequence[Theorem], kinds: set[str], rng: Random) ->
     """Yield how the certificate's theorems differ from those that its kinds of nodes need, or fail at drawn
     matrices.
     """
-    statements = needed(kinds)
+    statements = needed_statements(kinds)
     if [t.name for t in theorems] != [s.name for s in statements]:
         yield f"its theorems are {', '.join(t.name for t in theorems) or 'none'}"
         return

@@ -17,7 +17,7 @@ def _scan(w: Writer, step: Step, xs: list[str]) -> list[str]:
         w.names[id(value)] = name  # a graph inside reads the names around it
     rows = len(body.inputs) - consts - carries
     if not rows:
-        return _counted(w, step, xs)
+        return _scan_without_rows(w, step, xs)
     stacked = len(body.outputs) - carries
     graph = w.inner(body, "body", bound=body.inputs[consts:])
     operands = xs[consts:]
@@ -36,7 +36,7 @@ def _scan(w: Writer, step: Step, xs: list[str]) -> list[str]:
     return [results] if carries + stacked == 1 else list(results)
 
 
-def _counted(w: Writer, step: Step, xs: list[str]) -> list[str]:
+def _scan_without_rows(w: Writer, step: Step, xs: list[str]) -> list[str]:
     """A scan without rows."""
     (body,) = step.programs
     consts, carries = step.params["consts"], step.params["carries"]

@@ -96,7 +96,7 @@ def _convert(w: Writer, step: Step, xs: list[str]) -> str:
     return xs[0] if wanted == step.inputs[0].dtype else w.cast(xs[0], wanted)
 
 
-def _same(w: Writer, step: Step, xs: list[str]) -> str:
+def _identity(w: Writer, step: Step, xs: list[str]) -> str:
     return xs[0]
 
 
@@ -150,8 +150,8 @@ TABLE: dict[str, Rule] = {
     "one_minus_square": lambda w, step, xs: w.op("Sub", _number(w, step, 1), w.op("Mul", xs[0], xs[0])),
     "or": _logic("Or", "BitwiseOr"),
     "pow": _pow,
-    "pvary": _same,
-    "real": _same,
+    "pvary": _identity,
+    "real": _identity,
     "rem": lambda w, step, xs: w.op("Mod", *xs, fmod=1),
     "round": _round,
     "rsqrt": lambda w, step, xs: w.op("Reciprocal", w.op("Sqrt", *xs)),

@@ -82,7 +82,7 @@ def _gather(w: Writer, step: Step, xs: list[str]) -> str:
     return w.transpose(out, [order.index(k) for k in range(len(order))])
 
 
-def _first(w: Writer, shape: Sequence[Size], sizes: Sequence[Size], axes: Sequence[int], index: str) -> str:
+def _clamped_start(w: Writer, shape: Sequence[Size], sizes: Sequence[Size], axes: Sequence[int], index: str) -> str:
     """Write the start of the one slice that an index names along these axes, moved so that the slice fits."""
     last = w.op("Sub", w.shape([shape[k] for k in axes]), w.shape([sizes[k] for k in axes]))
     return str(w.op("Min", w.op("Max", w.cast(index, np.int64), w.constant(np.int64(0))), last))
@@ -90,7 +90,7 @@ def _first(w: Writer, shape: Sequence[Size], sizes: Sequence[Size], axes: Sequen
 
 def _one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) -> str:
     axes = list(step.params["dimension_numbers"].start_index_map)
-    first = _first(w, step.inputs[0].shape, sizes, axes, xs[1])
+    first = _clamped_start(w, step.inputs[0].shape, sizes, axes, xs[1])
     ends = w.op("Add", first, w.shape([sizes[k] for k in axes]))
     found = slice_of(w, xs[0], axes, first, ends, [1] * len(axes))
     return w.reshape(found, step.outputs[0].shape)
@@ -99,7 +99,7 @@ def _one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) -> s
 def _add_one_slice(w: Writer, step: Step, xs: list[str], sizes: Sequence[Size]) -> str:
     """Write the operand plus the update padded with zeros."""
     shape, axes = step.inputs[0].shape, list(step.params["dimension_numbers"].scatter_dims_to_operand_dims)
-    first = _first(w, shape, sizes, axes, xs[1])
+    first = _clamped_start(w, shape, sizes, axes, xs[1])
     after = w.op("Sub", w.shape([shape[k] for k in axes]), w.op("Add", first, w.shape([sizes[k] for k in axes])))
     pads = w.op("Concat", first, after, axis=0)
     update = w.op("Pad", w.reshape(xs[2], sizes), pads, "", w.integers(axes))

@@ -16,7 +16,7 @@ def _dot(w: Writer, step: Step, xs: list[str]) -> str:
     """Write a `dot_general` as MatMul where its axes allow it, else as Einsum."""
     (left, right), (left_batch, right_batch) = step.params["dimension_numbers"]
     ranks = [a.rank for a in step.inputs]
-    if _plain(ranks, (left, right), (left_batch, right_batch)):
+    if _is_matmul(ranks, (left, right), (left_batch, right_batch)):
         lhs, rhs = xs
         rank, batch = ranks[0], list(range(len(left_batch)))
         if rank == len(batch) + 2:
@@ -36,7 +36,7 @@ def _dot(w: Writer, step: Step, xs: list[str]) -> str:
     return w.op("Einsum", *xs, equation=",".join("".join(row) for row in names) + "->" + "".join(result))
 
 
-def _plain(ranks: list[int], summed: tuple[Sequence[int], ...], batch: tuple[Sequence[int], ...]) -> bool:
+def _is_matmul(ranks: list[int], summed: tuple[Sequence[int], ...], batch: tuple[Sequence[int], ...]) -> bool:
     """Return whether MatMul computes it: one axis is summed, and the batch axes come first, in order."""
     same = all(list(b) == list(range(len(batch[0]))) for b in batch)
     return same and all(len(s) == 1 for s in summed) and ranks[0] == ranks[1] == len(batch[0]) + 2

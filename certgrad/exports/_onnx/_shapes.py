@@ -48,7 +48,7 @@ def reduction(kind: str) -> Rule:
     return rule
 
 
-def _all(kind: str) -> Rule:
+def _boolean_reduction(kind: str) -> Rule:
     def rule(w: Writer, step: Step, xs: list[str]) -> str:
         if step.inputs[0].dtype != np.bool_:
             raise unwritten(w.place, step.primitive, "of integers has no counterpart in ONNX")
@@ -173,10 +173,10 @@ TABLE: dict[str, Rule] = {
     "dim_as_value": _dim,
     "iota": _iota,
     "pad": _pad,
-    "reduce_and": _all("ReduceMin"),
+    "reduce_and": _boolean_reduction("ReduceMin"),
     "reduce_max": reduction("ReduceMax"),
     "reduce_min": reduction("ReduceMin"),
-    "reduce_or": _all("ReduceMax"),
+    "reduce_or": _boolean_reduction("ReduceMax"),
     "reduce_prod": reduction("ReduceProd"),
     "reduce_sum": reduction("ReduceSum"),
     "reshape": _reshape,

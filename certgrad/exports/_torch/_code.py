@@ -141,7 +141,7 @@ def call(name: str) -> Rule:
     return lambda c, step, xs: f"{name}({', '.join(xs)})"
 
 
-def whole(values: Any) -> tuple[int, ...]:
+def int_tuple(values: Any) -> tuple[int, ...]:
     """Return numbers as Python has them."""
     return tuple(int(v) for v in values)
 

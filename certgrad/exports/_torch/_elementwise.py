@@ -14,7 +14,7 @@ def _div(c: Code, step: Step, xs: list[str]) -> str:
     return f"torch.div({xs[0]}, {xs[1]}, rounding_mode='trunc')"
 
 
-def _same(c: Code, step: Step, xs: list[str]) -> str:
+def _identity(c: Code, step: Step, xs: list[str]) -> str:
     return xs[0]
 
 
@@ -87,8 +87,8 @@ TABLE: dict[str, str | Rule] = {
     "one_minus_square": lambda c, step, xs: f"1 - {xs[0]} * {xs[0]}",
     "or": "{0} | {1}",
     "pow": call("torch.pow"),
-    "pvary": _same,
-    "real": _same,
+    "pvary": _identity,
+    "real": _identity,
     "rem": call("torch.fmod"),
     "round": _round,
     "rsqrt": call("torch.rsqrt"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import certgrad
-from certgrad.exports._flat import Atom, Step, Value, serves, split
+from certgrad.exports._flat import Atom, Step, Value, serves, split_program
 from certgrad.exports._programs import Exported, identifiers
 from certgrad.exports._torch._code import Code, dtype_of, listed, own_names
 from certgrad.exports._torch._table import TABLE
@@ -33,7 +33,7 @@ def source_of(exported: Exported) -> str:
     flat, certified = exported.flat, exported.certified
     inputs = certified.traced.ir.inputs
     count = len(inputs)
-    forward, backward, residuals = split(flat, count, exported.count)
+    forward, backward, residuals = split_program(flat, count, exported.count)
     dims = list(exported.axes)
     sizes = own_names(dims)
     names = own_names(identifiers(exported.inputs[:count]), sizes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.exports._flat import Step, text_of
-from certgrad.exports._torch._code import Code, Rule, number, whole
+from certgrad.exports._torch._code import Code, Rule, int_tuple, number
 
 
 def _mode(step: Step) -> str:
@@ -32,11 +32,11 @@ def _gather(c: Code, step: Step, xs: list[str]) -> str:
     return c.helper(
         "_gather",
         *xs,
-        whole(n.offset_dims),
-        whole(n.collapsed_slice_dims),
-        whole(n.start_index_map),
-        whole(n.operand_batching_dims),
-        whole(n.start_indices_batching_dims),
+        int_tuple(n.offset_dims),
+        int_tuple(n.collapsed_slice_dims),
+        int_tuple(n.start_index_map),
+        int_tuple(n.operand_batching_dims),
+        int_tuple(n.start_indices_batching_dims),
         c.shape([text_of(s) for s in p["slice_sizes"]]),
         number(fill),
     )
@@ -49,11 +49,11 @@ def _scatter(how: str) -> Rule:
         return c.helper(
             "_scatter",
             *xs,
-            whole(n.update_window_dims),
-            whole(n.inserted_window_dims),
-            whole(n.scatter_dims_to_operand_dims),
-            whole(n.operand_batching_dims),
-            whole(n.scatter_indices_batching_dims),
+            int_tuple(n.update_window_dims),
+            int_tuple(n.inserted_window_dims),
+            int_tuple(n.scatter_dims_to_operand_dims),
+            int_tuple(n.operand_batching_dims),
+            int_tuple(n.scatter_indices_batching_dims),
             "fill" in _mode(step),
             repr(how),
         )

@@ -7,7 +7,7 @@ from string import ascii_letters
 import numpy as np
 
 from certgrad.exports._flat import Step, text_of
-from certgrad.exports._torch._code import Code, Rule, call, number, unwritten, whole
+from certgrad.exports._torch._code import Code, Rule, call, int_tuple, number, unwritten
 
 
 def _dot(c: Code, step: Step, xs: list[str]) -> str:
@@ -36,10 +36,10 @@ def _conv(c: Code, step: Step, xs: list[str]) -> str:
         raise unwritten(c.place, "conv_general_dilated", "over so many axes has no counterpart in PyTorch")
     specs = tuple(tuple(map(int, s)) for s in (n.lhs_spec, n.rhs_spec, n.out_spec))
     padding = f"[{', '.join(c.shape([text_of(s) for s in pair]) for pair in p['padding'])}]"
-    dilations = (whole(p["lhs_dilation"]), whole(p["rhs_dilation"]))
+    dilations = (int_tuple(p["lhs_dilation"]), int_tuple(p["rhs_dilation"]))
     groups = (int(p["feature_group_count"]), int(p["batch_group_count"]))
     c.helpers.add("_pad")
-    return c.helper("_conv", *xs, specs, whole(p["window_strides"]), padding, *dilations, *groups)
+    return c.helper("_conv", *xs, specs, int_tuple(p["window_strides"]), padding, *dilations, *groups)
 
 
 def _window(template: str, empty: float) -> Rule:
@@ -52,10 +52,10 @@ def _window(template: str, empty: float) -> Rule:
                 "_windows",
                 xs[0],
                 c.shape([text_of(s) for s in p["window_dimensions"]]),
-                whole(p["window_strides"]),
+                int_tuple(p["window_strides"]),
                 padding,
-                whole(p.get("base_dilation", ones)),
-                whole(p.get("window_dilation", ones)),
+                int_tuple(p.get("base_dilation", ones)),
+                int_tuple(p.get("window_dilation", ones)),
                 number(empty),
             )
         )
@@ -70,7 +70,7 @@ def _scatter_chosen(c: Code, step: Step, xs: list[str]) -> str:
     c.helpers.update(("_pad", "_windows"))
     sizes = c.shape([text_of(s) for s in p["window_dimensions"]])
     padding = f"[{', '.join(c.shape([text_of(s) for s in pair]) for pair in p['padding'])}]"
-    return c.helper("_scatter_chosen", *xs, sizes, whole(p["window_strides"]), padding, chosen == "ge")
+    return c.helper("_scatter_chosen", *xs, sizes, int_tuple(p["window_strides"]), padding, chosen == "ge")
 
 
 def _triangular(c: Code, step: Step, xs: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from certgrad.exports._flat import Step, text_of
-from certgrad.exports._torch._code import Code, Rule, dtype_of, whole
+from certgrad.exports._torch._code import Code, Rule, dtype_of, int_tuple
 
 
 def _broadcast(c: Code, step: Step, xs: list[str]) -> str:
@@ -105,11 +105,11 @@ TABLE: dict[str, str | Rule] = {
         c, step, xs
     ),
     "reshape": _reshape,
-    "rev": lambda c, step, xs: f"{xs[0]}.flip({whole(step.params['dimensions'])})",
+    "rev": lambda c, step, xs: f"{xs[0]}.flip({int_tuple(step.params['dimensions'])})",
     "slice": _slice,
     "sort": _sort,
     "split": _split,
     "squeeze": lambda c, step, xs: f"{xs[0]}.reshape({c.shape(step.outputs[0].shape)})",
     "top_k": _top_k,
-    "transpose": lambda c, step, xs: f"{xs[0]}.permute({whole(step.params['permutation'])})",
+    "transpose": lambda c, step, xs: f"{xs[0]}.permute({int_tuple(step.params['permutation'])})",
 }

@@ -59,7 +59,7 @@ class Operation(Chainable):
         if len(args) == len(self.arguments):
             return apply(self, args, statics)
         if len(args) == len(self.arguments) - 1:
-            place = jaxpr.here()
+            place = jaxpr.current_traceback()
             return Layer((lambda x: apply(self, (x, *args), statics, place),))
         message = f"{self.name} was given {len(args)} arguments. It takes {', '.join(self.arguments) or 'none'}"
         if self.arguments:
@@ -84,7 +84,7 @@ def _steps(part: Any) -> tuple[Callable[[Any], Any], ...]:
     if isinstance(part, Layer):
         return part.steps
     if isinstance(part, Operation):  # the line of the chain is where it is used
-        place = jaxpr.here()
+        place = jaxpr.current_traceback()
         if len(part.arguments) != 1:
             raise UsageError(f"{part.name} in a chain takes {', '.join(part.arguments[1:])}: write {part.name}(…).")
         return (lambda x: apply(part, (x,), {}, place),)
@@ -163,11 +163,11 @@ setattr(Term, "__neg__", lambda self: apply(_NEG, (self,), {}))  # noqa: B010
 
 def apply(operation: Operation, args: Sequence[Any], statics: Mapping[str, Any], place: Any = None) -> Term:
     """The term of an operation on these arguments. Raises UsageError, naming the line, where they do not fit."""
-    place = place or jaxpr.here()
+    place = place or jaxpr.current_traceback()
     for name, arg in zip(operation.arguments or map(str, range(len(args))), args, strict=True):
         if not isinstance(arg, Term | int | float | np.generic):
             raise UsageError(
-                f"{operation.name}{_written(place)}: {name} is {_described(arg)}. "
+                f"{operation.name}{_location_suffix(place)}: {name} is {_described(arg)}. "
                 "Arguments are terms and numbers; write constant(…) around an array."
             )
     return Term(operation, tuple(args), statics, _type_of(operation, args, statics, place), place=place)
@@ -196,16 +196,20 @@ def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, An
                 resolved = sized(operation, statics, _SYMBOLS)
                 found = jax.eval_shape(run, *(a.aval for a in given))
         except Exception as error:
-            shapes = ", ".join(f"{n} {a.type if isinstance(a, Term) else a}" for n, a in _named(operation, args))
+            shapes = ", ".join(
+                f"{n} {a.type if isinstance(a, Term) else a}" for n, a in _named_arguments(operation, args)
+            )
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise UsageError(f"{operation.name}{_written(place)} does not take {shapes}: {text}") from error
+            raise UsageError(f"{operation.name}{_location_suffix(place)} does not take {shapes}: {text}") from error
         if not hasattr(found, "shape"):
-            raise UsageError(f"{operation.name}{_written(place)} gives {found}, not one array. Lift a part of it.")
+            raise UsageError(
+                f"{operation.name}{_location_suffix(place)} gives {found}, not one array. Lift a part of it."
+            )
         _avals.table[key] = found
     return found
 
 
-def _named(operation: Operation, args: Sequence[Any]) -> list[tuple[str, Any]]:
+def _named_arguments(operation: Operation, args: Sequence[Any]) -> list[tuple[str, Any]]:
     return list(zip(operation.arguments or [f"x{k}" for k in range(len(args))], args, strict=True))
 
 
@@ -213,7 +217,7 @@ def _kind(arg: Any) -> Any:
     return (arg.aval.shape, arg.aval.dtype) if isinstance(arg, Term) else (type(arg), arg)
 
 
-def _written(place: Any) -> str:
+def _location_suffix(place: Any) -> str:
     source, _ = jaxpr.place_of(place)
     return f" at {source}" if source else ""
 
@@ -279,7 +283,7 @@ def variable(spec: str) -> Term:
         raise UsageError(f"The spec {spec!r} of a variable has no name. Write it as 'x: n d', or 'x:' for a scalar.")
     argument = Argument(name, _spec(body, spec))
     aval = jax.ShapeDtypeStruct(shape_of(_text(argument), _SYMBOLS), argument.dtype(wide=True))
-    return Term(None, (), {}, aval, name=name, argument=argument, place=jaxpr.here())
+    return Term(None, (), {}, aval, name=name, argument=argument, place=jaxpr.current_traceback())
 
 
 def _text(argument: Argument) -> str:
@@ -297,7 +301,7 @@ def constant(value: Any, name: str = "") -> Term:
     if array.dtype.kind not in "fiub":
         raise UsageError(f"A constant of dtype {array.dtype} is no array of real numbers, integers or booleans.")
     aval = jax.ShapeDtypeStruct(array.shape, np.float64 if array.dtype.kind == "f" else array.dtype)
-    return Term(None, (), {}, aval, name=name, value=array, place=jaxpr.here())
+    return Term(None, (), {}, aval, name=name, value=array, place=jaxpr.current_traceback())
 
 
 def let(*values_and_body: Any) -> Any:

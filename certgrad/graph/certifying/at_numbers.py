@@ -24,7 +24,7 @@ def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: M
     for node in nodes:
         judgement = induction.judged.get(node.id)
         if judgement is not None and judgement.operation.equation.holds_program:
-            if not _same(judgement, other.equations[node.id], fixed):
+            if not _runs_same_programs(judgement, other.equations[node.id], fixed):
                 return False
         inside, bodies = induction.inside.get(node.id, []), other.bodies.get(node.id, [])
         if len(inside) != len(bodies):
@@ -34,7 +34,7 @@ def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: M
     return True
 
 
-def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -> bool:
+def _runs_same_programs(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -> bool:
     operation, instance = judgement.operation, judgement.instance
     programs = instance.proof.programs
     sizes = {mine: fixed.get(str(size)) for mine, size in instance.sizes.items()}

@@ -91,13 +91,13 @@ def certification(
 def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certification:
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
-    induction, looked = _taken(traced, shared)
+    induction, looked = _run_induction(traced, shared)
     elsewhere = _elsewhere(induction)
     certificate = _certificate(induction, compare, looked, elsewhere)
     return Certification(induction.traced, certificate, induction, elsewhere.refuted)
 
 
-def _taken(traced: TracedGraph, shared: Shared) -> tuple[Induction, PointSearch | None]:
+def _run_induction(traced: TracedGraph, shared: Shared) -> tuple[Induction, PointSearch | None]:
     """The induction over the graph with regions, and what came of the search for a point."""
     induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
     looked = _looked_for(induction)
@@ -243,7 +243,7 @@ def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
     theorems.
     """
     found = hashlib.blake2b(digest_size=32)
-    lemmas = [s.lemma if not s.inside else [s.lemma, *_inside(s)] for s in steps]
+    lemmas = [s.lemma if not s.inside else [s.lemma, *_inner_lemmas(s)] for s in steps]
     for piece in chain(pieces(traced.ir), pieces(lemmas)):
         found.update(piece)
     _add_constants(found, traced)
@@ -258,8 +258,8 @@ def kinds_of(traced: TracedGraph) -> set[str]:
     return {*(n.kind for n in traced.nodes), *inner}
 
 
-def _inside(step: Step) -> list[str]:
-    return [text for part in step.inside for s in part.steps for text in (s.lemma, *_inside(s))]
+def _inner_lemmas(step: Step) -> list[str]:
+    return [text for part in step.inside for s in part.steps for text in (s.lemma, *_inner_lemmas(s))]
 
 
 def _add_constants(found: object, traced: TracedGraph) -> None:
@@ -321,7 +321,7 @@ def _elsewhere(induction: Induction) -> Elsewhere:
         some_of_many = isinstance(case.fixed, Sample) and not case.same  # what holds there says nothing of the others
         run = None if some_of_many else _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):
-            out.asked += [f"where {case}: {text}" for text in _more(run, case, induction)]
+            out.asked += [f"where {case}: {text}" for text in _extra_hypotheses(run, case, induction)]
             queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
                 out.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
@@ -351,7 +351,7 @@ def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[st
             return [], defects(induction, case.graph, case.fixed, outside)
         run = _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):
-            more = _more(run, case, induction)
+            more = _extra_hypotheses(run, case, induction)
             return [f"where sizes are numbers, such as {case}: {text}" for text in more], []
         tried.append(str(case))
     told = f"where sizes are numbers ({'; '.join(tried)}), what the function and its rules run is not certified"
@@ -364,7 +364,7 @@ def _run_at(case: Case, induction: Induction) -> Induction | None:
         return None
     shared = induction.shared
     if joins_comparisons(induction.traced):
-        return _taken(case.graph, shared)[0]
+        return _run_induction(case.graph, shared)[0]
     return Induction(with_regions(case.graph, shared), shared).run()
 
 
@@ -374,7 +374,7 @@ def _is_accepted(run: Induction, induction: Induction) -> bool:
     return all(s.verdict in accepted for s in run.steps)
 
 
-def _more(run: Induction, case: Case, induction: Induction) -> list[str]:
+def _extra_hypotheses(run: Induction, case: Case, induction: Induction) -> list[str]:
     """Return the hypotheses of the program at other sizes beyond those of the graph."""
     known = {said for _, said in _stated_hypotheses(induction, case.fixed)}
     texts = [shown for shown, said in _stated_hypotheses(run, {}) if said not in known]

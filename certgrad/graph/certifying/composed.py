@@ -132,12 +132,12 @@ def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
         claims,
         conventions=_conventions(certifications),
         digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
-        rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
+        rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_lemma_text, lemmas.values()))],
         traced=identities,
     )
 
 
-def _named(lemma: Lemma) -> str:
+def _lemma_text(lemma: Lemma) -> str:
     given = f", given {', '.join(lemma.given)}" if lemma.given else ""
     return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
 

@@ -106,12 +106,12 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
         claim, point = failed
         return f"defect: its lemma was proved, and does not hold {point} ({claim})"
     outside = verify.Outside()
-    verify.look_outside(outside, verify.AtShape(claims, shape, programs), _outside(claims, lemma, left), rng)
+    verify.look_outside(outside, verify.AtShape(claims, shape, programs), _excluded_points(claims, lemma, left), rng)
     wrong = outside.wrong
     return "" if wrong is None else f"{wrong.kind}: {wrong} ({at_witness(as_data(wrong.witness, {}))})"
 
 
-def _outside(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
+def _excluded_points(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
     """Return the points that a lemma's hypotheses exclude and the graph does not: those of discharged hypotheses hold
     anyway.
     """

@@ -70,7 +70,7 @@ class _Graph:
     def rarely(self, node: int, clause: Clause) -> bool:
         """Return whether the hypothesis at the node fails on a set of measure zero of the graph's inputs only."""
         arguments = self.operands(node)
-        return negligible(clause, self._private(arguments, _read(*polys(clause))), arguments)
+        return negligible(clause, self._private(arguments, _tensors_read(*polys(clause))), arguments)
 
     def _private(self, arguments: dict[str, Ref], read: set[str]) -> Reals:
         """The operands with an input of their own, and whether they are inputs themselves."""
@@ -99,9 +99,9 @@ class _Graph:
         if key not in self.known:
             programs = judgement.instance.proof.programs
             terms = None if programs is None or not private else forward_terms(judgement.operation, programs.forward)
-            self.known[key] = [(_read(t), spreading(t, private)) for t in terms or ()]
+            self.known[key] = [(_tensors_read(t), spreading(t, private)) for t in terms or ()]
         return self.known[key]
 
 
-def _read(*terms: Poly) -> set[str]:
+def _tensors_read(*terms: Poly) -> set[str]:
     return {a.tensor for p in terms for a in deep_atoms(p) if isinstance(a, Access)}

@@ -26,7 +26,7 @@ from certgrad.obligations.balls import BallError, find_witness
 from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.generality.patterns import named, sees_zeros
+from certgrad.obligations.generality.patterns import pattern_text, sees_zeros
 from certgrad.obligations.points import inputs_of
 from certgrad.obligations.terms.budget import budget
 
@@ -142,7 +142,7 @@ def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
         for moving in (None, *(arguments.moving if len(arguments.moving) > 1 else ())):
             given, taken = None if moving is None else [moving], None if used is None else [used]
             if given or taken:
-                yield given, taken, named(given and [arguments.arg_names[k] for k in given], taken)
+                yield given, taken, pattern_text(given and [arguments.arg_names[k] for k in given], taken)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -34,7 +34,7 @@ def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
         if judgement is None or not judgement.operation.active:
             continue
         slots = [traced.slots(node)[k] for k in judgement.operation.active]
-        settled = _settled(judgement)
+        settled = _is_settled_by_signs(judgement)
         gives = [k for k in range(len(node.outputs)) if (node.id, k) in wanted]
         if not settled and not gives:
             continue
@@ -54,7 +54,7 @@ def _says(signs: tuple[int, ...], k: int) -> str:
     return _WORDS.get(bounds.sign(signs[k]), "Any") if k < len(signs) else "Any"
 
 
-def _settled(judgement: Judgement) -> bool:
+def _is_settled_by_signs(judgement: Judgement) -> bool:
     """Return whether all hypotheses follow from the signs of what moves."""
     if not judgement.gone or judgement.instance.proof.stated:
         return False

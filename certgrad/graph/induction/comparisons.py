@@ -18,11 +18,11 @@ from certgrad.graph.induction.regions import (
     Region,
     Uses,
     as_one,
-    joined,
+    join_regions,
     proof_of,
     regions_in,
+    remaining_nodes,
     small,
-    staying,
     with_regions_inside,
 )
 from certgrad.graph.ir import Ref
@@ -43,7 +43,7 @@ def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int])
     shared = induction.shared
     traced = with_regions_inside(traced, shared)
     regions = regions_in(traced, induction.traced.ir, shared)
-    stay = staying(traced, regions)
+    stay = remaining_nodes(traced, regions)
     uses = Uses(traced, [])
     asking = [h.node for s in induction.steps for h in s.hypotheses]
     failing = {stay[asking[k]] for k in never if not induction.asked[k].place}
@@ -51,7 +51,7 @@ def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int])
     for last in sorted(_compared(traced, uses, failing)):
         if last not in {r.last for r in regions}:
             more += filter(None, [_region(traced, uses, last, induction)])
-    return joined(traced, [*regions, *more]) if more else None
+    return join_regions(traced, [*regions, *more]) if more else None
 
 
 def joins_comparisons(traced: TracedGraph) -> bool:

@@ -205,7 +205,7 @@ class Induction(Walk):
         proof = instance.proof
         outputs = lemmas.signs(_with_signs(operation, signs), proof)
         outputs = tuple(outputs[k] if k < len(outputs) else ANY_SIGN for k in range(len(node.outputs)))
-        outputs = (bounds.both(outputs[0], _selected(equation, signs)), *outputs[1:])
+        outputs = (bounds.intersection(outputs[0], _selected(equation, signs)), *outputs[1:])
         return Judgement(operation, instance, informed, gone, outputs)
 
     def _where_zeros_are_still(self, judgement: Judgement, key: Any, argument: int) -> Judgement:
@@ -304,11 +304,11 @@ def _selected(equation: Equation, signs: Sequence[int]) -> int:
 def never(clause: Clause) -> bool:
     """Return whether the clause is false whatever the values are."""
     return not clause.guards and all(
-        (c := a.poly.constant()) is not None and not _true(a.relation, float(c)) for a in clause.alternatives
+        (c := a.poly.constant()) is not None and not _relation_holds(a.relation, float(c)) for a in clause.alternatives
     )
 
 
-def _true(relation: str, value: float) -> bool:
+def _relation_holds(relation: str, value: float) -> bool:
     return {"> 0": value > 0, ">= 0": value >= 0, "!= 0": value != 0, "= 0": value == 0}.get(relation, True)
 
 

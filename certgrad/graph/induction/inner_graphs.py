@@ -53,7 +53,7 @@ def _moves(traced: TracedGraph, moving: Sequence[bool]) -> list[bool]:
     return [isinstance(o, Ref) and (o.node, o.output) in values for o in traced.ir.outputs]
 
 
-def _real(moved: Sequence[bool], node: Node) -> list[bool]:
+def _moved_real_outputs(moved: Sequence[bool], node: Node) -> list[bool]:
     return [m and o.real for m, o in zip(moved, node.outputs, strict=True)]
 
 
@@ -71,7 +71,7 @@ def _scan(traced: TracedGraph, node: Node, moving: list[bool], names: list[str])
         moving = more
     found[: loop.carries] = moving[first:last]
     read = [k for k, m in enumerate(moving) if m]
-    return Parts(_real(found, node), read, [Part(moving, names)], "at every step of the scan")
+    return Parts(_moved_real_outputs(found, node), read, [Part(moving, names)], "at every step of the scan")
 
 
 def _cond(traced: TracedGraph, node: Node, moving: list[bool], names: list[str]) -> Parts:
@@ -79,7 +79,7 @@ def _cond(traced: TracedGraph, node: Node, moving: list[bool], names: list[str])
     found = [any(one) for one in zip(*(_moves(b, moving[1:]) for b in branches), strict=True)]
     read = [k + 1 for k, m in enumerate(moving[1:]) if m]
     part = Part(moving[1:], names[1:])
-    return Parts(_real(found, node), read, [part] * len(branches), "where branch {k} is taken")
+    return Parts(_moved_real_outputs(found, node), read, [part] * len(branches), "where branch {k} is taken")
 
 
 def _while(traced: TracedGraph, node: Node, moving: list[bool], names: list[str]) -> Parts:

@@ -69,7 +69,7 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
                 regions.append(found)
                 covered |= found.members
                 uses.silent -= found.members
-    return joined(traced, regions) if regions else traced
+    return join_regions(traced, regions) if regions else traced
 
 
 def with_regions_inside(traced: TracedGraph, shared: Shared) -> TracedGraph:
@@ -83,7 +83,7 @@ def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
     Raises ValueError where the graph has no such operations.
     """
     regions = regions_in(traced, graph, shared)
-    whole = joined(traced, regions) if regions else traced
+    whole = join_regions(traced, regions) if regions else traced
     bodies = {}
     for k, inner in whole.bodies.items():
         found = graph.nodes[k].bodies if k < len(graph.nodes) else []
@@ -442,12 +442,12 @@ def proof_of(region: Region, moving: Set[tuple[int, int]], shared: Shared) -> Pr
     return shared.lemmas.of(Operation(region.equation, _names(region), active, (), title, search=False)).proof
 
 
-def joined(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
+def join_regions(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
     """The graph with each region as one node, at the place of its last member."""
-    stay = staying(traced, regions)
+    stay = remaining_nodes(traced, regions)
     at = {r.last: r for r in regions}
     if not at.keys() <= {*stay}:  # a region of which another one made all that is read
-        return joined(traced, [r for r in regions if r.last in stay])
+        return join_regions(traced, [r for r in regions if r.last in stay])
     equations = traced.equations | {k: r.equation for k, r in at.items()}
     nodes = [_node(traced, at[k]) if k in at else traced.nodes[k] for k in stay]
     return renumbered(replace(traced, equations=equations), nodes)
@@ -471,7 +471,7 @@ def _node(traced: TracedGraph, region: Region) -> Node:
     )
 
 
-def staying(traced: TracedGraph, regions: Sequence[Region]) -> list[int]:
+def remaining_nodes(traced: TracedGraph, regions: Sequence[Region]) -> list[int]:
     """The nodes that stay beside the regions or stand for them, in order: constants, say, that others read as well."""
     last = {r.last for r in regions}
     gone = {k for r in regions for k in r.members if k != r.last}

@@ -79,16 +79,16 @@ SCAN = Statement(
 
 def theorems(kinds: Collection[str]) -> list[Theorem]:
     """Return the theorems for these kinds of nodes, each proved once a process."""
-    return [proved(statement.name) for statement in needed(kinds)]
+    return [prove_by_name(statement.name) for statement in needed_statements(kinds)]
 
 
-def needed(kinds: Collection[str]) -> list[Statement]:
+def needed_statements(kinds: Collection[str]) -> list[Statement]:
     """The statements about nodes of these kinds."""
     return [APPEND, *([SCAN] if "scan" in kinds else [])]
 
 
 @lru_cache
-def proved(name: str) -> Theorem:
+def prove_by_name(name: str) -> Theorem:
     """A statement with the kernel's verdict on it."""
     return prove_statement(next(s for s in (APPEND, SCAN) if s.name == name))
 

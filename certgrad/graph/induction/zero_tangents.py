@@ -19,7 +19,7 @@ from certgrad.graph.lemmas.operation import (
     own_table,
     traced_programs,
 )
-from certgrad.graph.lemmas.proof import CASES, Proof, built, of_node, read
+from certgrad.graph.lemmas.proof import CASES, Proof, built, hypothesis_clauses, of_node
 from certgrad.obligations.generality.decisions import Cases
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -130,7 +130,7 @@ def _of_programs(
             outcome = prove(problem, "jvp_is_derivative")
             if not outcome.proved:
                 return ()
-            asked = read(rules, outcome)
+            asked = hypothesis_clauses(rules, outcome)
             if lemma is not None and not asked.keys() <= lemma.stated.keys() | lemma.left_out:
                 return ()
             return still_outputs(problem, list(asked.values()), still)

@@ -41,18 +41,18 @@ def bounds_from_signs(signs: tuple[int, ...]) -> int:
 @lru_cache(maxsize=4096)
 def joined(a: int, b: int) -> int:
     """Return what is known of a value that is one of two."""
-    return _code((*_parts(a), *_parts(b)))
+    return _code((*_line_parts(a), *_line_parts(b)))
 
 
 @lru_cache(maxsize=4096)
-def both(a: int, b: int) -> int:
+def intersection(a: int, b: int) -> int:
     """Return what is known of a value of which two things are known; the first, if they exclude each other."""
-    return _code(set(_parts(a)) & set(_parts(b))) or a
+    return _code(set(_line_parts(a)) & set(_line_parts(b))) or a
 
 
 def of_selection(name: str, operands: Sequence[int]) -> int:
     """Return the bounds of the results of an operation that selects an operand entry by entry; 7 for any other."""
-    parts = [_parts(o) for o in operands]
+    parts = [_line_parts(o) for o in operands]
     if name in ("max", "min") and len(parts) == 2:
         chosen = max if name == "max" else min
         return _code(chosen(a, b) for a in parts[0] for b in parts[1])
@@ -65,7 +65,7 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
 
 def above(low: int) -> int:
     """Return the bounds of a value that is not below one with these bounds."""
-    return _code(range(min(_parts(low), default=0), len(_PLACES)))
+    return _code(range(min(_line_parts(low), default=0), len(_PLACES)))
 
 
 def sign(where: int) -> int:
@@ -122,7 +122,7 @@ def statements(name: str, where: int) -> list[Statement]:
     return [Compare(_RELATIONS[s], Array(name), Number(str(c))) for s, c in pairs if s in _RELATIONS]
 
 
-def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
+def from_comparisons(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
     """Return the bounds that such comparisons of several arguments write; None for other texts."""
     found = {name: [ANY_SIGN] * len(CUTS) for name in names}
     for text in texts:
@@ -140,7 +140,7 @@ def relation(where: int) -> str:
 
     The parts of the line are numbered: 1, 3, 5 are −1, 0, 1, and 0, 2, 4, 6 the open intervals before and after these.
     """
-    parts = _parts(where)
+    parts = _line_parts(where)
     if not parts or where == ANY_SIGN:
         return ""
     ends = {1: -1, 3: 0, 5: 1}
@@ -197,7 +197,7 @@ def _signs(where: int) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _parts(where: int) -> tuple[int, ...]:
+def _line_parts(where: int) -> tuple[int, ...]:
     """Return the parts of the line in which x can be: 0 is x < −1, 1 is x = −1, 2 is −1 < x < 0, … 6 is x > 1."""
     pairs = list(zip(_signs(where), CUTS, strict=True))
     return tuple(
@@ -215,6 +215,6 @@ def _code(parts: Iterable[int]) -> int:
         signs = 0
         for p in places:
             signs |= _sign(p - cut)
-        if shift == 0 or len(_parts(code | signs << shift)) < len(_parts(code)):
+        if shift == 0 or len(_line_parts(code | signs << shift)) < len(_line_parts(code)):
             code |= signs << shift
     return code

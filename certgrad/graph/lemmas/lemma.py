@@ -22,7 +22,7 @@ from certgrad.graph.tracing.family import Family, families_of, is_symbolic, stru
 from certgrad.graph.tracing.jaxpr import Equation, bytes_of
 from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.generality.decisions import Fixed, broken
-from certgrad.obligations.terms.budget import A_LEMMA, HOW_A_GRAPH_GETS_MORE, auditing, budget, given
+from certgrad.obligations.terms.budget import A_LEMMA, HOW_A_GRAPH_GETS_MORE, allotted_seconds, auditing, budget
 from certgrad.obligations.tracing.jax_internals import is_literal, wide_floats
 from certgrad.process.threads import Kept
 from certgrad.signatures.sizes import parse_size
@@ -87,7 +87,7 @@ class Lemmas:
     """All lemmas of one certification, each proved once."""
 
     def __init__(self, seconds: float | None = None) -> None:
-        self.seconds = SHARE * (given() if seconds is None else seconds)
+        self.seconds = SHARE * (allotted_seconds() if seconds is None else seconds)
         self.left = self.seconds
         """What lemmas may still take that come to no proof."""
         self.not_begun = ""

@@ -16,7 +16,7 @@ from certgrad.graph.lemmas.rules import ActiveShapes, Outputs, node_rules, sees_
 from certgrad.graph.tracing import jaxpr
 from certgrad.graph.tracing.family import symbol
 from certgrad.graph.tracing.jaxpr import Equation
-from certgrad.obligations.generality.patterns import choices, named, sees_zeros, too_many
+from certgrad.obligations.generality.patterns import choices, pattern_text, sees_zeros, too_many
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Programs, trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import (
@@ -198,7 +198,7 @@ def _patterns(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
 def pattern_name(operation: Operation, active: Sequence[int]) -> str:
     """Return the active arguments and used outputs of a pattern in words, where they are not all."""
     moving = None if operation.active == tuple(active) else [operation.names[k] for k in operation.active]
-    return named(moving, operation.used)
+    return pattern_text(moving, operation.used)
 
 
 def rule_is_reverse(equation: Equation) -> bool:
@@ -224,7 +224,9 @@ def given_parameters(operation: Operation) -> list[str]:
 def with_given(operation: Operation, texts: Sequence[str]) -> Operation | None:
     """The operation with what `given_parameters` says, read back; None where a text says something else."""
     moves = {f"{n} {STILL_AT_ZERO}": k for k, n in enumerate(operation.names)}
-    signs = bounds.given((one for one in texts if one not in moves and one != RESULT_IS_STILL), operation.names)
+    signs = bounds.from_comparisons(
+        (one for one in texts if one not in moves and one != RESULT_IS_STILL), operation.names
+    )
     still = tuple(moves[one] for one in texts if one in moves)
     return None if signs is None else replace(operation, signs=signs, still=still, resting=RESULT_IS_STILL in texts)
 

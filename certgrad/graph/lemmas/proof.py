@@ -27,7 +27,7 @@ from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.readings import as_stored, read_otherwise, rounded_in
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import KERNEL, PROOFS, PROVED_AS_WRITTEN, VerdictName, worst
-from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, same
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Cases, Fixed, Sample, has_same_programs
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Posed, Problem, Programs, build
@@ -117,7 +117,7 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         if other is None or other.programs is None or not other.holds or not no_weaker:
             proof.dimensions.append(f"not {case_text(case)}")
             continue
-        if isinstance(case, Sample) and not same(proof.programs, other.programs, case):
+        if isinstance(case, Sample) and not has_same_programs(proof.programs, other.programs, case):
             # What is another program at some of many sizes is not proved at the others.
             proof.dimensions.append(f"not {case_text(case)}")
             continue
@@ -175,7 +175,7 @@ def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Ma
     """
     try:
         with wide_floats(operation.equation.wide):
-            return same(general, traced_programs(operation, setting.run, setting.shapes), sizes)
+            return has_same_programs(general, traced_programs(operation, setting.run, setting.shapes), sizes)
     except UNTRACEABLE:
         return False
 
@@ -321,7 +321,7 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
         outcome = _attempt(problem, kind)
         failures = [] if outcome.proved else [failure_of(rules, kind, outcome)]
         extents |= outcome.ranges
-        asked[kind] = read(rules, outcome) if outcome.proved else {}
+        asked[kind] = hypothesis_clauses(rules, outcome) if outcome.proved else {}
         clauses = {**asked[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += failures or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
@@ -372,7 +372,7 @@ def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]],
     return _IfStill(found.argument, own, instead, found.ranges)
 
 
-def read(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
+def hypothesis_clauses(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
     """Return the hypotheses of a proof, each with its clause."""
     reads = _reads(rules)
     here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)

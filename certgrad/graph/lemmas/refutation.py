@@ -16,7 +16,7 @@ from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls import BallError, Dims, Input, Rule, Run, find_witness, seeded
 from certgrad.obligations.balls._draw import draw_dims, draw_point
 from certgrad.obligations.balls._witness import SECONDS
-from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.balls.statements import all_conditions_hold
 from certgrad.obligations.certificate import VerdictName
 from certgrad.obligations.generality.decisions import broken
 from certgrad.obligations.prove.statements import Outcome
@@ -107,12 +107,14 @@ class _AtNumbers:
     def inside(self, values: Mapping[str, Any]) -> bool:
         """Return whether the point is in the operation's domain."""
         signed = zip(self.operation.names, self.operation.signs, strict=False)
-        return inside(self.operation.domain, values) and all(_within(values[n], s) for n, s in signed)
+        return all_conditions_hold(self.operation.domain, values) and all(
+            _satisfies_signs(values[n], s) for n, s in signed
+        )
 
 
-def _within(value: Any, signs: int) -> bool:
+def _satisfies_signs(value: Any, signs: int) -> bool:
     if isinstance(value, list | tuple):
-        return all(_within(v, signs) for v in value)
+        return all(_satisfies_signs(v, signs) for v in value)
     if not isinstance(value, int | Fraction):
         return True
     return bounds.holds(value, signs)

@@ -32,7 +32,7 @@ def drawn(
 ) -> Any:
     """An array of a kind: rationals for real numbers, or floats if not `exact`, at most some `spread` large."""
     if dtype != "float":
-        return _whole(rng, kind, shape, dtype)
+        return _draw_integers(rng, kind, shape, dtype)
     out, signs = _drawn(rng, shape, spread) if exact else _in_floats(rng, shape, spread)
     if kind == "any":
         out = out * signs
@@ -58,7 +58,7 @@ def _in_floats(rng: random.Random, shape: Sequence[int], spread: int) -> tuple[n
     return (2 * generator.integers(0, 8 * spread, shape, endpoint=True) + 1) / 16, generator.choice((-1, 1), shape)
 
 
-def _whole(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> Any:
+def _draw_integers(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> Any:
     low, high = {"counts": (1, 4), "negative": (-3, -1), "ordered": (0, 9)}.get(kind, (rng.randint(0, 1), 1))
     entries = np.array([rng.randint(low, high) for _ in range(prod(shape))], dtype=bool if dtype == "bool" else int)
     out = entries.reshape(shape)

@@ -136,7 +136,7 @@ class _Search:
         try:
             sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
             at = self._at(sizes)
-            point = [_given(arrays[k], at.rigorous) for k in at.needed]
+            point = [_as_numbers(arrays[k], at.rigorous) for k in at.needed]
             failing, rigorous = self._failing(sizes, point, only_whether)
         except UNKNOWN:
             return None
@@ -234,7 +234,7 @@ class _Search:
         return len(self.asked) - len(holding), at.rigorous
 
 
-def _given(array: Any, exact: bool) -> np.ndarray:
+def _as_numbers(array: Any, exact: bool) -> np.ndarray:
     """The numbers of an array, as rationals if `exact`; for random keys some seeds. Raises TypeError for another."""
     if kind_of(array.dtype) == "k":
         return np.zeros(array.shape, dtype=int)

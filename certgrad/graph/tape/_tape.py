@@ -85,7 +85,7 @@ class Tape:
         Returns what it returns, with values in place of arrays. Raises UsageError for values of another tape.
         """
         flat, tree = jax.tree.flatten((args, kwargs), is_leaf=is_value)
-        flat = [_kept(x) if isinstance(x, np.ndarray) else x for x in flat]
+        flat = [_copied_array(x) if isinstance(x, np.ndarray) else x for x in flat]
         places = [k for k, x in enumerate(flat) if is_value(x)]
         parents = tuple(flat[k] for k in places)
         if any(p.tape is not self for p in parents):
@@ -112,7 +112,7 @@ class Tape:
                 vjp,
                 call,
                 _source(),
-                jaxpr.here(),
+                jaxpr.current_traceback(),
             )
         )
         here = len(self.records) - 1
@@ -272,7 +272,7 @@ def _source() -> str:
     return ""
 
 
-def _kept(array: np.ndarray) -> Any:
+def _copied_array(array: np.ndarray) -> Any:
     """Return a copy of an array in the dtype that JAX computes in, as numpy's arrays may change; integers may index a
     structure.
     """

@@ -82,9 +82,9 @@ class Value:
 
     def __getattr__(self, name: str) -> Any:
         if name in _PROPERTIES:
-            return self.tape.apply(_named(operator.attrgetter(name), name), self)
+            return self.tape.apply(_with_name(operator.attrgetter(name), name), self)
         if name in _METHODS:
-            method = _named(lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs), name)
+            method = _with_name(lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs), name)
             return lambda *args, **kwargs: self.tape.apply(method, self, *args, **kwargs)
         raise AttributeError(
             f"A value on a tape has no '{name}'. Apply a function to it with tape.apply(function, value, …), "
@@ -110,7 +110,7 @@ class Value:
         return self.tape.apply(op, *args, **kwargs)
 
 
-def _named(function: Callable, name: str) -> Callable:
+def _with_name(function: Callable, name: str) -> Callable:
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
         return function(x, *args, **kwargs)
 

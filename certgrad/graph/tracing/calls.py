@@ -16,7 +16,7 @@ from certgrad.graph.tracing.trace import TracedGraph, nodes_of
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.conformance import Conformance, Difference, unlike
 from certgrad.obligations.floats import compute
-from certgrad.obligations.generality.decisions import answered_otherwise, same
+from certgrad.obligations.generality.decisions import answered_otherwise, has_same_programs
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.state import ReadState
 from certgrad.obligations.points import arguments
@@ -29,7 +29,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 from certgrad.obligations.tracing.jax_internals._operations import operations
 from certgrad.process.threads import PROCESS_LOCK
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
 """The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
@@ -84,7 +84,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
         state = ReadState(traced.fn, calls=True)
         for dtype in dtypes:
             try:
-                deviation = _apart(subject, traced, sizes, dtype)
+                deviation = _difference_from_program(subject, traced, sizes, dtype)
             except Exception as error:  # a function may refuse to be called, in its own way
                 refused.append(f"no call in {dtype} ({type(error).__name__}: {first_line(error, 100)})")
                 continue
@@ -101,7 +101,7 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
 
 def _traced_again(traced: TracedGraph) -> Difference | None:
     """Return how a second trace differs, of a function that changes state which outlives a trace; else None."""
-    if not traced.changes or same(traced, traced.retraced({}), {}):
+    if not traced.changes or has_same_programs(traced, traced.retraced({}), {}):
         return None
     text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
     return Difference((), text, {}, anywhere=True)
@@ -110,10 +110,12 @@ def _traced_again(traced: TracedGraph) -> Difference | None:
 def _place(traced: TracedGraph) -> dict[str, int]:
     """Return the first sizes of `PLACES` at which the function is the program that was traced; else the first."""
     rows = [dict(zip(traced.ir.dims, cycle(row), strict=False)) for row in PLACES]
-    return next((s for s in rows if not answered_otherwise(traced, {d: whole(n) for d, n in s.items()})), rows[0])
+    return next(
+        (s for s in rows if not answered_otherwise(traced, {d: integer_size(n) for d, n in s.items()})), rows[0]
+    )
 
 
-def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
+def _difference_from_program(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtype: str) -> str:
     """Return how a call differs from the program; "" if it does not. `dtype` is that of floats left to JAX."""
     assert traced.fn is not None
     drawn = traced.specs.arrays or _drawn(subject, sizes)
@@ -130,7 +132,7 @@ def _apart(subject: Subject, traced: TracedGraph, sizes: Mapping[str, int], dtyp
 
 def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
     instance = family(subject, subject.cases[0]).prove[0]
-    shapes = instance.shapes({n: whole(v) for n, v in sizes.items()})
+    shapes = instance.shapes({n: integer_size(v) for n, v in sizes.items()})
     return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
 
 

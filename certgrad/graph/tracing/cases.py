@@ -14,11 +14,11 @@ from certgrad.obligations.generality.decisions import (
     Sample,
     answered_otherwise,
     contrary,
-    same,
+    has_same_programs,
     simplified,
     together,
 )
-from certgrad.signatures.sizes import ONE, Size, named, whole
+from certgrad.signatures.sizes import ONE, Size, integer_size, named_size
 
 CASES = 24
 """Sizes at which a function is traced again, at most; the others are excluded by hypotheses."""
@@ -94,9 +94,9 @@ def other_programs(
     first: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
     one_by_one: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first}
     if len(names) > 1:
-        first.append(dict.fromkeys(names[1:], named(names[0])))
+        first.append(dict.fromkeys(names[1:], named_size(names[0])))
         one_by_one[str(sorted(first[-1].items()))] = [
-            {b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]
+            {b: named_size(a)} for k, a in enumerate(names) for b in names[k + 1 :]
         ]
     if runs_the_same is None:
         first = [one for one in first if answered_otherwise(traced, one)]
@@ -111,7 +111,7 @@ def other_programs(
             yield Case(fixed, None, asked=fixed in cases.asked)
             continue
         yield from (Case(fixed, None, question) for question in cases.met(other, fixed))
-        same_program = same(traced, other, fixed)
+        same_program = has_same_programs(traced, other, fixed)
         differs = not same_program or not (runs_the_same is None or runs_the_same(other, fixed))
         if same_program and differs:
             key = str(sorted(fixed.items()))
@@ -132,10 +132,12 @@ def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
 
 def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
     """The sizes with one more of them set: where one is 1, another is 1; where two are equal, another pair is."""
-    left = [n for n in names if n not in fixed and named(n) not in fixed.values()]
+    left = [n for n in names if n not in fixed and named_size(n) not in fixed.values()]
     if len(fixed) > 1 or not all(v == ONE or v.name in names for v in fixed.values()):
         return []
-    more: list[Fixed] = [{n: ONE} for n in left] + [{b: named(a)} for k, a in enumerate(left) for b in left[k + 1 :]]
+    more: list[Fixed] = [{n: ONE} for n in left] + [
+        {b: named_size(a)} for k, a in enumerate(left) for b in left[k + 1 :]
+    ]
     return [{**fixed, **one} for one in more]
 
 
@@ -146,13 +148,13 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
     one of the first sizes specially.
     """
     for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
-        fixed: Fixed = {d: whole(start + step * k) for k, d in enumerate(traced.ir.dims)}
+        fixed: Fixed = {d: integer_size(start + step * k) for k, d in enumerate(traced.ir.dims)}
         try:
             other = traced.retraced(fixed)
         except CertgradError:
             yield Case(fixed, None), True
             continue
-        yield Case(fixed, other), not same(traced, other, fixed)
+        yield Case(fixed, other), not has_same_programs(traced, other, fixed)
 
 
 def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
@@ -161,13 +163,13 @@ def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:
     If it is another one only because sizes are 1, as in JAX's own code, the other sizes are left open. Raises
     TraceError.
     """
-    numbers: Fixed = {d: whole(n) for d, n in sizes.items()}
+    numbers: Fixed = {d: integer_size(n) for d, n in sizes.items()}
     there = traced.retraced(numbers)
-    if same(traced, there, numbers):
+    if has_same_programs(traced, there, numbers):
         return None
     ones: Fixed = {d: n for d, n in numbers.items() if n == ONE}
     if ones and ones != numbers:
         open_ = traced.retraced(ones)
-        if same(open_, there, numbers):
+        if has_same_programs(open_, there, numbers):
             return Case(ones, open_)
     return Case(numbers, there)

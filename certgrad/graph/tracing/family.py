@@ -131,14 +131,14 @@ def _is_instance(family: Family) -> bool:
     """Return whether the family's operation, its symbols set to the node's sizes, is the node's own."""
     found = [tuple(jaxpr.replaced(d, family.sizes) for d in s) for s in family.shapes]
     own = [tuple(v.aval.shape) for v in family.equation.variables]
-    return found == own and _same(family.bound, family.sizes)
+    return found == own and _params_match(family.bound, family.sizes)
 
 
-def _same(bound: Bound, sizes: Mapping[str, Any]) -> bool:
+def _params_match(bound: Bound, sizes: Mapping[str, Any]) -> bool:
     if bound.inner is not None:
         inner = inner_program(bound.eqn)
         return inner is not None and all(
-            b.eqn is e and _same(b, sizes) for b, e in zip(bound.inner, inner.jaxpr.eqns, strict=True)
+            b.eqn is e and _params_match(b, sizes) for b, e in zip(bound.inner, inner.jaxpr.eqns, strict=True)
         )
     own = bound.eqn.params
     return bound.params.keys() == own.keys() and all(

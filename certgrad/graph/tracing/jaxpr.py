@@ -240,7 +240,7 @@ def place_of(traceback: Any) -> tuple[str, str]:
     return first
 
 
-def here() -> Any:
+def current_traceback() -> Any:
     """Return the program's present source position, as equations record it."""
     return source_info_util.current().traceback
 

@@ -37,14 +37,14 @@ def rule_for(name: str) -> Rule:
     return _RULES[name]
 
 
-def _same(params: dict[str, Any], **changes: Callable[[Sizes], Any]) -> Callable[[Sizes], dict[str, Any]]:
+def _params_with(params: dict[str, Any], **changes: Callable[[Sizes], Any]) -> Callable[[Sizes], dict[str, Any]]:
     return lambda sizes: {**params, **{k: make(sizes) for k, make in changes.items()}}
 
 
 def _elementwise(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     ranked = [s for s in shapes if s]
     out = [_broadcast(axes) for axes in zip(*ranked, strict=True)]
-    return [out for _ in outs], _same(params)
+    return [out for _ in outs], _params_with(params)
 
 
 def _broadcast(axes: Sequence[Axis]) -> Axis:
@@ -63,30 +63,30 @@ def _broadcast_in_dim(params: dict[str, Any], shapes: list[Shape], outs: list[tu
     for axis, place in zip(shapes[0], params["broadcast_dimensions"], strict=True):
         if not _is_one(axis):
             unify(out[place], axis)
-    return [out], _same(params, shape=lambda sizes: sizes.shape(out))
+    return [out], _params_with(params, shape=lambda sizes: sizes.shape(out))
 
 
 def _iota(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     out = [Axis(size) for size in params["shape"]]
-    return [out], _same(params, shape=lambda sizes: sizes.shape(out))
+    return [out], _params_with(params, shape=lambda sizes: sizes.shape(out))
 
 
 def _without(parameter: str) -> Rule:
     """The axes that a parameter lists are gone."""
 
     def rule(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-        return [[a for k, a in enumerate(shapes[0]) if k not in params[parameter]]], _same(params)
+        return [[a for k, a in enumerate(shapes[0]) if k not in params[parameter]]], _params_with(params)
 
     return rule
 
 
 def _transpose(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    return [[shapes[0][k] for k in params["permutation"]]], _same(params)
+    return [[shapes[0][k] for k in params["permutation"]]], _params_with(params)
 
 
 def _unchanged(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     out = unified(shapes)
-    return [out for _ in outs], _same(params)
+    return [out for _ in outs], _params_with(params)
 
 
 def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -95,7 +95,7 @@ def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, 
     out = [Axis(size) for size in params["new_sizes"]]
     for before, after in _groups(shapes[0], out):
         _regroup(before, after)
-    return [out], _same(params, new_sizes=lambda sizes: sizes.shape(out))
+    return [out], _params_with(params, new_sizes=lambda sizes: sizes.shape(out))
 
 
 def _groups(before: Shape, after: Shape) -> list[tuple[Shape, Shape]]:
@@ -133,7 +133,7 @@ def _regroup(before: Shape, after: Shape) -> None:
             axis.fix()
 
 
-def _kept(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Shape:
+def _kept_axes(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Shape:
     """The result's axes: an axis of the operand where it stays as it is, else a number, which the operand's is too."""
     for axis, whole in zip(operand, keeps, strict=True):
         if not whole:
@@ -148,13 +148,13 @@ def _concatenate(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
             if k != along:
                 unify(x, y)
     # The result's axis is a sum of sizes.
-    results = [_kept(shape, outs[0], [k != along for k in range(len(shape))]) for shape in shapes]
-    return results[:1], _same(params)
+    results = [_kept_axes(shape, outs[0], [k != along for k in range(len(shape))]) for shape in shapes]
+    return results[:1], _params_with(params)
 
 
 def _split(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     keeps = [k != params["axis"] for k in range(len(shapes[0]))]
-    return [_kept(shapes[0], out, keeps) for out in outs], _same(params)
+    return [_kept_axes(shapes[0], out, keeps) for out in outs], _params_with(params)
 
 
 def _number(size: Any) -> Axis:
@@ -165,7 +165,7 @@ def _number(size: Any) -> Axis:
 
 def _pad(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     keeps = [tuple(config) == (0, 0, 0) for config in params["padding_config"]]
-    return [_kept(shapes[0], outs[0], keeps)], _same(params)
+    return [_kept_axes(shapes[0], outs[0], keeps)], _params_with(params)
 
 
 def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -177,13 +177,13 @@ def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ..
             operand, params["start_indices"], params["limit_indices"], strides, strict=True
         )
     ]
-    out = _kept(operand, outs[0], whole)
+    out = _kept_axes(operand, outs[0], whole)
 
     def limits(sizes: Sizes) -> tuple[Any, ...]:
         given = zip(operand, whole, params["limit_indices"], strict=True)
         return tuple(sizes.of(a) if w else limit for a, w, limit in given)
 
-    return [out], _same(params, limit_indices=limits)
+    return [out], _params_with(params, limit_indices=limits)
 
 
 def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -194,7 +194,7 @@ def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
     out = [left[k] for k in left_batch]
     out += [a for k, a in enumerate(left) if k not in (*left_sum, *left_batch)]
     out += [a for k, a in enumerate(right) if k not in (*right_sum, *right_batch)]
-    return [out], _same(params)
+    return [out], _params_with(params)
 
 
 def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -222,7 +222,7 @@ def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs:
     out: Shape = [_number(size) for size in outs[0]]
     out[numbers.out_spec[0]] = image[numbers.lhs_spec[0]]
     out[numbers.out_spec[1]] = kernel[numbers.rhs_spec[0]]
-    return [out], _same(params)
+    return [out], _params_with(params)
 
 
 def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -231,7 +231,7 @@ def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
         all(n == 1 for n in parts) and tuple(padding) == (0, 0)
         for *parts, padding in zip(*given, params["padding"], strict=True)
     ]
-    return [_kept(shapes[0], outs[0], keeps)], _same(params)
+    return [_kept_axes(shapes[0], outs[0], keeps)], _params_with(params)
 
 
 def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -258,13 +258,13 @@ def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
     def slices(sizes: Sizes) -> tuple[Any, ...]:
         return tuple(sizes.of(a) if w else n for a, w, n in zip(operand, whole, params["slice_sizes"], strict=True))
 
-    return [out], _same(params, slice_sizes=slices)
+    return [out], _params_with(params, slice_sizes=slices)
 
 
 def _dynamic_slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     operand = shapes[0]
     out = [a if n == a.root().size else _number(n) for a, n in zip(operand, params["slice_sizes"], strict=True)]
-    return [out], _same(params, slice_sizes=lambda sizes: sizes.shape(out))
+    return [out], _params_with(params, slice_sizes=lambda sizes: sizes.shape(out))
 
 
 _RULES: dict[str, Rule] = {

@@ -147,7 +147,7 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     static: dict[int, Any] = {}
     count = 0
     for k, given in enumerate(specs):
-        base, spec = _read(given, parameters[k] if k < len(parameters) else f"x{k}")
+        base, spec = _parse_spec(given, parameters[k] if k < len(parameters) else f"x{k}")
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
         trees.append(tree)
         arrays = any(_is_array(leaf) for _, leaf in flat)
@@ -176,7 +176,7 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     return read
 
 
-def _read(given: Any, base: str) -> tuple[str, Any]:
+def _parse_spec(given: Any, base: str) -> tuple[str, Any]:
     """A spec and the name of its argument; one that is written as a text, `params: {w: d m, b: m}`, as a structure."""
     if not isinstance(given, str):
         return base, given

@@ -161,12 +161,12 @@ def measured(traced: TracedGraph) -> Conformance:
         telling = tells_numbers(code)
         if telling or traced.heard or rules_of_users(traced):
             return _with_gradients(traced, None if telling else TRACES)
-        return called_alone(GraphSubject(traced), traced, _claimed(traced))
+        return called_alone(GraphSubject(traced), traced, _compared_dtypes(traced))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))
 
 
-def _claimed(traced: TracedGraph) -> tuple[str, ...]:
+def _compared_dtypes(traced: TracedGraph) -> tuple[str, ...]:
     """The dtypes in which it is compared: the traced one, and what else its floats may be where nothing was said."""
     reals = {str(d) for d in traced.specs.dtypes if kind_of(d) == "f"}
     default = "float64" if traced.specs.wide else "float32"
@@ -178,7 +178,7 @@ def _claimed(traced: TracedGraph) -> tuple[str, ...]:
 def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
     """Compare the function and its gradient with traces at numbers and with one call in each dtype."""
     traces = Traces(GraphSubject(traced))
-    claimed = _claimed(traced)
+    claimed = _compared_dtypes(traced)
     traces.wide = claimed[0] == "float64"
     subject = Compared([traces], traces.families[0].prove[0])
     why = uncalled(traced) or _uncalled_in(traced, claimed[0])

@@ -345,7 +345,7 @@ class _Builder:
         elif equation.name in _INSIDE:
             self.bodies[node] = [
                 _without_dead_nodes(_built(program, title, names, [], self.shared))
-                for title, program, names in inside(equation)
+                for title, program, names in inner_programs(equation)
             ]
         self.equations[node] = equation
         outputs, params = self.shared.outputs[equation], self.shared.params[equation]
@@ -371,7 +371,7 @@ class _Builder:
         self.shared.outputs[equation] = equation.output_types
 
 
-def inside(equation: Equation) -> list[tuple[str, Program, list[str]]]:
+def inner_programs(equation: Equation) -> list[tuple[str, Program, list[str]]]:
     """The programs inside a loop or a branch: what each is called, and the names of its inputs."""
     if equation.name == "cond":
         branches = branch_programs(equation.eqn)

@@ -36,7 +36,7 @@ class Group:
 def groups(graph: Graph, steps: Sequence[Step], most: int = READABLE) -> list[Group]:
     """Runs of nodes of one function; neighbouring runs together where there would be more than `most`."""
     pairs = list(zip(graph.nodes, steps, strict=True))
-    runs = [(title, list(run)) for title, run in groupby(pairs, key=lambda pair: called(pair[0]))]
+    runs = [(title, list(run)) for title, run in groupby(pairs, key=lambda pair: function_label(pair[0]))]
     together = -(-len(runs) // most) or 1
     found = []
     for start in range(0, len(runs), together):
@@ -48,7 +48,7 @@ def groups(graph: Graph, steps: Sequence[Step], most: int = READABLE) -> list[Gr
     return found
 
 
-def called(node: Node) -> str:
+def function_label(node: Node) -> str:
     """The function that a node comes from, without what Python calls its nameless parts."""
     if node.kind in ("input", "constant"):
         return f"{node.kind}s"

@@ -166,7 +166,7 @@ def _of_nodes(group: Group, rows: Sequence[Row]) -> Picture:
         formulas = list(dict.fromkeys(h.formula for h in row.step.hypotheses))
         text += [f"needs {formulas[0]}" + (f" (+{len(formulas) - 1})" if len(formulas) > 1 else "")] if formulas else []
         text += [row.mark] if row.mark and row.style not in ("proved", "under") else []
-        texts.append([_short(line) for line in text])
+        texts.append([_truncate(line) for line in text])
     members = [Group("", [n], [s]) for n, s in zip(group.nodes, group.steps, strict=True)]
     return _picture(texts, edges(members), [(r.style, r.title, r.anchor) for r in rows])
 
@@ -175,7 +175,7 @@ def _of_groups(found: Sequence[Group], parts: Sequence[Section]) -> Picture:
     texts = []
     for group, part in zip(found, parts, strict=True):
         first, last = group.nodes[0].id, group.nodes[-1].id
-        text = [_short(group.title), f"%{first}" if first == last else f"%{first} to %{last}"]
+        text = [_truncate(group.title), f"%{first}" if first == last else f"%{first} to %{last}"]
         text += [f"needs {part.hypotheses}"] if part.hypotheses else []
         texts.append([*text, *([part.mark] if part.style not in ("proved", "under") else [])])
     return _picture(
@@ -213,5 +213,5 @@ def _path(points: Sequence[Point]) -> str:
     return text
 
 
-def _short(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -11,7 +11,7 @@ from jax import lax
 from .._configuration import Configuration, configurations, forms
 
 
-def _written(x: Any) -> Any:
+def _write_and_freeze(x: Any) -> Any:
     r = jax.new_ref(jnp.sin(x))
     r[...] = r[...] * x
     return jax.freeze(r)
@@ -59,9 +59,9 @@ def _filled(x: Any) -> Any:
 
 
 REFERENCES: list[Configuration] = [
-    *configurations("new_ref", _written, "*s"),
-    *configurations("freeze", _written, "*s"),
-    *forms("get", ("all of it", "*s", _written), ("a row", "n+2 m", _row_read)),
+    *configurations("new_ref", _write_and_freeze, "*s"),
+    *configurations("freeze", _write_and_freeze, "*s"),
+    *forms("get", ("all of it", "*s", _write_and_freeze), ("a row", "n+2 m", _row_read)),
     *forms("swap", ("all of it", "*s, *s", _swapped), ("entry by entry in a loop", "n", _filled)),
     *configurations("addupdate", _row_added, "n+1 m, m"),
     *configurations("empty_ref", _empty, "n"),

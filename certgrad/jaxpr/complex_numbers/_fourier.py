@@ -26,10 +26,10 @@ def transform(re: Any, im: Any, kind: FftType, lengths: Sequence[Any]) -> Parts:
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
     parts = (re, im)
     if kind == FftType.RFFT:
-        parts = _along(parts, rank - 1, lengths[-1], inverse, half=True)
+        parts = _dft_along_axis(parts, rank - 1, lengths[-1], inverse, half=True)
     for axis, n in zip(axes, lengths, strict=True):
         if axis < rank - 1 or kind in (FftType.FFT, FftType.IFFT):
-            parts = _along(parts, axis, n, inverse)
+            parts = _dft_along_axis(parts, axis, n, inverse)
     return _from_half(parts, rank - 1, lengths[-1]) if kind == FftType.IRFFT else parts
 
 
@@ -44,7 +44,7 @@ def _times(x: Any, matrix: Any, axis: int) -> Any:
     return jnp.moveaxis(jnp.matmul(jnp.moveaxis(x, axis, -1), matrix, precision=lax.Precision.HIGHEST), -1, axis)
 
 
-def _along(parts: Parts, axis: int, n: Any, inverse: bool, half: bool = False) -> Parts:
+def _dft_along_axis(parts: Parts, axis: int, n: Any, inverse: bool, half: bool = False) -> Parts:
     re, im = parts
     angles = _angles(n, n // 2 + 1 if half else n, n, re.dtype)
     cos, sin = jnp.cos(angles), jnp.sin(angles)

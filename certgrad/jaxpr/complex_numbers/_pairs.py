@@ -13,7 +13,7 @@ from jax import lax
 from jax._src import source_info_util
 
 from certgrad.jaxpr.kinds import CONTRACTS, LINEAR
-from certgrad.jaxpr.lowerings import called
+from certgrad.jaxpr.lowerings import executed_program
 from certgrad.jaxpr.programs import jaxpr_of, results, scan_counts
 
 from ._custom import KINDS, ruled
@@ -32,7 +32,7 @@ def pair_of(value: Any) -> Any:
     return Pair(np.asarray(array.real, dtype), np.asarray(array.imag, dtype))
 
 
-def joined(value: Any) -> Any:
+def to_complex(value: Any) -> Any:
     """Return the complex value of a pair. Raises NoPairsError for an unread value."""
     if isinstance(value, Unread):
         raise NoPairsError(value.what)
@@ -279,7 +279,7 @@ _WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
 }
 
 
-def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+def _evaluate_on_pairs(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     """Return the results of an equation of complex numbers, on pairs. Raises NoPairsError."""
     name = eqn.primitive.name
     if name in _WITH_PARAMETERS:
@@ -313,13 +313,13 @@ def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     if (found := log_modulus(eqn, operands)) is not None:
         return found
     if eqn.primitive.name in KINDS and unread is None:
-        run, bind = partial(_run, called(eqn)), partial(_bound, eqn)
+        run, bind = partial(_run, executed_program(eqn)), partial(_bound, eqn)
         return ruled(eqn, operands, run, bind)
-    if (inner := called(eqn)) is not None and len(jaxpr_of(inner).invars) == len(eqn.invars):
+    if (inner := executed_program(eqn)) is not None and len(jaxpr_of(inner).invars) == len(eqn.invars):
         return _run(inner, operands)
     if unread is not None and eqn.primitive.name != "custom_linear_solve":
         return [unread] * len(eqn.outvars)  # of no matter, if nothing is made of it either
-    return _read(eqn, operands)
+    return _evaluate_on_pairs(eqn, operands)
 
 
 def on_pairs(program: Any) -> Callable[..., list[Any]]:
@@ -327,4 +327,4 @@ def on_pairs(program: Any) -> Callable[..., list[Any]]:
 
     The function raises NoPairsError for a primitive without a rule on pairs.
     """
-    return lambda *args: [joined(x) for x in _run(program, args)]
+    return lambda *args: [to_complex(x) for x in _run(program, args)]

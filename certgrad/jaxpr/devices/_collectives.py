@@ -124,13 +124,13 @@ def _from_one(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     return Shards(lax.index_in_dim(array, params["source"], keepdims=False), rest)
 
 
-def _merged(array: Any, axis: int) -> Any:
+def _merge_axes(array: Any, axis: int) -> Any:
     """The axis and the next one as one, the next one fastest."""
     shape = list(array.shape)
     return lax.reshape(array, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
 
 
-def _split(array: Any, axis: int, count: int) -> Any:
+def _split_axis(array: Any, axis: int, count: int) -> Any:
     """An axis as `count` blocks."""
     shape = list(array.shape)
     return lax.reshape(array, (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
@@ -142,7 +142,7 @@ def _gathered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     array, rest = mesh.front(x, _names(params["axis_name"]))
     axis = len(rest) + params["all_gather_dimension"]
     array = jnp.moveaxis(array, 0, axis)
-    return Shards(_merged(array, axis) if params["tiled"] else array, rest)
+    return Shards(_merge_axes(array, axis) if params["tiled"] else array, rest)
 
 
 @_collective("reduce_scatter", "unreduced_reduce_scatter")
@@ -153,7 +153,7 @@ def _scattered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     total = jnp.sum(array, 0, dtype=array.dtype)
     axis = len(rest) + params["scatter_dimension"]
     if params["tiled"]:
-        total = _split(total, axis, mesh.count(names))
+        total = _split_axis(total, axis, mesh.count(names))
     return mesh.back(jnp.moveaxis(total, axis, 0), names, rest)
 
 
@@ -164,10 +164,10 @@ def _exchanged(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     array, rest = mesh.front(x, names)
     outside = 1 + len(rest)
     split, concat = outside + params["split_axis"], outside + params["concat_axis"]
-    array = _split(array, split, mesh.count(names))
+    array = _split_axis(array, split, mesh.count(names))
     array = jnp.moveaxis(array, split, 0)  # the receiver, the sender, the rest, and what each sees
     array = jnp.moveaxis(array, 1, concat)
-    return mesh.back(_merged(array, concat), names, rest)
+    return mesh.back(_merge_axes(array, concat), names, rest)
 
 
 NAMES |= frozenset(_BY_NAME)

@@ -20,7 +20,7 @@ from jax import lax
 from certgrad.jaxpr.kinds import MOVES_ENTRIES
 from certgrad.jaxpr.programs import called_program, consts_of, jaxpr_of, no_number, repeated, scanned
 
-from ._memory import Cell, KernelError, Value, read, written
+from ._memory import Cell, KernelError, Value, load_entries, updated_memory
 
 MAX_STEPS = 4096
 """Of a grid, and of a loop in a kernel that is gone through."""
@@ -100,12 +100,12 @@ class Body:
 
     def swap(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
         cell, new, *flat = operands
-        return [_put(cell, jax.tree.unflatten(params["tree"], flat), new.traced)]
+        return [_write_through_views(cell, jax.tree.unflatten(params["tree"], flat), new.traced)]
 
     def add(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
         cell, new, *flat = operands
         transforms = jax.tree.unflatten(params["tree"], flat)
-        _put(cell, transforms, _through(cell.holds, transforms) + new.traced)
+        _write_through_views(cell, transforms, _through(cell.holds, transforms) + new.traced)
         return []
 
     def load(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
@@ -114,7 +114,7 @@ class Body:
 
     def store(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
         cell, transforms, new, mask = params["args_tree"].unflatten(operands)
-        return [_put(cell, transforms, new.traced, mask)]
+        return [_write_through_views(cell, transforms, new.traced, mask)]
 
     def scoped(self, params: Mapping[str, Any], operands: list[Any]) -> list[Any]:
         if params.get("collective_axes"):
@@ -222,17 +222,17 @@ def _through(x: Any, transforms: Sequence[Any], mask: Value | None = None, other
     """Return what is read through a chain of views; a mask applies to the last one."""
     for k, transform in enumerate(transforms):
         last = k == len(transforms) - 1
-        x = read(x, transform, mask if last else None, other if last else None)
+        x = load_entries(x, transform, mask if last else None, other if last else None)
     return x
 
 
-def _put(cell: Cell, transforms: Sequence[Any], new: Any, mask: Value | None = None) -> Value:
+def _write_through_views(cell: Cell, transforms: Sequence[Any], new: Any, mask: Value | None = None) -> Value:
     """Writes through one view after another. Gives what stood there before."""
     before = _through(cell.holds, transforms)
     seen = [cell.holds]
     for transform in transforms[:-1]:
-        seen.append(read(seen[-1], transform, None, None))
+        seen.append(load_entries(seen[-1], transform, None, None))
     for k, (x, transform) in enumerate(zip(reversed(seen), reversed(transforms), strict=False)):
-        new = written(x, transform, new, mask if not k else None)
+        new = updated_memory(x, transform, new, mask if not k else None)
     cell.holds = new
     return Value(before)

@@ -47,7 +47,7 @@ class _Kernel:
         self.aliases = {out: given for given, out in params["input_output_aliases"]}
         blocks = [_Blocks.of(one) for one in mapping.block_mappings]
         self.inputs, self.outputs = blocks[: mapping.num_inputs], blocks[mapping.num_inputs :]
-        self.beside = _beside(params.get("compiler_params"), len(mapping.grid))
+        self.beside = _parallel_axes(params.get("compiler_params"), len(mapping.grid))
         self.body = params["jaxpr"]
         avals, ahead = [v.aval for v in self.body.invars], mapping.num_index_operands
         self.prefetched, self.scratch = avals[:ahead], avals[ahead + len(blocks) :]
@@ -161,7 +161,7 @@ def _known_numbers(index: Sequence[Value]) -> Index | None:
     return None if any(k is None for k in numbers) else tuple(k for k in numbers if k is not None)
 
 
-def _beside(compiler_params: Any, rank: int) -> list[int]:
+def _parallel_axes(compiler_params: Any, rank: int) -> list[int]:
     """Return the axes of the grid along which steps run in parallel: on a GPU all, on a TPU those marked `parallel`.
 
     The compiler is known only where the parameters are those of one.

@@ -61,7 +61,7 @@ def is_size(n: Any) -> bool:
     return isinstance(n, int) or is_symbolic_dim(n)
 
 
-def _whole(at: Sequence[Place], shape: Sequence[Any]) -> bool:
+def _covers_array(at: Sequence[Place], shape: Sequence[Any]) -> bool:
     """Return whether an index means all of an array, whatever its sizes. Raises KernelError for a part where a size is
     symbolic.
     """
@@ -96,10 +96,10 @@ def _value(x: Any) -> Value:
     return x if isinstance(x, Value) else Value(x, np.asarray(x))
 
 
-def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any:
+def load_entries(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any:
     """Return the entries at the places; where the mask is false, `other`."""
     at, lanes = places(transform)
-    if _whole(at, x.shape):
+    if _covers_array(at, x.shape):
         return _masked(x, mask, other)
     if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
         return _gathered(x, at, lanes, mask, other)
@@ -109,24 +109,24 @@ def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any
         out = _sliced_somewhere(x, found)
     else:
         out = _sliced(x, [(s or 0, f.size, f.stride) for s, f in zip(starts, found, strict=True)])
-    out = lax.squeeze(out, _single(at))
+    out = lax.squeeze(out, _scalar_axes(at))
     return _masked(out, mask, other)
 
 
-def written(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
+def updated_memory(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
     """Return the memory with the new entries at the places where the mask is true. Raises KernelError beyond it."""
     at, lanes = places(transform)
-    whole = _whole(at, x.shape)
+    whole = _covers_array(at, x.shape)
     if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
         return _scattered(x, at, lanes, new, mask)
     spans = _spans(at)
     if any(s.stride != 1 for s in spans):
         raise KernelError("a write to a slice with a stride")
     if mask is not None and not (mask.known is not None and mask.known.all()):
-        new = jnp.where(mask.traced, new, read(x, transform, None, None))
+        new = jnp.where(mask.traced, new, load_entries(x, transform, None, None))
     if whole:
         return new
-    new = lax.expand_dims(new, _single(at))
+    new = lax.expand_dims(new, _scalar_axes(at))
     starts = [s.start.traced for s in spans]
     room = [n - s.size for s, n in zip(spans, x.shape, strict=True)]
     known = [s.start.number for s in spans]
@@ -147,7 +147,7 @@ def _spans(at: Sequence[Place]) -> list[Span]:
     return [p if isinstance(p, Span) else Span(p, 1) for p in at]
 
 
-def _single(at: Sequence[Place]) -> list[int]:
+def _scalar_axes(at: Sequence[Place]) -> list[int]:
     """Return the axes indexed by one number, which the result lacks."""
     return [axis for axis, p in enumerate(at) if isinstance(p, Value)]
 

@@ -72,7 +72,7 @@ def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
     names it.
     """
     for v in clause.free:
-        axes = _numbered(v, clause, shapes)
+        axes = _indexed_axes(v, clause, shapes)
         if axes is None or len({a.size for a in axes}) > 1 or not all(a.whole for a in axes):
             return False
     return True
@@ -82,7 +82,7 @@ def extent(v: Var, clause: Clause, shapes: Shapes) -> Poly | None:
     """Return at how many values of an index, from 0 on, all entries that the clause reads exist; None where that is
     unknown.
     """
-    counts = [a.places for a in _numbered(v, clause, shapes) or ()]
+    counts = [a.places for a in _indexed_axes(v, clause, shapes) or ()]
     known = [n for n in counts if n is not None]
     if len(known) < len(counts):
         return None
@@ -124,7 +124,7 @@ def _quotient(p: Poly, divisor: int) -> Poly | None:
     return Poly(parts) + number(int(constant.p) // divisor)
 
 
-def _numbered(v: Var, clause: Clause, shapes: Shapes) -> list[_Axis] | None:
+def _indexed_axes(v: Var, clause: Clause, shapes: Shapes) -> list[_Axis] | None:
     """The axes that an index numbers.
 
     None where it does something else too, so that these do not tell where it makes sense.

@@ -71,7 +71,7 @@ def taken_apart(clause: Clause, ranges: Ranges) -> list[_Part] | None:
         if not not_negative(beyond) or not not_negative(place) or len(done) + len(left) >= MOST:
             return None
         for start, size in ((ZERO, place), (place, beyond)):
-            if not size.is_zero and (found := _moved(part, here, v, start, size)) is not None:
+            if not size.is_zero and (found := _clause_at_places(part, here, v, start, size)) is not None:
                 left.append(found)
     return None if [part for part, _ in done] == [clause] else done
 
@@ -91,7 +91,7 @@ def _over_whole_axes(part: _Part, shapes: Shapes) -> _Part:
     return clause, ranges
 
 
-def _moved(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _Part | None:
+def _clause_at_places(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _Part | None:
     """Return the part of a clause at `size` places of an index from `start` on; None where it says nothing there."""
     here = {u: n for u, n in ranges.items() if u != v}
     place = of_const(start)

@@ -17,7 +17,7 @@ from certgrad.obligations.terms.walk import mentions
 
 from .assumptions import Shapes, facts_of
 from .conditions import Atomic, Clause, holds, polys
-from .decided import decided, predicates
+from .decided import decide_predicates, predicates
 from .fact import Fact
 from .facts import Facts
 from .signs import NEG, NONPOS, POS, ZERO
@@ -147,7 +147,8 @@ def _regions(
         facts_here = facts.extended([Fact(p, sign, universal=False)])
         if facts.signs(p) & sign and not facts_here.contradictory:
             there, off_there = (
-                tuple(Atomic(a.relation, decided(a.poly, facts_here)) for a in some) for some in (alternatives, off)
+                tuple(Atomic(a.relation, decide_predicates(a.poly, facts_here)) for a in some)
+                for some in (alternatives, off)
             )
             yield from _regions(there, off_there, facts_here, (*signs, (p, sign)), depth - 1, tried)
 

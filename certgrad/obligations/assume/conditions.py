@@ -20,7 +20,7 @@ from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var
 
-from .decided import decided, predicates
+from .decided import decide_predicates, predicates
 from .fact import Fact
 from .facts import Facts
 from .signs import NEG, NONNEG, POS, ZERO
@@ -129,7 +129,7 @@ def polys(clause: Clause) -> list[Poly]:
     return [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
 
 
-def merged(*groups: Iterable[Clause]) -> Clauses:
+def merge_clauses(*groups: Iterable[Clause]) -> Clauses:
     """Return all clauses, each once."""
     table: dict[str, Clause] = {}
     for group in groups:
@@ -201,7 +201,7 @@ def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
 def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
     """Return whether the facts decide a guard's predicates so that it has the other value."""
     for guard, value in guards:
-        if len(guard) > 1 and (found := _decided(guard, facts)) is not None:
+        if len(guard) > 1 and (found := _decided_or_none(guard, facts)) is not None:
             constant = found.constant()
             if constant is not None and (constant != 0) != value:
                 return True
@@ -218,17 +218,17 @@ def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> boo
         here = facts.extended([Fact(p, sign, universal=False)])
         if not facts.signs(p) & sign or here.contradictory:
             continue
-        polys = [(a.relation, _decided(a.poly, here)) for a in alternatives]
+        polys = [(a.relation, _decided_or_none(a.poly, here)) for a in alternatives]
         there = tuple(Atomic(relation, poly) for relation, poly in polys if poly is not None)
         if not any(holds(a, here) for a in there) and not _by_cases(there, here, depth - 1):
             return False
     return True
 
 
-def _decided(poly: Poly, facts: Facts) -> Poly | None:
+def _decided_or_none(poly: Poly, facts: Facts) -> Poly | None:
     """The term where the facts hold; None where it has no value there, so that nothing said of it holds."""
     try:
-        return decided(poly, facts)
+        return decide_predicates(poly, facts)
     except UndefinedTermError:
         return None
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from certgrad.obligations.terms.atoms import Fn
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
-from certgrad.obligations.terms.power import pred, whole
+from certgrad.obligations.terms.power import is_integer_term, pred
 from certgrad.obligations.terms.predicates import Pred, Side
 from certgrad.obligations.terms.rewriting import replaced
 from certgrad.obligations.terms.walk import deep_atoms
@@ -57,7 +57,7 @@ def over_one_floor(poly: Poly) -> Poly:
     turned: dict[Atom, Poly] = {}
     for one, other in combinations(sorted(found, key=lambda a: a.key), 2):
         k = one.args[0] + other.args[0]
-        if one not in turned and whole(k):
+        if one not in turned and is_integer_term(k):
             below = poly_of(one)
             turned[other] = k - below - pred(one.args[0] - below)
     if not turned:
@@ -70,7 +70,7 @@ def _has_floor(poly: Poly) -> bool:
     return any(isinstance(a, Fn) and a.name == "floor" for a in deep_atoms(poly))
 
 
-def decided(poly: Poly, facts: Facts, around: bool = False) -> Poly:
+def decide_predicates(poly: Poly, facts: Facts, around: bool = False) -> Poly:
     """Return the term with each predicate that the facts decide replaced by 1 or 0.
 
     `around` says that the term holds around the point, so that facts were not put into it which hold at the point

@@ -41,7 +41,7 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
     if a.relation == "not integer":
         left = [b.poly for b in clause.alternatives if b.relation in ("not integer", "not pole")]
         apart = [b.poly for b in clause.alternatives if b.relation == "!= 0"]
-        if any(_whole(p - a.poly) for p in left) or any(_apart(a.poly, p) for p in apart):
+        if any(_is_integer_constant(p - a.poly) for p in left) or any(_nonzero_off_integers(a.poly, p) for p in apart):
             return True
     if a.relation == "not pole":
         return any(b.relation == "!= 0" and _off_poles(b.poly, a.poly) for b in clause.alternatives)
@@ -58,7 +58,7 @@ def _off_poles(b: Poly, p: Poly) -> bool:
     return k is not None and k.q == 1 and k >= 0
 
 
-def _apart(p: Poly, b: Poly) -> bool:
+def _nonzero_off_integers(p: Poly, b: Poly) -> bool:
     """Return whether b ≠ 0 wherever p is no integer: for some finite q, q·b ± p is an integer, so that q·b is none."""
     single = p.single()
     if single is None or len(b) > 4:
@@ -79,6 +79,6 @@ def _integer(poly: Poly) -> bool:
     )
 
 
-def _whole(difference: Poly) -> bool:
+def _is_integer_constant(difference: Poly) -> bool:
     c = difference.constant()
     return c is not None and c.q == 1

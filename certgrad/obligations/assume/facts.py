@@ -18,7 +18,13 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, mon
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.session import Memo
-from certgrad.obligations.terms.spectra import apart, determinants, explicit_determinant, of_matrix, of_spectrum
+from certgrad.obligations.terms.spectra import (
+    determinants,
+    eigenvalue_of_gap,
+    explicit_determinant,
+    of_matrix,
+    of_spectrum,
+)
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import deep_atoms
 
@@ -92,7 +98,7 @@ class Facts(LinearSigns):
         """Return the possible signs of a term. Each method below narrows them; the dearer ones run where they may."""
         if isinstance(a := poly.atom(), Matrix) and self._of_positive_definite(a):
             return POS
-        if self.facts and (value := apart(poly)) is not None and self._says(of_spectrum(value), NONZERO):
+        if self.facts and (value := eigenvalue_of_gap(poly)) is not None and self._says(of_spectrum(value), NONZERO):
             return NONZERO
         poly = _number(poly)
         c = poly.constant()

@@ -30,7 +30,7 @@ MOST_CONDITIONS = 4
 """Conditions whose truth values are all tried, at most, for a weight's sign; beyond, it has any sign."""
 
 
-def _least(weight: Poly) -> fmpq:
+def _least_value(weight: Poly) -> fmpq:
     """Return the least value of a term over all truth values of its conditions on indices."""
     conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
     values = []
@@ -96,10 +96,10 @@ class FormSigns(ABC):
         if len(conditions) > MOST_CONDITIONS or not all(isinstance(a, INDEX_PREDICATES) for a in conditions):
             return ANY_SIGN
         signs = self.mono_signs(tuple(taken.items()))
-        if signs not in (POS, NEG) or not _least(weight) >= 0:
+        if signs not in (POS, NEG) or not _least_value(weight) >= 0:
             return ANY_SIGN
         ends = (of_const(Poly({})), of_const(first.ranges[0] - ONE))
-        attained = any(_least(substitute(weight, {v: end})) > 0 for end in ends)
+        attained = any(_least_value(substitute(weight, {v: end})) > 0 for end in ends)
         return signs if attained else signs | ZERO
 
     def of_squared_sums(self, poly: Poly) -> int:

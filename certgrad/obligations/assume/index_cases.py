@@ -274,12 +274,14 @@ class _Beside(_Deciding):
         if not conditions or len(mono) == 1:
             return super().mono(mono)
         for a in [a for a in conditions if len(conditions) > 1 and isinstance(a, IxPred)]:
-            value = _under(self.context, (m for b, m in conditions.items() if b is not a)).decide(conditions[a])
+            value = _with_conditions(self.context, (m for b, m in conditions.items() if b is not a)).decide(
+                conditions[a]
+            )
             if value is not None and value.is_zero:
                 return ZERO
             if value is not None:
                 del conditions[a]
-        inside = _Beside(_under(self.context, conditions.values()), self.indices)
+        inside = _Beside(_with_conditions(self.context, conditions.values()), self.indices)
         out = ONE
         for one in conditions:
             out = out * (self.atom(one) or poly_of(one))
@@ -289,7 +291,7 @@ class _Beside(_Deciding):
         return _Beside(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
 
 
-def _under(indices: Indices, conditions: Iterable[IxPred | IxEq]) -> Indices:
+def _with_conditions(indices: Indices, conditions: Iterable[IxPred | IxEq]) -> Indices:
     return replace(indices, conditions=(*indices.conditions, *map(holding, conditions)))
 
 
@@ -328,7 +330,7 @@ def choices(poly: Poly) -> list[IxPred | IxEq]:
     return sorted(found, key=lambda a: (isinstance(a, IxPred), len(a.ix.terms), a.key))
 
 
-def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
+def split_by_condition(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
     """Return the term where an index condition holds, and where it fails, each with what is known of the indices there
     and the substitution made.
 
@@ -349,9 +351,9 @@ def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, In
                 part, indices_here = Rewriter(mapping)(part), indices.substituted(mapping, {})
                 if any(ix.atoms for ix, _ in indices_here.conditions) and not indices_here.feasible():
                     continue  # atoms that are now the same had been told apart
-            elif (equal := _named(zero)) is not None:
+            elif (equal := _determined_atom(zero)) is not None:
                 part = at_equal_place(part, *equal)
-                conditions_there = tuple((_moved(ix, *equal), r) for ix, r in indices_here.conditions)
+                conditions_there = tuple((_substitute_atom(ix, *equal), r) for ix, r in indices_here.conditions)
                 if (
                     conditions_there != indices_here.conditions
                     and not replace(indices_here, conditions=(*indices_here.conditions, *conditions_there)).feasible()
@@ -377,7 +379,7 @@ def _equation(condition: Condition, there: Indices) -> Ix | None:
     return next((end for end in ends if not there.feasible((end, "!="))), None)
 
 
-def _named(ix: Ix) -> tuple[IntegerAtom, Ix] | None:
+def _determined_atom(ix: Ix) -> tuple[IntegerAtom, Ix] | None:
     """An integer atom that ix = 0 determines, with its value."""
     for t, c in reversed(ix.terms):
         if isinstance(t, IntegerAtom) and abs(c) == 1:
@@ -391,7 +393,7 @@ def _atoms_in(ix: Ix) -> list[IntegerAtom]:
     return [b for a in ix.atoms for b in (a, *(c for part in a.parts() for c in _atoms_in(part)))]
 
 
-def _moved(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
+def _substitute_atom(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
     """The index with the value in place of the integer."""
     if atom not in _atoms_in(ix):
         return ix
@@ -399,7 +401,7 @@ def _moved(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
     for t, c in ix.terms:
         inner = None
         if isinstance(t, IntegerAtom):
-            inner = value if t == atom else t.rebuilt(tuple(_moved(p, atom, value) for p in t.parts()))
+            inner = value if t == atom else t.rebuilt(tuple(_substitute_atom(p, atom, value) for p in t.parts()))
         parts.append((c, of_term(t) if inner is None else inner))
     return combine(parts)
 
@@ -411,7 +413,7 @@ def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
     """
 
     def moved(ix: Ix) -> Ix:
-        return _moved(ix, atom, value)
+        return _substitute_atom(ix, atom, value)
 
     def replace(a: Atom) -> Poly | None:
         if isinstance(a, Access):

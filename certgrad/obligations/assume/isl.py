@@ -130,7 +130,9 @@ class Words:
         key = ("dim", str(call))
         if key not in self.names:
             name = self.parameter(key)
-            self.known.append(f"({divisor} < 1 or {_around(call.function == 'mod', left, f'({divisor})', name)})")
+            self.known.append(
+                f"({divisor} < 1 or {_division_constraint(call.function == 'mod', left, f'({divisor})', name)})"
+            )
         return self.names[key]
 
     def mono(self, mono: Mono) -> str:
@@ -185,7 +187,9 @@ class Words:
             least = bounds(a.ix, self.ranges)[0]
             if least is not None and at_least(least) == ONE:  # neither is more than what is divided
                 self.known.append(f"{name} <= {self.ix(a.ix)}")
-            self.known.append(_around(isinstance(a, Remainder), self.ix(a.ix), f"({self.const(a.divisor)})", name))
+            self.known.append(
+                _division_constraint(isinstance(a, Remainder), self.ix(a.ix), f"({self.const(a.divisor)})", name)
+            )
             return name
         if a in self.names or not isinstance(a, (Entry, Rounded)):
             return self.parameter(a)
@@ -202,7 +206,7 @@ class Words:
         return f"{self.ix(ix)} {relation} 0"
 
 
-def _around(remains: bool, e: str, m: str, name: str) -> str:
+def _division_constraint(remains: bool, e: str, m: str, name: str) -> str:
     """Return the constraint that defines e mod m (`remains`) or e div m, for m ≥ 1 and −m ≤ e < 2·m."""
     ways = [
         f"({k} * {m} <= {e} < {k + 1} * {m} and {name} = {f'{e} - {k} * {m}' if remains else k})" for k in (-1, 0, 1)
@@ -313,7 +317,7 @@ def digits(ix: Ix, feasible: Feasible) -> list[Ix]:
     m·A + B = 0 with −m < B < m says A = 0 and B = 0. Of index variables alone isl knows that. Here it is read off where
     digits are remainders of numbers that nothing bounds.
     """
-    parts = _parts(ix)
+    parts = _parts_with_remainders(ix)
     for m in sorted({abs(c) for c, _ in parts if abs(c) > 1}):
         low = combine([(c, e) for c, e in parts if c % m])
         high = combine([(c // m, e) for c, e in parts if not c % m])
@@ -323,7 +327,7 @@ def digits(ix: Ix, feasible: Feasible) -> list[Ix]:
     return [ix]
 
 
-def _parts(ix: Ix) -> list[Part]:
+def _parts_with_remainders(ix: Ix) -> list[Part]:
     """The expression as a combination in which each remainder e − m·⌊e/m⌋ stands as a whole."""
     out: list[Part] = []
     for t, c in ix.terms:

@@ -44,7 +44,7 @@ def infeasible(constraints: Iterable[Constraint]) -> bool:
 
     Elimination that grows past a bound counts as feasible: the answer False is always safe.
     """
-    current = list(dict.fromkeys((_whole(c.poly.row), c.strict) for c in constraints))
+    current = list(dict.fromkeys((_canonical_integer_row(c.poly.row), c.strict) for c in constraints))
     while True:
         if any(_contradiction(r) for r in current):
             return True
@@ -91,7 +91,7 @@ def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
     return list(out)
 
 
-def _whole(items: Iterable[tuple[int, fmpq]]) -> tuple[tuple[int, int], ...]:
+def _canonical_integer_row(items: Iterable[tuple[int, fmpq]]) -> tuple[tuple[int, int], ...]:
     """The row scaled by a positive number to a canonical representative, of whole numbers: they hash and multiply in
     a fraction of the time of rational ones.
     """

@@ -19,7 +19,7 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomi
 from certgrad.obligations.terms.power import cleared, content, log_of
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.rational import factored
-from certgrad.obligations.terms.spectra import SPECTRA, apart, of_spectrum, smallest_minor
+from certgrad.obligations.terms.spectra import SPECTRA, eigenvalue_of_gap, of_spectrum, smallest_minor
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import IN_RANGE, Atomic, Clause, discharged, holds
@@ -33,13 +33,13 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
     """Return clauses that together say the same, factor by factor."""
     out: dict[str, Clause] = {}
     for clause in clauses:
-        for simple in (part for one in _each_factor(clause) for part in _split(_unguarded(one), facts)):
+        for simple in (part for one in _each_factor(clause) for part in _simplify_clause(_unguarded(one), facts)):
             if not discharged(simple, facts):
                 out.setdefault(simple.key, simple)
     return _strict(_in_either_case(list(out.values())))
 
 
-def _split(clause: Clause, facts: Facts) -> list[Clause]:
+def _simplify_clause(clause: Clause, facts: Facts) -> list[Clause]:
     clause = _either_side(possible(_without_idle_guards(clause)))
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
@@ -57,7 +57,7 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     a = _without_known_signs(a, facts)
     whole = Atomic(a.relation, coprime(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
-    return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
+    return [replace(clause, alternatives=(b,)) for part in parts for b in _split_positive_product(part, facts)]
 
 
 def _of_all_values(a: Atomic) -> Atomic | None:
@@ -68,7 +68,7 @@ def _of_all_values(a: Atomic) -> Atomic | None:
     value = a.poly.atom()
     if a.relation == "> 0" and isinstance(value, Matrix) and value.name == "eigenvalue" and _any_place(value.index[0]):
         return Atomic("> 0", smallest_minor(value.body, *value.vars, value.ranges[0]))
-    between = apart(a.poly) if a.relation == "!= 0" else None
+    between = eigenvalue_of_gap(a.poly) if a.relation == "!= 0" else None
     if between is not None and all(map(_any_place, (b.index[0] for b in deep_atoms(a.poly) if _is_value(b)))):
         return Atomic("!= 0", of_spectrum(between))
     return None
@@ -199,7 +199,7 @@ def _on_either_side(wanted: Poly) -> Poly | None:
     return p if (p + q).is_zero else None
 
 
-def _between(a: Atomic, facts: Facts) -> list[Atomic]:
+def _split_positive_product(a: Atomic, facts: Facts) -> list[Atomic]:
     """f·g > 0 is f > 0 and g > 0 where f + g > 0, as then not both can be negative: 1 − x² > 0 is −1 < x < 1."""
     if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
         return [a]
@@ -217,13 +217,16 @@ def _between(a: Atomic, facts: Facts) -> list[Atomic]:
 
 def _strict(clauses: list[Clause]) -> list[Clause]:
     """p ≥ 0 and p ≠ 0 as p > 0."""
-    apart = {p for c in clauses if (a := _alone(c)) and a.relation == "!= 0" for p in (a.poly, -a.poly)}
+    apart = {p for c in clauses if (a := _sole_relation(c)) and a.relation == "!= 0" for p in (a.poly, -a.poly)}
     merged = {
-        p for c in clauses if (a := _alone(c)) and a.relation == ">= 0" and a.poly in apart for p in (a.poly, -a.poly)
+        p
+        for c in clauses
+        if (a := _sole_relation(c)) and a.relation == ">= 0" and a.poly in apart
+        for p in (a.poly, -a.poly)
     }
     out: dict[str, Clause] = {}
     for c in clauses:
-        a = _alone(c)
+        a = _sole_relation(c)
         if a is not None and a.poly in merged:
             if a.relation == "!= 0":
                 continue
@@ -249,7 +252,7 @@ def _always_in_range(clause: Clause) -> Clause:
     return replace(clause, guards=tuple(left))
 
 
-def _alone(clause: Clause) -> Atomic | None:
+def _sole_relation(clause: Clause) -> Atomic | None:
     """The clause's one relation, where it has no guard."""
     return clause.alternatives[0] if len(clause.alternatives) == 1 and not clause.guards else None
 

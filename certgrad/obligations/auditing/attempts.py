@@ -125,7 +125,7 @@ def prove_all(
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failure = Outcome(reason=str(error))
         for kind in open_kinds:
-            outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failure
+            outcomes[kind] = _prove_by_shared_values(traces, kind, shapes, programs, record) or failure
             results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
             _give_up(results[kind], record, traces, instance, kind)
         return results, outcomes
@@ -166,13 +166,13 @@ def _without_terms(
         if witness is not None and plainly_refuted(witness, exact=False):
             out[kind] = Outcome(reason=reason), _refuted(witness)
     if VALUE in asked and VALUE not in out and (settled or out) and generality.alike.same_value(programs):
-        alike = _alike(traces, VALUE, shapes, programs, record)
+        alike = _prove_by_shared_values(traces, VALUE, shapes, programs, record)
         if alike is not None:
             out[VALUE] = alike, judged(traces, instance, VALUE, alike, record, shapes)
     return out
 
 
-def _seen(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Problem], bool]) -> bool:
+def _problem_satisfies(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Problem], bool]) -> bool:
     """Return whether something is seen to hold of what the programs mean."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
@@ -183,12 +183,14 @@ def _seen(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Prob
 
 def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
     """The function is seen to have a value at every input."""
-    return _seen(op, shapes, programs, lambda p: not p.opaque and not any(t.defined for t in p.forward))
+    return _problem_satisfies(op, shapes, programs, lambda p: not p.opaque and not any(t.defined for t in p.forward))
 
 
 def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
     """An entry of the function is seen to be undefined at every input, as the mean of no entries is."""
-    return _seen(op, shapes, programs, lambda p: any(map(fails_always, (c for t in p.forward for c in t.defined))))
+    return _problem_satisfies(
+        op, shapes, programs, lambda p: any(map(fails_always, (c for t in p.forward for c in t.defined)))
+    )
 
 
 def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
@@ -214,7 +216,10 @@ def _attempt(
     A short attempt comes first, then a search for a witness, then a long attempt. What is still not proved is tried
     with shared values in the place of what computes them, under one more hypothesis.
     """
-    if kind in record.alike and (alike := _alike(traces, kind, problem.shapes, programs, record)) is not None:
+    if (
+        kind in record.alike
+        and (alike := _prove_by_shared_values(traces, kind, problem.shapes, programs, record)) is not None
+    ):
         result = judged(traces, instance, kind, alike, record, problem.shapes)
         if result.verdict not in OPEN_VERDICTS:
             return alike, result
@@ -247,17 +252,17 @@ def _attempt(
     shapes = problem.shapes
     if not outcome.proved:
         hypotheses_here = record.listed[kind].here if kind in record.listed else []
-        outcome = _under(problem, kind, hypotheses_here, traces.op) or outcome
+        outcome = _prove_under_hypotheses(problem, kind, hypotheses_here, traces.op) or outcome
     of_direct = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
     if of_direct is None or (of_direct.verdict in OPEN_VERDICTS and not any(map(of_solver, outcome.hypotheses))):
-        alike = _alike(traces, kind, shapes, programs, record)
+        alike = _prove_by_shared_values(traces, kind, shapes, programs, record)
         if alike is not None:
             record.alike.add(kind)
             return alike, judged(traces, instance, kind, alike, record, shapes)
     return outcome, of_direct or judged(traces, instance, kind, outcome, record, shapes)
 
 
-def _under(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
+def _prove_under_hypotheses(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
     """Return a proof under the hypotheses that the obligation has at the general shapes, or with indices in range.
 
     A slice clamps its indices, as a gather need not.
@@ -293,7 +298,9 @@ def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) ->
     return outcome
 
 
-def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
+def _prove_by_shared_values(
+    traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record
+) -> Outcome | None:
     """Return the outcome of a proof with shared values in the place of what computes them; None where there is none."""
     if kind == DERIVATIVE:
         return _idle(traces, shapes, programs, record)

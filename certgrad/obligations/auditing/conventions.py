@@ -19,7 +19,7 @@ from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations import wording
 from certgrad.obligations.assume.conditions import Atomic
-from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.decided import decide_predicates
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.certificate import Convention
 from certgrad.obligations.floats import Setting, run
@@ -92,11 +92,11 @@ def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -
     texts: list[str] = []
     for cotangent in problem.vjp:
         try:
-            value = decided(Rewriter(replace=at_one)(cotangent.body), facts)
+            value = decide_predicates(Rewriter(replace=at_one)(cotangent.body), facts)
             for a in atoms:
                 if a.relation == "= 0":
                     value = eliminated(value, a.poly)
-            value = decided(value, facts)
+            value = decide_predicates(value, facts)
             is_number = value.constant() is not None
             text = wording.present.show(value)
         except UndefinedTermError:

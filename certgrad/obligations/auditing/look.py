@@ -63,13 +63,13 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[S
             by_shapes.setdefault(shape.inputs, (shape, programs))
     ordered = sorted(by_shapes.values(), key=lambda place: sum(map(prod, place[0].inputs)))
     if not ordered or max(map(prod, ordered[-1][0].inputs), default=0) <= 1:
-        yield from _once(traces, index, verify.first_shape)
+        yield from _cached_traces(traces, index, verify.first_shape)
     yield from ordered if len(ordered) <= PLACES else (ordered[0], ordered[-1])
     if not traces.op.is_op and ordered and not any(set(shape.sizes.values()) == {1} for shape, _ in ordered):
-        yield from _once(traces, index, verify.least_shape)
+        yield from _cached_traces(traces, index, verify.least_shape)
 
 
-def _once(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> list[Any]:
+def _cached_traces(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> list[Any]:
     """Return what is traced at a shape, kept for the next look."""
     key = index, traced.__name__
     if key not in traces.of_looks:
@@ -84,10 +84,10 @@ def _evaluated(trace: Trace) -> Programs:
 
 def _with_defect(certificate: Certificate, index: int, kind: str, what: str) -> Certificate:
     reason = f"defect: this was proved, and does not hold {what}. Please report it: certgrad is wrong here"
-    return _with(certificate, index, kind, verdict="unproved", reason=reason)
+    return _with_verdict(certificate, index, kind, verdict="unproved", reason=reason)
 
 
-def _with(certificate: Certificate, index: int, kind: str, verdict: VerdictName, **fields: Any) -> Certificate:
+def _with_verdict(certificate: Certificate, index: int, kind: str, verdict: VerdictName, **fields: Any) -> Certificate:
     """The certificate with another verdict of one claim of a case."""
     change = msgspec.structs.replace
 
@@ -148,4 +148,4 @@ def _refuted(traces: Traces, certificate: Certificate, index: int, found: verify
         "hypotheses": [h for h in before.hypotheses if h.tree != found.statement],
         "needless": [h for h in before.hypotheses if h.tree == found.statement],
     }
-    return _with(certificate, index, found.kind, verdict="refuted", **fields)
+    return _with_verdict(certificate, index, found.kind, verdict="refuted", **fields)

@@ -42,7 +42,7 @@ class AsRead:
         return self.meant.get(decimal) or -self.meant.get(-decimal, -decimal)
 
 
-def refused(runs: Sequence[Run], reading: Reading) -> list[LongLiteral]:
+def refused_literals(runs: Sequence[Run], reading: Reading) -> list[LongLiteral]:
     """The literals that cannot be read so: with them, a program decides otherwise at a point, or is far from itself."""
     if not reading.meant:
         return []
@@ -72,7 +72,7 @@ def read_otherwise(
         found = prove(moving)
         if found is None:
             return None
-        literals = refused(runs(found), moving)
+        literals = refused_literals(runs(found), moving)
         if not literals:
             return found, moving
         plain.refused.setdefault(_why_refused(literals, moving))

@@ -45,10 +45,10 @@ def specialised(
         for name, axes in zip(shapes, general.inputs, strict=True)
     }
     without = _without_axes(gone)
-    return [c.rewritten(without) for c in _at(clauses, sizes, shapes, there)]
+    return [c.rewritten(without) for c in _clauses_at_sizes(clauses, sizes, shapes, there)]
 
 
-def _at(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) -> list[Clause]:
+def _clauses_at_sizes(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) -> list[Clause]:
     """Return conditions at fixed sizes, at each entry and at the first ones.
 
     `shapes` are those of their arrays, `there` the same at the fixed sizes.
@@ -97,7 +97,7 @@ def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fix
     anew = Rewriter()
     try:
         with limited(FIRST_STEPS):
-            here = _at([c.rewritten(anew) for c in assumed], fixed, read.shapes, read.shapes)
+            here = _clauses_at_sizes([c.rewritten(anew) for c in assumed], fixed, read.shapes, read.shapes)
             said = {read(c) for c in here}
             signs, others = facts_of(here, read.shapes)
             facts = Facts(signs)

@@ -71,7 +71,7 @@ def search(
     kind, of_reference = _of_values(kind)
 
     def claimed(values: Mapping[str, Any]) -> bool:
-        return inside_domain(op, values) and (listed is None or _inside(listed, op, instance, values))
+        return inside_domain(op, values) and (listed is None or _satisfies_hypotheses(listed, op, instance, values))
 
     try:
         witness = find_witness(
@@ -151,7 +151,7 @@ def array(values: np.ndarray) -> Any:
     return jnp.asarray(values.astype(float) if values.dtype == object else values)
 
 
-def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
+def forward_distance(op: Subject, other: Subject, instance: Instance) -> Distance:
     """How far the forward of an op is from that of another one with the same arguments, at drawn points.
 
     In float64 where a program cannot be evaluated in ball arithmetic.
@@ -264,7 +264,7 @@ def _programs_at(op: Itself, instance: Itself, wide: bool, of_reference: bool) -
     return ProgramsAt(op.value, instance.value, wide, of_reference)
 
 
-def _inside(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:
+def _satisfies_hypotheses(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:
     """Return whether the point certainly satisfies all hypotheses that are listed at the general family of shapes."""
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     groups = {axes: instance.groups[star] for star, axes in listed.general.groups.items() if star in instance.groups}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.balls._tangents import KINK
     from certgrad.obligations.balls._values import Literals, Stored, shortest
     from certgrad.obligations.balls._witness import WitnessPoint, find_witness, witness_at
-    from certgrad.obligations.balls.statements import inside
+    from certgrad.obligations.balls.statements import all_conditions_hold
 
 _PUBLIC = {
     "NEGLIGIBLE": "_readings",
@@ -68,7 +68,7 @@ _PUBLIC = {
     "find_witness": "_witness",
     "finite": "_scalars",
     "gap_at": "_gaps",
-    "inside": "statements",
+    "all_conditions_hold": "statements",
     "nested": "_draw",
     "precision": "_scalars",
     "seeded": "_draw",

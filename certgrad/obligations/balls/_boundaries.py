@@ -29,12 +29,15 @@ Watch = Callable[..., Sequence[Any]]
 """The distances that are observed at a point: all of them, or at least the first so many."""
 
 
-def on_boundaries(point: Point, kinds: Sequence[str], moving: Sequence[int], watch: Watch) -> Iterator[Point]:
+def on_boundaries(
+    point: Point, kinds: Sequence[str], moving: Sequence[int], watch: Watch, exact: bool = False
+) -> Iterator[Point]:
     """Yield points near this one at which something that `watch` observes is 0, points just beyond, and the origin.
 
     One entry of each argument is moved. Where the watched distance is a polynomial of degree 2 in the entry with
     rational zeros, the zero is exact; other zeros, by the secant method, are enclosed by a ball. Integers go to the
     sizes of the axes, as indices do. `kinds` are those of the arguments, of which `moving` ones have a tangent.
+    With `exact`, zeros that are not rational are left out.
     """
     distances = watch(point)
     sizes = sorted({n for x in point.inputs for n in x.shape})
@@ -58,7 +61,7 @@ def on_boundaries(point: Point, kinds: Sequence[str], moving: Sequence[int], wat
             yield point.moved(which, at, value + (value - start) / 8)
         balls = 0
         for k, (before, after) in enumerate(zip(distances, there[0], strict=False)):
-            irrational = s.finite(before) and s.finite(after) and arb in (type(before), type(after))
+            irrational = not exact and s.finite(before) and s.finite(after) and arb in (type(before), type(after))
             if irrational and balls < _BALLS:
                 zero = _secant(partial(_watched, watch, point, which, at, k), start, before, after)
                 if zero is not None:

@@ -11,7 +11,7 @@ from certgrad.jaxpr.programs import jaxpr_of, repeated, scanned
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
-from certgrad.obligations.balls._shapes import moved
+from certgrad.obligations.balls._shapes import apply_move
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Context, Value, is_float
 
@@ -64,17 +64,17 @@ def _nothing(aval: Any) -> Value:
     return Value(np.empty((0, *aval.shape), dtype=object if is_float(aval.dtype) else aval.dtype))
 
 
-def _at(x: Value, step: int) -> Value:
+def _value_at_step(x: Value, step: int) -> Value:
     primal = x.primal[step : step + 1].reshape(x.primal.shape[1:])
     return Value(primal, None if x.tangent is None else x.tangent[step : step + 1].reshape(primal.shape))
 
 
 @primitive("scan")
 def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    carry, columns = scanned(params, xs, ctx.run, _at)
+    carry, columns = scanned(params, xs, ctx.run, _value_at_step)
     if not params["length"]:
         return [*carry, *(_nothing(v.aval) for v in jaxpr_of(params["jaxpr"]).outvars[len(carry) :])]
-    return [*carry, *(moved(lambda *rows: np.stack(rows), *column) for column in columns)]
+    return [*carry, *(apply_move(lambda *rows: np.stack(rows), *column) for column in columns)]
 
 
 @primitive("while")

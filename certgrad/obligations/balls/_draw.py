@@ -145,7 +145,7 @@ def nested(array: Array) -> Any:
     return array.tolist() if array.ndim else array[()]
 
 
-def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
+def style_near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
     """Return a style: 0 and the numbers times a sign, numbers on either side of these, and between two of them."""
     ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
 
@@ -198,7 +198,7 @@ def draw_inputs(
             return None
         if attempt and not generic and not beside:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
-        entry = partial(near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
+        entry = partial(style_near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
         bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
         arrays = [
             draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)

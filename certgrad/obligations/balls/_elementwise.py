@@ -241,12 +241,12 @@ def _absolute_tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
     if side == 0:
         side = fmpq(t.later(dx, None))
     if side == 0:
-        return UNKNOWN if t.alike(dx, None) else KINK
+        return UNKNOWN if t.tangents_agree(dx, None) else KINK
     return s.mul(side, dx)
 
 
 def _is_zero(x: Real) -> bool | None:
-    return t.tied(x, ZERO)
+    return t.is_tie(x, ZERO)
 
 
 def _is_integer(x: Real) -> bool | None:

@@ -105,14 +105,16 @@ def derivative(
     Raises NotDifferentiable where the forward has no derivative or no finite value at the point.
     """
     try:
-        return _along(programs, point, precision, loose)
+        return _derivative_along_tangent(programs, point, precision, loose)
     except NotDifferentiable:
         if strict:
             raise
         return _from_both_sides(programs, point, precision, loose)
 
 
-def _along(programs: Programs, point: Point, precision: int, loose: bool, side: int = 0) -> tuple[list[Array], bool]:
+def _derivative_along_tangent(
+    programs: Programs, point: Point, precision: int, loose: bool, side: int = 0
+) -> tuple[list[Array], bool]:
     tangents = point.along(programs.moving)
     got = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose, side=side)
     if side:
@@ -157,8 +159,8 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
 
     def slopes(direction: Sequence[Any]) -> tuple[list[Any], bool]:
         there = replace(point, tangents=split(direction))
-        after, stopped = _along(programs, there, precision, loose, 1)
-        before, _ = _along(programs, there, precision, loose, -1)
+        after, stopped = _derivative_along_tangent(programs, there, precision, loose, 1)
+        before, _ = _derivative_along_tangent(programs, there, precision, loose, -1)
         pairs = [(x, y) for a, b in zip(after, before, strict=True) for x, y in zip(a.flat, b.flat, strict=True)]
         if not all(_same_value(x, y) for x, y in pairs):
             raise NotDifferentiable("branches meet at different slopes")

@@ -14,7 +14,7 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
-from certgrad.obligations.balls._shapes import moved
+from certgrad.obligations.balls._shapes import apply_move
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array, Context, Value, constant, filled, tangent_or_none
 
@@ -34,7 +34,7 @@ def _starts(operand: Array, sizes: Sequence[int], indices: Sequence[Value]) -> l
 def _dynamic_slice(ctx: Context, params: Params, x: Value, *indices: Value) -> Value:
     sizes = params["slice_sizes"]
     where = tuple(slice(a, a + n) for a, n in zip(_starts(x.primal, sizes, indices), sizes, strict=True))
-    return _steered(moved(lambda array: array[where], x), *indices)
+    return _steered(apply_move(lambda array: array[where], x), *indices)
 
 
 @primitive("dynamic_update_slice")
@@ -47,7 +47,7 @@ def _dynamic_update_slice(ctx: Context, params: Params, x: Value, update: Value,
         out[where] = new
         return out
 
-    return _steered(moved(replaced, x, update), *indices)
+    return _steered(apply_move(replaced, x, update), *indices)
 
 
 def _mode(params: Params) -> str:
@@ -85,7 +85,7 @@ class _Windows:
         spread = [1 if axis in over else n for axis, n in enumerate(out)]
         found = first.reshape(spread)
         for axis, dim in self.offsets:
-            found = found + _along(axis, len(out), self.sizes[dim]) * strides[dim]
+            found = found + _arange_along_axis(axis, len(out), self.sizes[dim]) * strides[dim]
         if self.dropped:
             found = np.where(there.reshape(spread), found, -1)
         return np.broadcast_to(found, out)
@@ -96,7 +96,7 @@ class _Windows:
             return index[..., self.indexed.index(dim)]
         for own, axis in self.batching:
             if own == dim:
-                return _along(axis, index.ndim - 1, index.shape[axis])
+                return _arange_along_axis(axis, index.ndim - 1, index.shape[axis])
         return np.zeros((), np.int64)
 
 
@@ -105,7 +105,10 @@ def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: 
     if not (params["unique_indices"] or params["indices_are_sorted"]):
         return
     moved = index if _drops(params) else np.clip(index, 0, np.asarray(room))
-    batch = [np.broadcast_to(_along(axis, index.ndim - 1, index.shape[axis]), index.shape[:-1]) for axis in batching]
+    batch = [
+        np.broadcast_to(_arange_along_axis(axis, index.ndim - 1, index.shape[axis]), index.shape[:-1])
+        for axis in batching
+    ]
     columns = [*batch, *np.moveaxis(moved, -1, 0)]  # none where a window has one place alone
     rows = [*zip(*(column.reshape(-1).tolist() for column in columns), strict=True)]
     if params["unique_indices"] and len({*rows}) < len(rows):
@@ -114,7 +117,7 @@ def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: 
         raise Undecided("indices are out of order that were promised to be sorted")
 
 
-def _along(axis: int, rank: int, n: int) -> Array:
+def _arange_along_axis(axis: int, rank: int, n: int) -> Array:
     """Return 0, 1, … n − 1 along one axis of an array."""
     return np.arange(n).reshape([n if k == axis else 1 for k in range(rank)])
 

@@ -19,7 +19,7 @@ from certgrad.obligations.balls._tangents import Tangent
 from certgrad.obligations.balls._values import Array, Context, Value, filled, is_float, lifted, tangent_or_none
 
 
-def _refused(*operands: Any) -> Any:
+def _refuse_floats(*operands: Any) -> Any:
     raise Unsupported("bitwise operation on floats")
 
 
@@ -27,7 +27,7 @@ def _refused(*operands: Any) -> Any:
 
 
 def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
-    return None if da is None and db is None else t.comparison(t.tied(a, b), da, db)
+    return None if da is None and db is None else t.comparison(t.is_tie(a, b), da, db)
 
 
 def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], integer: Any) -> None:
@@ -36,7 +36,7 @@ def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], int
 
     def rule(ctx: Context, params: Params, a: Value, b: Value) -> Value:
         if not a.real:
-            return pointwise(names[0], _refused, _refused, integer, a, b)
+            return pointwise(names[0], _refuse_floats, _refuse_floats, integer, a, b)
         out = value(a.primal, b.primal).astype(bool)
         if here.side and a is not b and not (a.tangent is None and b.tangent is None):
             out = beyond(a.primal, b.primal, filled(a), filled(b)).astype(bool)
@@ -74,14 +74,14 @@ def _shifted_without_sign(a: Array, b: Array) -> Array:
     return (a.view(unsigned) >> b.view(unsigned)).view(a.dtype)
 
 
-elementwise("and", value=_refused, tangent=_refused, integer=np.bitwise_and)
-elementwise("or", value=_refused, tangent=_refused, integer=np.bitwise_or)
-elementwise("xor", value=_refused, tangent=_refused, integer=np.bitwise_xor)
-elementwise("not", value=_refused, tangent=_refused, integer=np.invert)
-elementwise("shift_left", value=_refused, tangent=_refused, integer=np.left_shift)
-elementwise("shift_right_arithmetic", value=_refused, tangent=_refused, integer=np.right_shift)
-elementwise("shift_right_logical", value=_refused, tangent=_refused, integer=_shifted_without_sign)
-elementwise("population_count", value=_refused, tangent=_refused, integer=np.bitwise_count)
+elementwise("and", value=_refuse_floats, tangent=_refuse_floats, integer=np.bitwise_and)
+elementwise("or", value=_refuse_floats, tangent=_refuse_floats, integer=np.bitwise_or)
+elementwise("xor", value=_refuse_floats, tangent=_refuse_floats, integer=np.bitwise_xor)
+elementwise("not", value=_refuse_floats, tangent=_refuse_floats, integer=np.invert)
+elementwise("shift_left", value=_refuse_floats, tangent=_refuse_floats, integer=np.left_shift)
+elementwise("shift_right_arithmetic", value=_refuse_floats, tangent=_refuse_floats, integer=np.right_shift)
+elementwise("shift_right_logical", value=_refuse_floats, tangent=_refuse_floats, integer=_shifted_without_sign)
+elementwise("population_count", value=_refuse_floats, tangent=_refuse_floats, integer=np.bitwise_count)
 
 
 def _unsigned(x: Array) -> Array:
@@ -98,8 +98,8 @@ def _high_half(x: Array, y: Array) -> Array:
     return np.vectorize(lambda a, b: (int(a) * int(b)) >> width, otypes=[x.dtype])(x, y)
 
 
-elementwise("clz", value=_refused, tangent=_refused, integer=_leading_zeros)
-elementwise("mulhi", value=_refused, tangent=_refused, integer=_high_half)
+elementwise("clz", value=_refuse_floats, tangent=_refuse_floats, integer=_leading_zeros)
+elementwise("mulhi", value=_refuse_floats, tangent=_refuse_floats, integer=_high_half)
 
 
 # selection
@@ -119,7 +119,7 @@ def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
         marks = np.broadcast_to(which.tangent, primal.shape)
         tangent = tangent.copy()
         for at in np.ndindex(primal.shape):
-            if marks[at] is not None and not _same([c.primal[at] for c in cases], [d[at] for d in tangents]):
+            if marks[at] is not None and not _is_one_constant([c.primal[at] for c in cases], [d[at] for d in tangents]):
                 tangent[at] = marks[at]
     return Value(primal, tangent_or_none(tangent))
 
@@ -131,9 +131,9 @@ def _picked(index: Array, cases: list[Array]) -> Array:
     return out
 
 
-def _same(values: list[Any], tangents: list[Any]) -> bool:
+def _is_one_constant(values: list[Any], tangents: list[Any]) -> bool:
     """Return whether all branches are one constant, so that a jump of the predicate does not matter."""
-    return all(d is None for d in tangents) and all(t.tied(values[0], v) for v in values[1:])
+    return all(d is None for d in tangents) and all(t.is_tie(values[0], v) for v in values[1:])
 
 
 # conversion
@@ -154,7 +154,7 @@ def _convert(ctx: Context, params: Params, x: Value) -> Value:
     if not x.real:
         return Value(x.primal.astype(dtype), x.tangent)
     to_bool = kind == "b"
-    exact = lifted(_is_nonzero if to_bool else _whole, 1)(x.primal)
+    exact = lifted(_is_nonzero if to_bool else _truncate_to_int, 1)(x.primal)
     if not to_bool and any(not np.iinfo(dtype).min <= n <= np.iinfo(dtype).max for n in exact.flat):
         raise Undecided(f"a number beyond {np.dtype(dtype)}: machines differ in what they make of it")
     primal = exact.astype(dtype)
@@ -172,14 +172,14 @@ def _is_nonzero(x: Real) -> bool:
     return s.compare(x, ZERO) != 0
 
 
-def _whole(x: Real) -> int:
+def _truncate_to_int(x: Real) -> int:
     if type(x) is float:
         raise Unsupported("conversion of an infinity or nan to an integer")
     return s.as_int(s.truncate(x))
 
 
 def _bool_mark(x: Real, dx: Tangent) -> Tangent:
-    return None if dx is None else t.crossing(t.tied(x, ZERO), dx)
+    return None if dx is None else t.crossing(t.is_tie(x, ZERO), dx)
 
 
 def _int_mark(x: Real, dx: Tangent) -> Tangent:

@@ -37,7 +37,7 @@ def drawing(equation: Any) -> Rule | None:
             inner = params.get("jaxpr")
             outs = _jaxpr.run(inner, given) if inner is not None else equation.primitive.bind(*given, **params)
         outs = outs if isinstance(outs, (list, tuple)) else [outs]
-        return [_read(y, v.aval.dtype) for y, v in zip(outs, equation.outvars, strict=True)]
+        return [_as_value(y, v.aval.dtype) for y, v in zip(outs, equation.outvars, strict=True)]
 
     return rule
 
@@ -74,5 +74,5 @@ def _exactly(x: Value, dtype: Any) -> Any:
     return out
 
 
-def _read(y: Any, dtype: Any) -> Value:
+def _as_value(y: Any, dtype: Any) -> Value:
     return Value(y) if is_key(dtype) else argument(np.asarray(y, float if is_float(dtype) else None), dtype)

@@ -34,7 +34,7 @@ def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float, 
     if any(map(_differ, decided, there)):
         return True
     if isinstance(first, Evaluation) and isinstance(second, Evaluation):
-        return _far(first.values, second.values, apart, negligible)
+        return _are_far_apart(first.values, second.values, apart, negligible)
     return type(first) is not type(second)
 
 
@@ -60,7 +60,7 @@ def _side(a: Real) -> int | None:
     return int(x > VANISHING) - int(x < -VANISHING)
 
 
-def _far(values: Sequence[Array], others: Sequence[Array], apart: float, negligible: float) -> bool:
+def _are_far_apart(values: Sequence[Array], others: Sequence[Array], apart: float, negligible: float) -> bool:
     gap, size = arb(0), arb(0)
     for a, b in ((a, b) for x, y in zip(values, others, strict=True) for a, b in zip(x.flat, y.flat, strict=True)):
         if isinstance(a, np.generic | bool | int):

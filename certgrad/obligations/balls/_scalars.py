@@ -92,7 +92,7 @@ def rational(x: int | Fraction | fmpq) -> fmpq:
     return x if type(x) is fmpq else fmpq(int(x.numerator), int(x.denominator))
 
 
-def within(middle: Fraction, radius: Fraction) -> arb:
+def ball_around(middle: Fraction, radius: Fraction) -> arb:
     """Return the ball of all numbers that are no farther than the radius from the middle."""
     return arb(rational(middle), arb(rational(radius)).upper())
 
@@ -107,7 +107,7 @@ def finite(x: Real) -> bool:
     return type(x) is fmpq or type(x) is arb
 
 
-def _kept(q: fmpq) -> Real:
+def _exact_or_ball(q: fmpq) -> Real:
     return q if q.height_bits() <= EXACT_BITS else arb(q)
 
 
@@ -120,7 +120,7 @@ def add(a: Real, b: Real) -> Real:
     """Return a + b."""
     ta, tb = type(a), type(b)
     if ta is fmpq and tb is fmpq:
-        return _kept(a + b)
+        return _exact_or_ball(a + b)
     if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
         if ta is fmpq and not a:
             return b
@@ -141,7 +141,7 @@ def sub(a: Real, b: Real) -> Real:
     """Return a - b; exactly 0 where both are the same number."""
     ta, tb = type(a), type(b)
     if ta is fmpq and tb is fmpq:
-        return _kept(a - b)
+        return _exact_or_ball(a - b)
     if a is b and ta is arb:
         return ZERO
     return add(a, neg(b))
@@ -151,7 +151,7 @@ def mul(a: Real, b: Real) -> Real:
     """Return a * b; exactly 0 where a factor is exactly 0 and the other is finite."""
     ta, tb = type(a), type(b)
     if ta is fmpq and tb is fmpq:
-        return _kept(a * b)
+        return _exact_or_ball(a * b)
     if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
         if (ta is fmpq and not a) or (tb is fmpq and not b):
             return ZERO
@@ -176,7 +176,7 @@ def div(a: Real, b: Real) -> Real:
         if tb is fmpq:
             if not b:
                 return nan
-            return _kept(a / b) if ta is fmpq else a / b
+            return _exact_or_ball(a / b) if ta is fmpq else a / b
         quotient = if_finite(a / b)
         if quotient is UNKNOWN:
             return UNKNOWN

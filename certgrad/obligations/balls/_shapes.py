@@ -17,12 +17,12 @@ from certgrad.obligations.balls._values import Array, Context, Value, filled, is
 Move = Callable[[Params, Array], Array]
 
 
-def _moving(*names: str) -> Callable[[Move], Move]:
+def _movement_primitive(*names: str) -> Callable[[Move], Move]:
     """Register a primitive of one operand that only moves entries."""
 
     def register(move: Move) -> Move:
         def rule(ctx: Context, params: Params, x: Value) -> Value:
-            return moved(lambda array: move(params, array), x)
+            return apply_move(lambda array: move(params, array), x)
 
         primitive(*names)(rule)
         return move
@@ -30,7 +30,7 @@ def _moving(*names: str) -> Callable[[Move], Move]:
     return register
 
 
-def moved(move: Callable[..., Array], *operands: Value) -> Value:
+def apply_move(move: Callable[..., Array], *operands: Value) -> Value:
     """Apply one move of entries to arrays and to tangents alike (constants have the tangent None)."""
     primal = move(*(x.primal for x in operands))
     if all(x.tangent is None for x in operands):
@@ -38,7 +38,7 @@ def moved(move: Callable[..., Array], *operands: Value) -> Value:
     return Value(primal, tangent_or_none(move(*(filled(x) for x in operands))))
 
 
-@_moving("broadcast_in_dim")
+@_movement_primitive("broadcast_in_dim")
 def _broadcast_in_dim(params: Params, x: Array) -> Array:
     shape, dims = params["shape"], params["broadcast_dimensions"]
     spread = [1] * len(shape)
@@ -47,39 +47,39 @@ def _broadcast_in_dim(params: Params, x: Array) -> Array:
     return np.broadcast_to(x.reshape(spread), shape)
 
 
-@_moving("broadcast_to")
+@_movement_primitive("broadcast_to")
 def _broadcast_to(params: Params, x: Array) -> Array:
     return np.broadcast_to(x, params["shape"])
 
 
-@_moving("reshape")
+@_movement_primitive("reshape")
 def _reshape(params: Params, x: Array) -> Array:
     if params.get("dimensions") is not None:
         x = x.transpose(params["dimensions"])
     return x.reshape(params["new_sizes"])
 
 
-@_moving("squeeze")
+@_movement_primitive("squeeze")
 def _squeeze(params: Params, x: Array) -> Array:
     return np.squeeze(x, axis=tuple(params["dimensions"]))
 
 
-@_moving("transpose")
+@_movement_primitive("transpose")
 def _transpose(params: Params, x: Array) -> Array:
     return np.transpose(x, params["permutation"])
 
 
-@_moving("rev")
+@_movement_primitive("rev")
 def _rev(params: Params, x: Array) -> Array:
     return np.flip(x, axis=tuple(params["dimensions"]))
 
 
-@_moving("tile")
+@_movement_primitive("tile")
 def _tile(params: Params, x: Array) -> Array:
     return np.tile(x, params["reps"])
 
 
-@_moving("slice")
+@_movement_primitive("slice")
 def _slice(params: Params, x: Array) -> Array:
     starts, limits = params["start_indices"], params["limit_indices"]
     strides = params["strides"] or (1,) * len(starts)
@@ -92,7 +92,7 @@ def _split(ctx: Context, params: Params, x: Value) -> list[Value]:
     ends = np.cumsum(params["sizes"])
     cuts = [slice(int(end - size), int(end)) for end, size in zip(ends, params["sizes"], strict=True)]
     lead = (slice(None),) * axis
-    return [moved(lambda array, cut=cut: array[(*lead, cut)], x) for cut in cuts]
+    return [apply_move(lambda array, cut=cut: array[(*lead, cut)], x) for cut in cuts]
 
 
 @primitive("unstack")
@@ -102,22 +102,22 @@ def _unstack(ctx: Context, params: Params, x: Value) -> list[Value]:
     def entry(array: Array, i: int) -> Array:
         return np.asarray(np.take(array, i, axis=axis), array.dtype)  # of one axis it is a scalar else
 
-    return [moved(lambda array, i=i: entry(array, i), x) for i in range(x.primal.shape[axis])]
+    return [apply_move(lambda array, i=i: entry(array, i), x) for i in range(x.primal.shape[axis])]
 
 
 @primitive("concatenate")
 def _concatenate(ctx: Context, params: Params, *xs: Value) -> Value:
-    return moved(lambda *arrays: np.concatenate(arrays, axis=params["dimension"]), *xs)
+    return apply_move(lambda *arrays: np.concatenate(arrays, axis=params["dimension"]), *xs)
 
 
 @primitive("stack")
 def _stack(ctx: Context, params: Params, *xs: Value) -> Value:
-    return moved(lambda *arrays: np.stack(arrays, axis=params["axis"]), *xs)
+    return apply_move(lambda *arrays: np.stack(arrays, axis=params["axis"]), *xs)
 
 
 @primitive("pad")
 def _pad(ctx: Context, params: Params, x: Value, fill: Value) -> Value:
-    return moved(lambda array, value: padded(array, value[()], params["padding_config"]), x, fill)
+    return apply_move(lambda array, value: padded(array, value[()], params["padding_config"]), x, fill)
 
 
 def padded(x: Array, fill: Any, config: Any) -> Array:

@@ -58,7 +58,7 @@ def root_near(
     equation = _Equation(left, sizes)
     start = _run(called, solver, [x.primal for x in arguments]).flatten().tolist()
     root = equation.only_root() or enclosed_root(equation.residual, equation.jacobian, [arb(v) for v in start])
-    if root is None or not _near(root, start):
+    if root is None or not _is_near(root, start):
         raise NotDifferentiable(f"what {called} returns is near no solution of its equation")
     primal = _shaped(root, sizes)
     if not moves:
@@ -66,7 +66,7 @@ def root_near(
     residual_tangent = filled(left(Value(primal), True))
     if any(d is KINK for d in residual_tangent.flat):
         return Value(primal, np.full(sizes, KINK, dtype=object))
-    right = [-s.ball(ZERO if d is None else _real(d)) for d in residual_tangent.flat]
+    right = [-s.ball(ZERO if d is None else _require_finite(d)) for d in residual_tangent.flat]
     return Value(primal, _shaped(_solved(equation.jacobian(root), right), sizes))
 
 
@@ -85,7 +85,7 @@ class _Equation:
         return self.left(Value(_shaped(z, self.shape), tangent), False)
 
     def residual(self, z: Sequence[object]) -> Vector:
-        return [s.ball(_real(v)) for v in self._at(z).primal.flat]
+        return [s.ball(_require_finite(v)) for v in self._at(z).primal.flat]
 
     def jacobian(self, z: Sequence[object]) -> arb_mat:
         columns = [_slopes(self._at(z, k)) for k in range(self.size)]
@@ -107,7 +107,7 @@ def _solved(matrix: arb_mat, right: Vector) -> Vector:
         raise Undecided("the equation of a solver does not determine its solution at this precision") from None
 
 
-def _near(root: Vector, found: list[float]) -> bool:
+def _is_near(root: Vector, found: list[float]) -> bool:
     scale = NEAR * max([1e-9, *map(abs, found)])
     return all(abs(r - v) <= scale for r, v in zip(root, found, strict=True))
 
@@ -126,11 +126,11 @@ def _run(called: str, solver: object, arguments: Sequence[Array]) -> np.ndarray:
 
 def _middle(x: Array) -> np.ndarray:
     out = np.empty(x.shape, dtype=np.float64)
-    out.flat[:] = [float(s.ball(_real(v)).mid()) for v in x.flat]
+    out.flat[:] = [float(s.ball(_require_finite(v)).mid()) for v in x.flat]
     return out
 
 
-def _real(v: object) -> object:
+def _require_finite(v: object) -> object:
     if not s.finite(v):
         raise Undecided("an argument of a solver is no real number at this precision")
     return v
@@ -145,4 +145,4 @@ def _shaped(values: Sequence[object], shape: tuple[int, ...]) -> Array:
 def _slopes(left: Value) -> Vector:
     if any(d is KINK for d in filled(left).flat):
         raise Undecided("the equation of a solver has a kink at its solution")
-    return [s.ball(ZERO if d is None else _real(d)) for d in filled(left).flat]
+    return [s.ball(ZERO if d is None else _require_finite(d)) for d in filled(left).flat]

@@ -74,7 +74,7 @@ def by_partial(coefficient: Callable[[], Real], da: Tangent) -> Tangent:
     return KINK if type(slope) is float else s.mul(slope, da)
 
 
-def tied(a: Real, b: Real) -> bool | None:
+def is_tie(a: Real, b: Real) -> bool | None:
     """Whether a and b are the same number; None where the balls cannot tell."""
     try:
         return s.compare(a, b) == 0
@@ -86,7 +86,7 @@ def chain(function: Function) -> Callable[[Real, Real, Tangent], Tangent]:
     """The tangent of f(x): f'(x) dx."""
 
     def tangent(y: Real, x: Real, dx: Tangent) -> Tangent:
-        if not here.side or not tied(x, ZERO):
+        if not here.side or not is_tie(x, ZERO):
             return by_partial(lambda: function.derivative(x, y), dx)
         with toward(later(dx, None)):
             return by_partial(lambda: function.derivative(x, y), dx)
@@ -121,13 +121,13 @@ def later(da: Tangent, db: Tangent) -> int:
     return order * here.side if order in (1, -1) else 0
 
 
-def alike(da: Tangent, db: Tangent) -> bool:
+def tangents_agree(da: Tangent, db: Tangent) -> bool:
     """Return whether two tangents are known to be equal, so that equal numbers stay equal along the direction."""
     if da is KINK or db is KINK:
         return False
     if da is UNKNOWN or db is UNKNOWN:
         return True
-    return tied(ZERO if da is None else da, ZERO if db is None else db) is True
+    return is_tie(ZERO if da is None else da, ZERO if db is None else db) is True
 
 
 def extremum(side: int) -> Callable[..., Tangent]:
@@ -148,7 +148,7 @@ def extremum(side: int) -> Callable[..., Tangent]:
         if order == 0:
             order = later(da, db)
         if order == 0 or order is None:
-            return UNKNOWN if alike(da, db) else KINK
+            return UNKNOWN if tangents_agree(da, db) else KINK
         return da if order * side > 0 else db
 
     return tangent
@@ -177,7 +177,7 @@ def comparison(tie: bool | None, da: Tangent, db: Tangent) -> Tangent:
     """Return the mark of a comparison: as `crossing`, but UNKNOWN at a tie of what moves alike."""
     if tie and later(da, db):
         return None
-    if tie and (da is not None or db is not None) and alike(da, db):
+    if tie and (da is not None or db is not None) and tangents_agree(da, db):
         return UNKNOWN
     return crossing(tie, da, db)
 

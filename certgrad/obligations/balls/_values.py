@@ -103,7 +103,7 @@ def loosely(x: Any, dtype: Any) -> s.Real:
     """
     text = _text(x, dtype)
     if _is_long(text, dtype):
-        return s.within(Fraction(text), abs(Fraction(text)) * UNITS * Fraction(float(ml_dtypes.finfo(dtype).eps)))
+        return s.ball_around(Fraction(text), abs(Fraction(text)) * UNITS * Fraction(float(ml_dtypes.finfo(dtype).eps)))
     return s.rational(Fraction(text))
 
 

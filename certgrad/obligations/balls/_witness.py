@@ -39,8 +39,8 @@ BOUNDARY_SIZES, STARTS, ENTRIES = 2, 40, 12
 moved there, and entries of the inputs, at most."""
 STYLE = SCHEDULE.index("plain")
 """The number of a point with small whole numbers and halves: from it more boundaries are met at rational numbers."""
-BOUNDARY_SECONDS = 2.0
-"""Seconds for points on boundaries, of those of the search."""
+BOUNDARY_SECONDS = 1.0
+"""Seconds for points on boundaries at one size, of those of the search."""
 BESIDE = 4
 """Points beside one at which a side is undefined, which must be undefined there as well."""
 
@@ -70,7 +70,7 @@ class WitnessPoint:
         with s.precision(4 * PRECISION):
             for digits in (15, 30, 60, 120, 300):
                 left, right = ball_text(self.lhs, digits), ball_text(self.rhs, digits)
-                if self.undefined or not _read(left).overlaps(_read(right)):
+                if self.undefined or not _parse_ball(left).overlaps(_parse_ball(right)):
                     break
         return left, right
 
@@ -84,7 +84,7 @@ def ball_text(x: Real, digits: int) -> tuple[str, str]:
     return middle.strip() or "0", radius.strip() or "0"
 
 
-def _read(text: tuple[str, str]) -> arb:
+def _parse_ball(text: tuple[str, str]) -> arb:
     return arb(f"{text[0]} +/- {text[1]}") if text[1] != "0" else arb(text[0])
 
 
@@ -148,7 +148,8 @@ class _Search:
             if start is None:
                 return
             exact = replace(start, inputs=[lifted(s.rational, 1)(x) if x.dtype == object else x for x in start.inputs])
-            for point in on_boundaries(exact, kinds, programs.moving, partial(self._distances, programs)):
+            watch = partial(self._distances, programs, until)
+            for point in on_boundaries(exact, kinds, programs.moving, watch, exact=True):
                 if time.thread_time() > until:
                     return
                 if (rational := _rational(point)) is None or not self.inside(at := structured(self.inputs, rational)):
@@ -156,11 +157,11 @@ class _Search:
                 if (gap := self.gap(programs, at)) is not None:
                     yield _Candidate(programs, at, gap, on_boundary=True)
 
-    def _distances(self, programs: Programs, point: Point, most: int | None = None) -> list[Any]:
-        """Return the distances to boundaries of the programs at a point."""
+    def _distances(self, programs: Programs, until: float, point: Point) -> list[Any]:
+        """Return the distances to boundaries of the programs at a point: of those that begin in time."""
         with s.watched() as seen:
             for program, arguments, along in programs.runs(point):
-                if most is not None and len(seen) >= most:
+                if time.thread_time() > until:
                     break
                 with suppress(BallError):
                     evaluate(program, arguments, along)
@@ -172,7 +173,7 @@ class _Search:
         A rule that is undefined at x = 0 alone is right under x ≠ 0 or wrong elsewhere, which this search tells.
         """
         for _ in range(BESIDE):
-            point = structured(self.inputs, _moved(found.point, rng))
+            point = structured(self.inputs, _perturbed_point(found.point, rng))
             gap = self.gap(found.programs, point) if self.inside(point) else None
             if gap is not None and gap.undefined:
                 return True
@@ -342,7 +343,7 @@ def _rational(point: Point) -> Point | None:
     return replace(point, inputs=arrays)
 
 
-def _moved(point: Point, rng: Random) -> Point:
+def _perturbed_point(point: Point, rng: Random) -> Point:
     """Return the point with each number of the inputs moved a little to either side."""
 
     def beside(value: Any) -> Any:

@@ -121,7 +121,7 @@ def compared_with(conditions: Sequence[str], names: Sequence[str], name: str) ->
     return tuple(sorted({sign * int(v) for v in values if v.denominator == 1 for sign in (1, -1)}))
 
 
-def inside(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:
+def all_conditions_hold(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:
     """Return whether every condition, as a user writes them, certainly holds at every entry."""
     names = tuple(values)
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}

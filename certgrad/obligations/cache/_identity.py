@@ -234,7 +234,7 @@ class Identity:
             self._all(list(part) if isinstance(part, Iterator) else part for part in saved)
             return
         ideal = getattr(value, "approximates", None) if module_of(kind).startswith("certgrad.") else None
-        self._value(_named(ideal) if isinstance(ideal, str) else None)
+        self._value(_import_function(ideal) if isinstance(ideal, str) else None)
         self._say("state")
         for name, attribute in sorted(getattr(value, "__dict__", {}).items(), key=lambda item: str(item[0])):
             self._say(str(name))
@@ -423,7 +423,7 @@ def _meant(node: ast.expr, names: Mapping[str, Any]) -> Any:
     return names.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def _named(text: str) -> Any:
+def _import_function(text: str) -> Any:
     """The function that a declaration names, `package.module:function`."""
     module, _, name = text.partition(":")
     with suppress(ImportError, ValueError, AttributeError):

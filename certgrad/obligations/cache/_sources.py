@@ -74,7 +74,7 @@ def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[
         if text := _text(name):
             if text.written >= since:
                 raise UnknownError(f"{name} was written while it was in use")
-            waiting += _named(text.imports, module)
+            waiting += _absolute_import_names(text.imports, module)
     return read, _with_what_they_use(packages)
 
 
@@ -136,7 +136,7 @@ def _text(module: str) -> _Text | None:
     if not (file.endswith(".py") and path.is_file()):
         return None
     status = path.stat()
-    return _read(path, status.st_mtime_ns, status.st_size)
+    return _cached_text(path, status.st_mtime_ns, status.st_size)
 
 
 def _tree(module: str) -> ast.Module | None:
@@ -145,7 +145,7 @@ def _tree(module: str) -> ast.Module | None:
 
 
 @lru_cache(maxsize=4096)
-def _read(path: Path, time: int, size: int) -> _Text:
+def _cached_text(path: Path, time: int, size: int) -> _Text:
     return _Text(path, time / 1e9)
 
 
@@ -173,7 +173,7 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield from ((f"{base}.{alias.name}".strip("."), node.level) for alias in node.names)
 
 
-def _named(imports: Iterable[tuple[str, int]], module: ModuleType) -> Iterator[str]:
+def _absolute_import_names(imports: Iterable[tuple[str, int]], module: ModuleType) -> Iterator[str]:
     package = getattr(module, "__package__", None) or ""
     for name, level in imports:
         try:

@@ -21,7 +21,7 @@ from ..generality.in_code import in_code
 from ..generality.reach import loads, reachable, users_files
 from ..generality.state import ReadState
 from ._at_numbers import Difference, at_numbers, chosen, most_entries, unlike
-from ._calls import called, precisions
+from ._calls import compare_call, precisions
 from ._compared import Compared, Sizes, sized
 from ._surroundings import difference_in_surroundings
 
@@ -184,7 +184,7 @@ def _difference_in_calls(
     refused: list[str] = []
     for precision in plan:
         with hearing(subject.files) as heard:
-            difference, problem = called(subject, place, second, precision, precision is plan[0])
+            difference, problem = compare_call(subject, place, second, precision, precision is plan[0])
         if difference is not None:
             return difference
         if problem:
@@ -210,7 +210,7 @@ def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference 
     if not subject.functions:
         return None
     with PROCESS_LOCK:
-        return called(subject, {}, {}, precisions(dtypes)[0], plainly=True)[0]
+        return compare_call(subject, {}, {}, precisions(dtypes)[0], plainly=True)[0]
 
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from certgrad.errors import CertgradError
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 from ..floats import Noise, Setting, run
 from ..generality.decisions import Fixed, rendering
@@ -95,7 +95,7 @@ def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | No
     except MemoryError:
         return Difference((), f"{where} there is not enough memory to trace it", sizes, wide)
     general = subject.programs(dtype)
-    fixed = {n: whole(v) for n, v in sizes.items()}
+    fixed = {n: integer_size(v) for n, v in sizes.items()}
     expected = serialised_all(general, rendering(fixed), fold_sizes=True)
     written = serialised_all(programs, rendering({}), fold_sizes=True)
     others = [name for name in general if expected[name] != written.get(name)]
@@ -239,12 +239,12 @@ def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: S
         if not a.size:
             continue
         first, second, third = (np.asarray(x, np.float64).ravel() for x in (a, b, c))
-        if (where := _apart(first, second, third, dtype)) is not None:
+        if (where := _first_differing_entry(first, second, third, dtype)) is not None:
             return f"output {k} is {_entry_text(a, where)} in place of {_entry_text(b, where)}"
     return ""
 
 
-def _apart(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | None:
+def _first_differing_entry(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | None:
     """Return the first entry that differs, or None."""
     eps = float(ml_dtypes.finfo(dtype).eps)
     with np.errstate(all="ignore"):

@@ -56,7 +56,7 @@ class ChangedError(Exception):
     """A call changes the tangents or cotangents that it is given."""
 
 
-def called(
+def compare_call(
     subject: Compared, place: Sizes, second: Sizes, precision: Precision, plainly: bool = False
 ) -> tuple[Difference | None, str]:
     """Return how a call in one dtype differs from what was proved, and why it could not be made.
@@ -66,25 +66,25 @@ def called(
     may depend on its value, so that scalars are given at several points. A difference in half precision, where few
     units of rounding count, must show at the `second` place too.
     """
-    difference, problem = _at(subject, place, precision, plainly)
+    difference, problem = _compare_at_point(subject, place, precision, plainly)
     for k in range(1, TRIES if plainly and subject.integers and subject.unseen else 1):
         known = {**subject.unseen}  # numpy raises an error for an index that is out of range, where JAX does not
         subject.unseen.clear()
-        difference, problem = _at(subject, place, precision, plainly, k)
+        difference, problem = _compare_at_point(subject, place, precision, plainly, k)
         if not subject.unseen:
             break
         subject.unseen.update(known)
     if difference is not None and precision.half:
-        difference, problem = _at(subject, second, precision, plainly)
+        difference, problem = _compare_at_point(subject, second, precision, plainly)
     if plainly and difference is None and not problem:
         point = subject.point(place, 0)
         scalars = [] if point is None else [x for x in point.args if x.shape == () and kind_of(x.dtype) in _NUMBERS]
         for k in range(1, POINTS if scalars else 1):
-            difference = difference or _at(subject, place, precision, plainly, k)[0]
+            difference = difference or _compare_at_point(subject, place, precision, plainly, k)[0]
     return difference, problem
 
 
-def _at(
+def _compare_at_point(
     subject: Compared, sizes: Sizes, precision: Precision, plainly: bool, which: int = 0
 ) -> tuple[Difference | None, str]:
     """Return how a call in one precision differs from the trace, and why it could not be made.
@@ -128,7 +128,7 @@ def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision,
     general, how = subject.programs(precision.dtype), dict[str, str]()
     for name, function in subject.callables(sizes).items():
         for program, values in _outcome(function, name, point, precision, args).items():
-            operands = [_whole(x, precision.wide) for x in point.of(program)]
+            operands = [_narrow_integers(x, precision.wide) for x in point.of(program)]
             if text := unlike(values, general[program], operands, sizes, precision.dtype):
                 how[program] = text
     return how
@@ -151,7 +151,7 @@ def _outcome(
     """
 
     def array(x: np.ndarray) -> Any:
-        return x if kind_of(x.dtype) == "k" else typed(_whole(x, precision.wide), False)
+        return x if kind_of(x.dtype) == "k" else typed(_narrow_integers(x, precision.wide), False)
 
     names = BY_ONE_CALL.get(name, (name,))
     directions_given = point.tangents if "jvp" in names else point.seeds if "vjp" in names else None
@@ -168,5 +168,5 @@ def _outcome(
         return {n: [np.asarray(v) for v in value] for n, value in zip(names, values, strict=True)}
 
 
-def _whole(values: np.ndarray, wide: bool) -> np.ndarray:
+def _narrow_integers(values: np.ndarray, wide: bool) -> np.ndarray:
     return values.astype(np.int32) if values.dtype == np.int64 and not wide else values

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 from ..balls._draw import seeded
 from ..floats import Setting
@@ -115,7 +115,7 @@ class Compared:
         numbers of Python's and arrays of numpy's. Raises TraceError or RuleError."""
         if dtype == "float64" and alone is None and not handed_on:
             return self._of(dtype).at_sizes(self.instance, sizes).programs.all()
-        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: integer_size(v) for n, v in sizes.items()})
         if alone is not None:
             exact = [*(shapes.exact or [""] * len(shapes.dtypes))]
             exact[shapes.floats[alone]], dtype = dtype, "float64"
@@ -157,7 +157,7 @@ class Compared:
 
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
-        shapes = self.instance.shapes({n: whole(v) for n, v in sizes.items()})
+        shapes = self.instance.shapes({n: integer_size(v) for n, v in sizes.items()})
         values = arguments(self.op, self.instance, shapes, rng)
         if values is None:
             return None

@@ -14,7 +14,7 @@ from typing import Any
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.tracing.ambient_reads import WIDTHS, Heard, hearing, other_values
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 from ..generality.decisions import Fixed, rendering
 from ..generality.reach import raised_by_users
@@ -124,7 +124,7 @@ def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) 
     if there is None:  # a rule may refuse a dtype
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned or way.handed_on else None
     general = subject.programs(way.dtype)
-    fixed = {n: whole(v) for n, v in sizes.items()}
+    fixed = {n: integer_size(v) for n, v in sizes.items()}
     if there is general or _texts(general, fixed, way) == _texts(there, {}, way):
         return None
     how = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)

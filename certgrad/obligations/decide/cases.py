@@ -10,13 +10,26 @@ from flint import fmpq
 
 from certgrad.obligations import decide, laws
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
-from certgrad.obligations.assume.decided import decided, over_one_floor, predicates, rounded
+from certgrad.obligations.assume.decided import decide_predicates, over_one_floor, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, Question, places
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.index_cases import Indices, by_those_beside, choices, in_rows, resolved, split
+from certgrad.obligations.assume.index_cases import (
+    Indices,
+    by_those_beside,
+    choices,
+    in_rows,
+    resolved,
+    split_by_condition,
+)
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW_SUMMANDS, has_small_inverse, has_small_sum, written_out
-from certgrad.obligations.laws.range_products import collected, counted, gathered, has_products, split_off
+from certgrad.obligations.laws.range_products import (
+    collected,
+    constant_products_as_powers,
+    gathered,
+    has_products,
+    split_off,
+)
 from certgrad.obligations.laws.range_products import written_out as products_written_out
 from certgrad.obligations.terms.atoms import Base, Sum
 from certgrad.obligations.terms.budget import budget
@@ -123,7 +136,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
         if reduced.is_zero:
             return None
-        form = products_written_out(counted(poly, region.indices))
+        form = products_written_out(constant_products_as_powers(poly, region.indices))
         if form != poly:
             return nonzero_part(form, region, depth + 1)
     if poly.piecewise:
@@ -147,7 +160,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             return None
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
-        for there in inside(poly, p, sign, region):
+        for there in parts_in_sign_region(poly, p, sign, region):
             left = nonzero_part(*there, depth + 1)
             if left is not None:
                 return left
@@ -192,8 +205,8 @@ def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
 
 def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
     """Return `nonzero_part` of the term where a condition on indices holds, else where it fails."""
-    for part, indices, mapping in split(poly, a, region.indices):
-        left = nonzero_part(part, _moved(region, indices, mapping), depth + 1)
+    for part, indices, mapping in split_by_condition(poly, a, region.indices):
+        left = nonzero_part(part, _substituted_region(region, indices, mapping), depth + 1)
         if left is not None:
             return left
     return None
@@ -209,11 +222,11 @@ def _written_out(poly: Poly, region: Region, sums: bool) -> Iterator[tuple[Poly,
     v, count = few[0]
     for k in range(count):
         place = {v: of_const(number(k))}
-        there = _moved(region, region.indices.substituted(place, {}), place)
+        there = _substituted_region(region, region.indices.substituted(place, {}), place)
         yield from _written_out(Rewriter(place)(poly), there, sums)
 
 
-def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:
+def _substituted_region(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:
     """Return the region with variables substituted, also in assumptions on single entries."""
     if not mapping:
         return replace(region, indices=indices)
@@ -223,7 +236,7 @@ def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Regio
     return replace(region, facts=facts, indices=indices)
 
 
-def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
+def parts_in_sign_region(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
     """Return the term in the region where p has the sign, with its predicates decided; nothing if that region is empty.
 
     On p = 0 the predicates of a derivative are open: the law must hold with the value that each side gives, so there
@@ -237,7 +250,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
     roots = _roots(p, here.facts) if sign == ZERO else [p]
     if roots != [p]:
         applied(Law.ZERO_OF_PRODUCT)
-        return [part for q in roots for part in inside(poly, q, ZERO, here)]
+        return [part for q in roots for part in parts_in_sign_region(poly, q, ZERO, here)]
     try:
         equations = [p]
         for clause in (one for given in region.clauses for one in _at_entries_of(p, given) if not one.guards):
@@ -249,7 +262,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
             elif len(possible) == 1 and (signs := possible[0].signs) is not None and sign != ZERO:
                 here = here.where(Fact(possible[0].poly, signs, universal=False))
         around = all(f.signs != ZERO for f in here.facts.facts)  # no equation has been put in
-        out = decided(poly, here.facts, around)
+        out = decide_predicates(poly, here.facts, around)
         if sign != ZERO:
             return [(out, here)]
         parts = []
@@ -280,7 +293,7 @@ def _fails_there(facts: Facts) -> bool:
     for fact in facts.facts:
         if fact.poly.piecewise and not fact.local:
             try:
-                piece = decided(fact.poly, facts)
+                piece = decide_predicates(fact.poly, facts)
             except UndefinedTermError:
                 continue  # it may be what a selection does not take
             if piece != fact.poly and not facts.signs(piece) & fact.signs:
@@ -307,7 +320,7 @@ def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:
     """The forms that the term has on the sides of the boundaries that the point lies on, combined in every way."""
     for a in predicates(poly):
         if isinstance(a, Side) and facts.signs(a.poly) == ZERO:
-            forms = [decided(_on_side(poly, a.poly, positive), facts) for positive in (True, False)]
+            forms = [decide_predicates(_on_side(poly, a.poly, positive), facts) for positive in (True, False)]
             return [f for form in dict.fromkeys(forms) for f in _from_each_side(form, facts)]
     return [poly]
 
@@ -402,7 +415,7 @@ def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[t
         if more is variables:
             continue
         for mono, c in summand.items():
-            forms = (sum_over(inner, rest) for inner, rest in _within(mono, more, variables))
+            forms = (sum_over(inner, rest) for inner, rest in _renamed_summands(mono, more, variables))
             form = next((f for f in forms if not whole.isdisjoint(atoms_of(f))), None)
             if form is None:
                 return None
@@ -410,7 +423,7 @@ def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[t
     return total, variables
 
 
-def _within(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
+def _renamed_summands(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
     """Yield a summand over more variables with some of them renamed to given ones of the same range, and those left."""
     for chosen in permutations(more, len(variables)):
         if all(n == m for (_, n), (_, m) in zip(chosen, variables, strict=True)):

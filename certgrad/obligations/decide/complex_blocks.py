@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from flint import fmpq
 
-from certgrad.obligations.laws.matrices import at, matrix
+from certgrad.obligations.laws.matrices import argument_entry, matrix
 from certgrad.obligations.terms.atoms import Sum
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
@@ -80,5 +80,8 @@ def _half(a: Matrix, region: Region) -> Poly | None:
     i, j = of_var(row), of_var(column)
     below, right = i.shifted(half), j.shifted(half)
     inside = region.over({row: half, column: half})
-    commutes = (at(a, below, right) - at(a, i, j), at(a, below, j) + at(a, i, right))
+    commutes = (
+        argument_entry(a, below, right) - argument_entry(a, i, j),
+        argument_entry(a, below, j) + argument_entry(a, i, right),
+    )
     return half if all(nonzero_part(p, inside) is None for p in commutes) else None

@@ -16,7 +16,7 @@ from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNu
 from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import UndecidedError
-from certgrad.obligations.terms.functions import whole as integer_of
+from certgrad.obligations.terms.functions import integer_of_ball as integer_of
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.integers import (
     ORDER,

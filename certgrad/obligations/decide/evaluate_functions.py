@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flint import arb
 
 from certgrad.language.functions import ball
-from certgrad.obligations.terms.functions import whole
+from certgrad.obligations.terms.functions import integer_of_ball
 from certgrad.obligations.tracing.jax_internals import bits_function
 
 _BITS: dict[str, Callable[..., int]] = {
@@ -19,7 +19,7 @@ _BITS: dict[str, Callable[..., int]] = {
 
 def _machine(name: str, dtype: str, args: list[arb]) -> arb:
     """A function of the bits of integers, as JAX computes it."""
-    numbers = [whole(x) for x in args]
+    numbers = [integer_of_ball(x) for x in args]
     if not dtype:
         return arb(_BITS[name](*numbers))
     return arb(bits_function(name, dtype, numbers))
@@ -31,6 +31,6 @@ def function(name: str, args: list[arb]) -> arb:
     if dtype or name in _BITS:
         return _machine(name, dtype, args)
     if name == "whole_power":
-        return args[0] ** whole(args[1])
+        return args[0] ** integer_of_ball(args[1])
     found: arb = ball(name)(*args)
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Clause
-from certgrad.obligations.laws.matrices import at, matrix, opened
+from certgrad.obligations.laws.matrices import argument_entry, matrix, opened
 from certgrad.obligations.laws.solutions import Shapes, implicit, modulo
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import of_var
@@ -34,7 +34,7 @@ def solution_forms(difference: Poly, region: Region, inputs: Shapes) -> Iterator
 
 def unified(poly: Poly, region: Region) -> Poly:
     """The term with A⁻¹ written by B⁻¹ where A = c·B or A = c·Bᵀ is proved in the region, entry by entry."""
-    written = _alike("inverse", [poly], region)
+    written = _matrix_representatives("inverse", [poly], region)
     if all(b is a for a, (b, _, _) in written.items()):
         return poly
     applied(Law.EQUAL_INVERSES)
@@ -42,7 +42,7 @@ def unified(poly: Poly, region: Region) -> Poly:
     def representative(a: Atom) -> Poly | None:
         if not isinstance(a, Matrix) or a.name != "inverse":
             return None
-        b, turned, factor = written[_whole(a)]
+        b, turned, factor = written[_matrix_atom(a)]
         index = a.index[::-1] if turned else a.index
         return matrix("inverse", b.body, *b.vars, b.ranges[0], index).scale(1 / factor)
 
@@ -55,11 +55,11 @@ def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Shapes) 
     if len(about) < 2:
         return list(clauses)
     moved = [_rewritten(a, region, inputs) for a in about.values()]
-    written = _alike("determinant", [*moved, *map(poly_of, about.values())], region)
+    written = _matrix_representatives("determinant", [*moved, *map(poly_of, about.values())], region)
     kept: dict[Matrix, Clause] = {}
     for clause, other in zip(about, moved, strict=True):
         atom = other.atom()
-        group = written[_whole(atom)][0] if isinstance(atom, Matrix) else about[clause]
+        group = written[_matrix_atom(atom)][0] if isinstance(atom, Matrix) else about[clause]
         kept[group] = min(kept.get(group, clause), clause, key=lambda c: len(about[c].body))
     return [c for c in clauses if c not in about or c in kept.values()]
 
@@ -81,14 +81,14 @@ RATIOS = 4
 Written = dict[Matrix, tuple[Matrix, bool, fmpq]]
 
 
-def _whole(a: Matrix) -> Matrix:
+def _matrix_atom(a: Matrix) -> Matrix:
     """Return one atom that stands for all entries of a matrix."""
     return intern(Matrix("whole", a.vars, a.ranges, a.body, ()))
 
 
-def _alike(name: str, polys: Sequence[Poly], region: Region) -> Written:
+def _matrix_representatives(name: str, polys: Sequence[Poly], region: Region) -> Written:
     """Return, for each matrix A that the named function is taken of, an equal one B: A = c·B, or c·Bᵀ."""
-    found = {_whole(a) for p in polys for a in deep_atoms(p) if isinstance(a, Matrix) and a.name == name}
+    found = {_matrix_atom(a) for p in polys for a in deep_atoms(p) if isinstance(a, Matrix) and a.name == name}
     chosen: list[Matrix] = []
     written: Written = {}
     for a in sorted(found, key=lambda a: (a.level, len(a.body.key), a.key)):
@@ -105,7 +105,7 @@ def _equal(a: Matrix, b: Matrix, turned: bool, region: Region) -> tuple[Matrix, 
         return None
     row, column = fresh(), fresh()
     places = [of_var(row), of_var(column)]
-    first, second = at(a, *places), at(b, *(places[::-1] if turned else places))
+    first, second = argument_entry(a, *places), argument_entry(b, *(places[::-1] if turned else places))
     inside = region.over({row: a.ranges[0], column: a.ranges[0]})
     ratios = Counter(x / y for _, x in first.sorted_items() for _, y in second.sorted_items())
     for factor, _ in ratios.most_common(RATIOS):

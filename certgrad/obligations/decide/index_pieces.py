@@ -129,7 +129,7 @@ def pieces(poly: Poly) -> list[Piece]:
         for coefficient, factors, dummies in _opened(mono):
             piece = Piece(c * coefficient, dummies=dict(dummies))
             for a, e in factors:
-                _read(piece, a, e)
+                _add_factor(piece, a, e)
             out.append(piece)
             if len(out) > MAX_PIECES:
                 raise UnreadableError("too many terms")
@@ -157,7 +157,7 @@ def _opened(mono: Mono) -> list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Va
     return parts
 
 
-def _read(piece: Piece, a: Atom, e: Exponent) -> None:
+def _add_factor(piece: Piece, a: Atom, e: Exponent) -> None:
     if isinstance(a, IxPred):
         piece.at_least.append(a.ix)
     elif isinstance(a, IxEq):

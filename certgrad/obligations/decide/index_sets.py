@@ -181,7 +181,9 @@ class _Written:
         while progress:
             progress = False
             for k, ix in enumerate(self.equal):
-                v = next((v for v in self.dummies if abs(ix.coefficient(v)) == 1 and not _inside(ix, v)), None)
+                v = next(
+                    (v for v in self.dummies if abs(ix.coefficient(v)) == 1 and not _has_nested_variable(ix, v)), None
+                )
                 if v is None:
                     continue
                 c = ix.coefficient(v)
@@ -258,7 +260,7 @@ class _Written:
         return out
 
 
-def _inside(ix: Ix, v: Var) -> bool:
+def _has_nested_variable(ix: Ix, v: Var) -> bool:
     return any(v in a.free for a in ix.atoms)
 
 

@@ -30,11 +30,11 @@ def _by_factors(a: Atom) -> Poly | None:
     if not isinstance(a, (Pred, Side)) or not bound_free(a):
         return None
     if a not in _splits.table:
-        _splits.table[a] = _split(a)
+        _splits.table[a] = _split_by_factor_signs(a)
     return _splits.table[a]
 
 
-def _split(a: Pred | Side) -> Poly | None:
+def _split_by_factor_signs(a: Pred | Side) -> Poly | None:
     if a.poly.piecewise or len(a.poly) >= 40:
         return None
     parts = factored(a.poly)

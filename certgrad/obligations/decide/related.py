@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.decided import decide_predicates
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.laws.directions import angles_cancel
 from certgrad.obligations.laws.inverses import without_inverses
@@ -13,7 +13,7 @@ from certgrad.obligations.laws.multiple_angles import over_single_angles
 from certgrad.obligations.laws.roots import split_cube_roots, split_roots
 from certgrad.obligations.laws.shifts import over_one_shift
 from certgrad.obligations.terms.atoms import Fn
-from certgrad.obligations.terms.budget import BudgetError, within
+from certgrad.obligations.terms.budget import BudgetError, at_most_steps
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError, cleared
@@ -30,7 +30,7 @@ def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
     if not any(isinstance(a, Fn) for a in deep_atoms(poly)):
         return False
     try:
-        with within(STEPS):
+        with at_most_steps(STEPS):
             return _vanishes(poly, facts)
     except (BudgetError, UndefinedTermError):
         return False
@@ -40,7 +40,7 @@ def _vanishes(poly: Poly, facts: Facts) -> bool:
     """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is."""
 
     def simplified(p: Poly) -> Poly:
-        p = decided(p, facts) if p.piecewise else p
+        p = decide_predicates(p, facts) if p.piecewise else p
         for _ in range(NESTED):
             split = split_roots(p, facts)
             if split is None:

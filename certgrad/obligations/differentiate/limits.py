@@ -205,7 +205,7 @@ class Small:
                 if isinstance(e, int):
                     return e, number(self.sign if e % 2 else 1)
                 raise NotContinuousError("a root of what is small")
-            if isinstance(a, Access) and a.tensor == self.entry.tensor and not _apart(a, self.entry):
+            if isinstance(a, Access) and a.tensor == self.entry.tensor and not _are_distinct_entries(a, self.entry):
                 raise NotContinuousError("entries that may be the same one")
             return None
         if a is self.sum or (isinstance(a, Base) and a.poly == self.p):
@@ -231,7 +231,7 @@ def _over_even_powers(a: Sum, moving: Mapping[str, Sequence[Poly]]) -> Access | 
     return entry if whole and len(axes) == len(a.vars) else None
 
 
-def _apart(a: Access, b: Access) -> bool:
+def _are_distinct_entries(a: Access, b: Access) -> bool:
     """Return whether it is two entries at different numbers along an axis."""
     steps = (i.minus(j) for i, j in zip(a.index, b.index, strict=True))
     return any(not step.terms and whole_number(step.const) not in (None, 0) for step in steps)
@@ -258,7 +258,9 @@ class Series:
     def __add__(self, other: Series) -> Series:
         end = min(self.end, other.end)
         orders = {k for k in (*self.terms, *other.terms) if k < end}
-        return Series(_kept((k, self.terms.get(k, NOTHING) + other.terms.get(k, NOTHING)) for k in orders), end)
+        return Series(
+            _nonzero_terms((k, self.terms.get(k, NOTHING) + other.terms.get(k, NOTHING)) for k in orders), end
+        )
 
     def __mul__(self, other: Series) -> Series:
         end = min(self.end + other.first, other.end + self.first)
@@ -267,7 +269,7 @@ class Series:
             for k, b in other.terms.items():
                 if j + k < end:
                     found[j + k] = found.get(j + k, NOTHING) + a * b
-        return Series(_kept(found.items()), end)
+        return Series(_nonzero_terms(found.items()), end)
 
     def shifted(self, by: int) -> Series:
         return Series({k + by: c for k, c in self.terms.items()}, self.end + by)
@@ -276,7 +278,7 @@ class Series:
         return Series({k: c for k, c in self.terms.items() if k > 0}, self.end)
 
 
-def _kept(terms: Iterable[tuple[int, Poly]]) -> dict[int, Poly]:
+def _nonzero_terms(terms: Iterable[tuple[int, Poly]]) -> dict[int, Poly]:
     return {k: c for k, c in terms if not c.is_zero}
 
 

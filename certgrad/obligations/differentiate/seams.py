@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from certgrad.obligations import differentiate as package
-from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merged, polys
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merge_clauses, polys
 from certgrad.obligations.assume.decided import bound_free, predicates
 from certgrad.obligations.assume.fact import Fact, match
 from certgrad.obligations.assume.facts import Facts
@@ -264,7 +264,7 @@ class _Search:
             if not mappings:
                 return None
             out += [clause.substituted(m) for m in mappings]
-        return merged(out)
+        return merge_clauses(out)
 
     def compare(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
@@ -285,7 +285,7 @@ class _Search:
             new, left = form.settled(equations, facts)
             settled.append(new)
             undecided += left
-        value, left = _settled(value, equations, facts)
+        value, left = _decide_predicates(value, equations, facts)
         undecided += left
         if undecided:
             r = min(undecided, key=lambda q: q.key)
@@ -329,7 +329,7 @@ class _Search:
                 differences += [form.poly - first, *([d(form.poly) - d(first)] if self.slopes else [])]
             out: list[tuple[tuple[Poly, ...], Poly | None]] = []
             for difference in differences:
-                difference = _on(difference, equations)
+                difference = _restricted_to_equations(difference, equations)
                 if nonzero_part(difference, Region(facts)) is not None:
                     if _parameter_gap([difference], self.tangents) is None:
                         return [(equations, None)]
@@ -359,7 +359,7 @@ class _Form:
         undecided: list[Poly] = []
 
         def change(q: Poly) -> Poly:
-            new, left = _settled(q, equations, facts)
+            new, left = _decide_predicates(q, equations, facts)
             undecided.extend(left)
             return new
 
@@ -371,7 +371,9 @@ class _Form:
             guards = [(g.constant(), v) for g, v in clause.guards]
             if any(c is not None and (c != 0) != v for c, v in guards):
                 continue
-            bare = Clause(tuple(Atomic(a.relation, _on(a.poly, equations)) for a in clause.alternatives))
+            bare = Clause(
+                tuple(Atomic(a.relation, _restricted_to_equations(a.poly, equations)) for a in clause.alternatives)
+            )
             if not discharged(bare, facts):
                 return False
         return True
@@ -394,7 +396,7 @@ def _places(p: Poly) -> list[Poly]:
     return [poly_of(a) for a, _ in single[0]]
 
 
-def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
+def _restricted_to_equations(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
     """The term on the set where the equations hold. Later equations are read on the earlier ones."""
     done: list[Poly] = []
     for equation in equations:
@@ -432,7 +434,7 @@ def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> P
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Pred) and bound_free(a):
-            q = _on(a.poly, equations)
+            q = _restricted_to_equations(a.poly, equations)
             if q == r or q == -r:
                 positive = (sign > 0) == (q == r)
                 return NOTHING if sign == 0 else ONE if positive else NOTHING
@@ -441,13 +443,13 @@ def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> P
     return Rewriter(replace=value)(poly)
 
 
-def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
+def _decide_predicates(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
     """Return the form with predicates decided by the equations, and the terms of those that are not."""
     undecided: list[Poly] = []
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Pred) and bound_free(a):
-            q = _on(a.poly, equations)
+            q = _restricted_to_equations(a.poly, equations)
             signs = facts.signs(q)
             if signs == POS:
                 return ONE

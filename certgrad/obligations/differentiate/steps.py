@@ -16,7 +16,7 @@ from certgrad.obligations.terms.determined import Loop, Matrix, Rec
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import Atom, Poly, poly_of
 from certgrad.obligations.terms.predicates import Pred, Side
-from certgrad.obligations.terms.rewriting import Rewriter, placed
+from certgrad.obligations.terms.rewriting import Rewriter, variables_as_parameters
 from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
@@ -117,7 +117,7 @@ def in_conditions_alone(smooth: Iterable[Clause], poly: Poly) -> list[Poly]:
 
 def _shape(p: Poly) -> Poly:
     """Return the term with its free variables renamed to standard ones."""
-    return placed([p], p.free)[0][0]
+    return variables_as_parameters([p], p.free)[0][0]
 
 
 def without_loops(facts: Facts) -> Facts:

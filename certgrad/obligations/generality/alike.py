@@ -24,13 +24,13 @@ from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
 from certgrad.language.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import hypothesis
-from certgrad.obligations.generality.bounded import inside
+from certgrad.obligations.generality.bounded import idle_clamp_finder
 from certgrad.obligations.prove.problem import Posed, Programs, build
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.tracing.jax_internals import Program, bits_of, genuine, kind_of
-from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached, rebuilt
+from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached_values, rebuilt
 
 FINITE = hypothesis(
     Words("what both programs compute alike is finite"),
@@ -64,17 +64,17 @@ def prove_alike(kind: str, given: Posed) -> Outcome:
     assert second is not None
     count = len(given.names)
     arguments = [Value(v.aval, moves=True) for v in first.jaxpr.invars[:count]]
-    numbering = Numbering(inside(given.domain, dict(zip(given.names, arguments, strict=True))))
+    numbering = Numbering(idle_clamp_finder(given.domain, dict(zip(given.names, arguments, strict=True))))
     scalars = [Value(v.aval, moves=True) for v in first.jaxpr.invars[_end(first, last) :]]
     sides = []
     for program in (first, second):
         free = [Value(v.aval, free=True, moves=True) for v in program.jaxpr.invars[count : _end(program, last)]]
         sides.append((numbering.outputs(program, [*arguments, *free, *scalars]), free))
     (left, _), (right, _) = sides
-    common = {v for v in reached(left) if _can_stand_alone(v)}.intersection(reached(right))
+    common = {v for v in reached_values(left) if _can_stand_alone(v)}.intersection(reached_values(right))
     idle = {*_multiplied_by_zero(left), *_multiplied_by_zero(right)} - common
     common |= idle
-    shared = list(dict.fromkeys(v for outputs in (left, right) for v in reached(outputs, common) if v in common))
+    shared = list(dict.fromkeys(v for outputs in (left, right) for v in reached_values(outputs, common) if v in common))
     left_program, right_program = (rebuilt(outputs, [*arguments, *shared, *free, *scalars]) for outputs, free in sides)
     if kind == "rule_runs_forward":
         seeds = [Value(v.aval) for v in programs.vjp.jaxpr.invars[count : _end(programs.vjp, last)]]
@@ -103,7 +103,7 @@ def prove_idle(given: Posed) -> Outcome | None:
     tangents = [Value(v.aval, free=True, moves=True) for v in jvp.jaxpr.invars[count : _end(jvp, last)]]
     outputs = Numbering().outputs(jvp, [*arguments, *tangents, *scalars])
     idle = {*_multiplied_by_zero(outputs)}
-    shared = [v for v in reached(outputs, idle) if v in idle]
+    shared = [v for v in reached_values(outputs, idle) if v in idle]
     if not shared:
         return None
     invars = list(forward.jaxpr.invars)
@@ -142,7 +142,7 @@ def _proved_of_any(shared: Sequence[Value], kind: str, given: Posed) -> Outcome:
 
 def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
     """The values that the outputs depend on and the number 0 is multiplied by."""
-    for value in reached(outputs):
+    for value in reached_values(outputs):
         if value.step is not None and value.step.eqn.primitive.name == "mul" and genuine(value.step.eqn.primitive):
             first, second = value.step.operands
             for one, other in ((first, second), (second, first)):

@@ -22,7 +22,7 @@ from certgrad.obligations.tracing.within import UnsaidError, conditions, constan
 Bounds = tuple[Fraction | None, Fraction | None]
 
 
-def inside(domain: Sequence[str], arguments: Mapping[str, Value]) -> Callable[[Any, list[Any]], Any]:
+def idle_clamp_finder(domain: Sequence[str], arguments: Mapping[str, Value]) -> Callable[[Any, list[Any]], Any]:
     """Return the function from an equation and its operands to the operand that is its output on all of the domain."""
     bounds = _bounds(domain, arguments)
 

@@ -31,7 +31,7 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
 from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, Program, dim_poly, serialised_all
-from certgrad.signatures.sizes import ONE, Size, named, parse_size, whole
+from certgrad.signatures.sizes import ONE, Size, integer_size, named_size, parse_size
 
 from .instances import Instance
 
@@ -83,7 +83,7 @@ def contrary_cases(
         return
     set_together = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
     ones: Fixed = dict.fromkeys(names, ONE)
-    equal: Fixed = dict.fromkeys(names[1:], named(names[0]))
+    equal: Fixed = dict.fromkeys(names[1:], named_size(names[0]))
     combined: list[Fixed] = [ones] if set_together else []
     if general and numbers:
         combined.append(concrete(instance))
@@ -111,7 +111,7 @@ def contrary_cases(
     if suspicious or (all_questions and set_together):  # set one by one what was set together
         asked = {other == "1" for _, other in of_broadcasts([programs])}
         single = [{n: ONE} for n in names]
-        pairs = [{b: named(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
+        pairs = [{b: named_size(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
         numbers_differ = any(fixed != equal for fixed in suspicious)
         wait(single if also_alone or numbers_differ or True in asked else ())
         wait(pairs if also_alone or equal in suspicious or False in asked else ())
@@ -157,7 +157,7 @@ def asks(programs: Programs) -> bool:
 
 def concrete(instance: Instance) -> Fixed:
     """Return each dimension set to a number, different ones where there are enough."""
-    return {n: whole(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
+    return {n: integer_size(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
 
 
 def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: Programs) -> bool:
@@ -167,7 +167,7 @@ def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: P
         other = traces.at(instance, fixed, wide=False).programs
     except CertgradError:
         return False
-    return same(programs, other, fixed, erase_dtypes=True)
+    return has_same_programs(programs, other, fixed, erase_dtypes=True)
 
 
 def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
@@ -179,10 +179,12 @@ def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | Certgra
 
 def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
     """Return whether the special trace is not the general one with its dimensions set."""
-    return not same(general, special, fixed)
+    return not has_same_programs(general, special, fixed)
 
 
-def same(general: HasPrograms, special: HasPrograms, fixed: Mapping[str, Size], erase_dtypes: bool = False) -> bool:
+def has_same_programs(
+    general: HasPrograms, special: HasPrograms, fixed: Mapping[str, Size], erase_dtypes: bool = False
+) -> bool:
     """Return whether the special programs are the general ones with their dimensions set."""
     expected, found = (
         serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
@@ -275,7 +277,7 @@ def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
     values = {n: _poly(v) for n, v in fixed.items()}
     numbers = all(v.value is not None for v in fixed.values())
     for decision in (d for program in programs.all().values() for d in program.decisions):
-        there = None if decision.difference is None else _set(decision.difference, values)
+        there = None if decision.difference is None else _with_dimensions_set(decision.difference, values)
         if there is None or there.is_zero or (numbers and there.constant() is None):
             return True
     return False
@@ -290,7 +292,7 @@ def broken(programs: HasPrograms, sizes: Mapping[str, int]) -> Fixed | None:
         if decision.difference is None:
             if not decision.by_library:
                 return {}
-        elif _at(decision.difference, sizes) in (None, 0):
+        elif _value_at_sizes(decision.difference, sizes) in (None, 0):
             return _solution(decision.difference) or {}
     return None
 
@@ -360,11 +362,13 @@ def _samples(difference: Poly) -> list[Fixed]:
         for name in names:
             others = dict(zip((n for n in names if n != name), cycle(small), strict=False))
             if sizes_alone:
-                size = (_solution(_set(difference, {n: number(k) for n, k in others.items()})) or {}).get(name)
+                size = (
+                    _solution(_with_dimensions_set(difference, {n: number(k) for n, k in others.items()})) or {}
+                ).get(name)
             else:
-                size = None if (least := _least_root(difference, others, name)) is None else whole(least)
+                size = None if (least := _least_root(difference, others, name)) is None else integer_size(least)
             if size is not None and size != ONE:
-                fixed = {**{n: whole(k) for n, k in others.items()}, name: size}
+                fixed = {**{n: integer_size(k) for n, k in others.items()}, name: size}
                 samples.setdefault(str(sorted(fixed.items())), fixed)
         if len(samples) >= MOST_SAMPLES:
             break
@@ -373,11 +377,11 @@ def _samples(difference: Poly) -> list[Fixed]:
 
 def _least_root(difference: Poly, others: Mapping[str, int], name: str) -> int | None:
     """The least size at which the difference is 0; None where none is small, or no number can be put in."""
-    values = ((n, _at(difference, {**others, name: n})) for n in range(1, LARGEST))
+    values = ((n, _value_at_sizes(difference, {**others, name: n})) for n in range(1, LARGEST))
     return next((n for n, value in takewhile(lambda one: one[1] is not None, values) if value == 0), None)
 
 
-def _at(difference: Poly, sizes: Mapping[str, int]) -> Any:
+def _value_at_sizes(difference: Poly, sizes: Mapping[str, int]) -> Any:
     """The difference at sizes that are numbers; None where it holds something else."""
     total = 0
     for factors, coefficient in difference.items():
@@ -416,7 +420,7 @@ def _solution(difference: Poly) -> Fixed | None:
         if (residue := parse_size(dim.name).remainder) is not None:
             name, k = residue
             return {name: parse_size(f"{k}*{name}-{k - int(value.p)}" if value > 0 else f"{k}*{name}")}
-        return {dim.name: whole(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
+        return {dim.name: integer_size(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
     for dim, c in sorted(linear.items(), key=lambda t: t[0].name):
         others = {d: -k // c for d, k in linear.items() if d is not dim}
         shift = int(-const.p) // c
@@ -433,7 +437,7 @@ def _positive_power(factor: tuple[Atom, Any]) -> bool:
     return isinstance(atom, Dim) and atom.name.isidentifier() and exponent > 0
 
 
-def _set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
+def _with_dimensions_set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
     """A polynomial with some dimensions set, also inside of quotients and remainders where these are numbers then, or
     other dimensions.
     """
@@ -459,7 +463,7 @@ def rendering(fixed: Mapping[str, Size]) -> Callable[[Any], str]:
     def render(dim: Any) -> str:
         if not isinstance(dim, DimExpr):
             return str(dim)
-        poly = _set(dim_poly(dim), values) if values else dim_poly(dim)
+        poly = _with_dimensions_set(dim_poly(dim), values) if values else dim_poly(dim)
         c = poly.constant()
         return str(c) if c is not None else poly.key
 

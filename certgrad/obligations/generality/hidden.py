@@ -71,7 +71,7 @@ def hidden_from_a_trace(
         said = f"{asked_of.function.__name__} asks whether {' and '.join(asked_of.sides)} are one object"
         return Hidden(f"{said}: they are where an array is given twice", asked_of.function in reachable(subject))
     catching = {c for f in functions for c in code_in(f.__code__) if c.co_exceptiontable}
-    if caught := _caught(subject, catching):
+    if caught := _caught_tracing_error(subject, catching):
         return Hidden(f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things")
     return None
 
@@ -227,7 +227,7 @@ _Raised = tuple[CodeType, int, str]
 """Code that an error reaches, the line, and its kind."""
 
 
-def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
+def _caught_tracing_error(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
     """Return a function and the kind of an error that only traces raise, where code catches it and the trace goes on;
     else None.
 

@@ -79,10 +79,10 @@ def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
         return
     else:
         seen[id(value)] = value
-        yield from _parts(value, seen, depth - 1)
+        yield from _integers_of_parts(value, seen, depth - 1)
 
 
-def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+def _integers_of_parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
     if isinstance(value, dict):
         parts: list[Any] = [*islice(value, ENTRIES), *islice(value.values(), ENTRIES)]
     elif isinstance(value, (tuple, list, set, frozenset)):

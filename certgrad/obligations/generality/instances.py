@@ -18,7 +18,7 @@ from certgrad.obligations.prove.problem import Shapes
 from certgrad.obligations.tracing.jax_internals import symbols
 from certgrad.signatures.cases import Case, at_sizes, names_in
 from certgrad.signatures.signature import Signature
-from certgrad.signatures.sizes import ONE, Size, Star, named, whole
+from certgrad.signatures.sizes import ONE, Size, Star, integer_size, named_size
 
 from .rank_blind import traced_every_time
 
@@ -59,7 +59,7 @@ class Instance:
 
     def at(self, sizes: Mapping[str, int]) -> Instance:
         """Return the member of the family at these sizes."""
-        numbers = {name: whole(k) for name, k in sizes.items()}
+        numbers = {name: integer_size(k) for name, k in sizes.items()}
         inputs = tuple(tuple(size.at(numbers) for size in shape) for shape in self.inputs)
         return replace(self, inputs=inputs, statics=self.keywords(sizes))
 
@@ -138,7 +138,7 @@ def _ranked(case: Case, ranks: Mapping[str, int]) -> Instance:
     for spec in signature.inputs:
         shape: list[Size] = []
         for dim in spec.dims:
-            shape.extend(map(named, groups[dim.name]) if isinstance(dim, Star) else [dim])
+            shape.extend(map(named_size, groups[dim.name]) if isinstance(dim, Star) else [dim])
         inputs.append(tuple(shape))
     label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
     statics = {k: v.position(signature, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
@@ -160,7 +160,7 @@ def _broadcast_instances(case: Case) -> Iterator[Instance]:
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)
 
     def instance(*axes: tuple[str, ...]) -> Instance:
-        names = [*map(named, "nmklpq")]
+        names = [*map(named_size, "nmklpq")]
         columns = [[axis[k] for axis in axes] for k in range(count)]
         inputs = tuple(
             tuple(names[a] if form == FULL else ONE for a, form in enumerate(column) if form != ABSENT)

@@ -100,7 +100,7 @@ class Likeness:
             yield self._of(value.__self__, depth)
         elif isinstance(value, partial):
             yield from (self._of(x, depth) for x in (value.func, value.args, value.keywords))
-        elif (inside := _within(value)) is not None:
+        elif (inside := _jax_wrapped_function(value)) is not None:
             yield self._of(inside, depth)
         else:
             yield from (self._of(x, depth) for x in _contents(value, kind))
@@ -162,6 +162,6 @@ def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
     return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
 
 
-def _within(value: Any) -> Any:
+def _jax_wrapped_function(value: Any) -> Any:
     """The function inside one of JAX's wrappers, such as `jit`."""
     return getattr(value, "__wrapped__", None) if module_of(type(value)).startswith("jax") else None

@@ -22,7 +22,7 @@ import numpy as np
 from certgrad._subject import Subject
 from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.rank_blind import REFLECTION
-from certgrad.obligations.generality.reach import LIBRARIES, loads, parts, values_in
+from certgrad.obligations.generality.reach import LIBRARIES, loads, runnable_parts, values_in
 from certgrad.obligations.generality.syntax import compared_by_identity, name_of, source_tree
 from certgrad.obligations.tracing.jax_internals import from_library
 
@@ -52,27 +52,27 @@ def tells_apart(subject: Subject) -> str:
         if id(value) in seen:
             continue
         seen[id(value)] = value  # kept, so that no other object gets its id
-        inner = _inside(value)
+        inner = _searchable_parts(value)
         if inner is None:
             return f"the code of {getattr(value, '__name__', type(value).__name__)} cannot be searched"
         queue += inner
         if isinstance(value, FunctionType) and not from_library(value.__code__.co_filename):
-            queue += _used(value)
+            queue += _values_reached_by_name(value)
             if reason := _in_source(value):
                 return reason
     return ""
 
 
-def _inside(value: Any) -> list[Any] | None:
+def _searchable_parts(value: Any) -> list[Any] | None:
     """Return the parts of a value that may run; None where they are not known."""
     if isinstance(value, (*_PLAIN, *_UFUNCS)):
         return []
     if any(value is asked for asked in _ASKED):
         return None
     if kind_of_rule(value):
-        return parts(value)
+        return runnable_parts(value)
     if isinstance(value, (partial, _JITTED)) or type(value) in (dict, list, tuple, set, frozenset):
-        return parts(value)
+        return runnable_parts(value)
     if isinstance(value, MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, FunctionType):
@@ -81,7 +81,7 @@ def _inside(value: Any) -> list[Any] | None:
         return []
     if isinstance(value, type):
         own = (getattr(f, "__func__", f) for f in vars(value).values())
-        return [] if _of_library(value) else [f for f in own if isinstance(f, FunctionType) and _written(f)]
+        return [] if _of_library(value) else [f for f in own if isinstance(f, FunctionType) and _is_handwritten(f)]
     return None
 
 
@@ -96,7 +96,7 @@ def _of_function(function: FunctionType) -> list[Any] | None:
     return out
 
 
-def _used(function: FunctionType) -> Iterator[Any]:
+def _values_reached_by_name(function: FunctionType) -> Iterator[Any]:
     """Yield what code reaches by a name, and the builtins that test types."""
     yield from values_in(function)
     asking = {*loads(function.__code__)[0]} & {*_QUESTIONS} - function.__globals__.keys()
@@ -107,7 +107,7 @@ def _of_library(value: Any) -> bool:
     return (getattr(value, "__module__", None) or "builtins").split(".")[0] in LIBRARIES
 
 
-def _written(function: FunctionType) -> bool:
+def _is_handwritten(function: FunctionType) -> bool:
     """Return whether a function's source was written by hand, and not made by a decorator such as dataclass."""
     return not function.__code__.co_filename.startswith("<")
 

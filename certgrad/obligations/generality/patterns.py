@@ -37,7 +37,7 @@ def too_many(inputs: int, outputs: int) -> str:
     return ""
 
 
-def named(moving: Sequence[str] | None, used: Sequence[int] | None) -> str:
+def pattern_text(moving: Sequence[str] | None, used: Sequence[int] | None) -> str:
     """Return the perturbed inputs and used outputs in words; None stands for all."""
     parts = [] if moving is None else [f"only {', '.join(moving)} moves"]
     parts += [] if used is None else [f"only output {', '.join(map(str, used))} is used"]

@@ -45,7 +45,7 @@ def followed(
             elif isinstance(node, ast.Call) and name_of(node.func) in trees:
                 callee = name_of(node.func)
                 ranks[callee] |= {n for n, a in given_to(trees[callee], node) if _carries(a, own, trees)}
-        if any(_carries(value, {*own, *ranks[name]}, trees) for value in _returned(tree)):
+        if any(_carries(value, {*own, *ranks[name]}, trees) for value in _returned_expressions(tree)):
             returning.add(name)
     return RankFlow(frozenset(returning), {n: frozenset(r) for n, r in ranks.items()}, large)
 
@@ -64,7 +64,7 @@ def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool
     return any(_carries(part, ranks, searched) for part in ast.iter_child_nodes(value))
 
 
-def _returned(tree: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
+def _returned_expressions(tree: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
     if isinstance(tree, ast.Lambda):
         return [tree.body]
     return [n.value for n in nodes_of(tree) if isinstance(n, ast.Return) and n.value is not None]
@@ -77,9 +77,9 @@ def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lam
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     given = [*zip(parameters[::-1], tree.args.defaults[::-1], strict=False)]
     given += [(a, d) for a, d in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True) if d is not None]
-    assigned = {a.arg for a, default in given if not _reached(default)}
+    assigned = {a.arg for a, default in given if not _is_within_shown_ranks(default)}
     for node in nodes_of(tree):
-        if isinstance(node, ast.Assign) and not _reached(node.value):
+        if isinstance(node, ast.Assign) and not _is_within_shown_ranks(node.value):
             assigned |= {t.id for t in node.targets if isinstance(t, ast.Name)}
     return frozenset(n for n, v in values.items() if isinstance(v, int) and abs(v) >= _LAST_SHOWN) | assigned
 
@@ -149,7 +149,7 @@ def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known
             if called in ("range", "len") or (inner in outer.args and called in _LISTS):
                 inner = outer
                 continue
-            if not _reached(inner, known.large[name]):
+            if not _is_within_shown_ranks(inner, known.large[name]):
                 return False
             if called in known.ranks:  # a function that is searched too: there it is a parameter
                 return True
@@ -158,7 +158,7 @@ def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known
             axes = axes or (repeats and inner in outer.args[1:] and called in _TAKE_SHAPES)
             return axes and library_call(above[: k + 1], of=_JAX)
         if isinstance(outer, (ast.Assign, ast.Return, ast.Lambda, ast.FunctionDef)):
-            return _lists_axes(inner, known.returning) and _reached(inner, known.large[name])
+            return _lists_axes(inner, known.returning) and _is_within_shown_ranks(inner, known.large[name])
         if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Mult):
             repeats = isinstance(outer.left, (ast.Tuple, ast.List)) and outer.right is inner
         inner = outer
@@ -170,7 +170,7 @@ def _lists_axes(value: ast.AST, returning: frozenset[str]) -> bool:
     return any(isinstance(n, ast.Call) and name_of(n.func) in {"range", *returning} for n in ast.walk(value))
 
 
-def _reached(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
+def _is_within_shown_ranks(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
     """Return whether no number in it is beyond the ranks that are shown."""
     numbers = (n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, int))
     return all(abs(n) < _LAST_SHOWN for n in numbers) and names_in(value).isdisjoint(large)

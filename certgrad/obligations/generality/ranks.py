@@ -132,13 +132,13 @@ class _Collapsing(Serialiser):
             place = [self.axes(out_shapes[0])[1][a] for a in p["broadcast_dimensions"]]
             if any((a == _GONE) != (b == _GONE) for a, b in zip(self.axes(shapes[0])[1], place, strict=True)):
                 raise SplitGroupError("an axis of size 1 becomes one of a star group")
-            handled["broadcast_dimensions"] = str(_once(place))
+            handled["broadcast_dimensions"] = str(_without_repeats(place))
         elif name in kinds.REDUCES:
             handled["axes"] = str(self.whole(p["axes"], shapes[0]))
         elif name == "squeeze":
             handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0]))
         elif name == "transpose":
-            handled["permutation"] = str(_once([self.axes(shapes[0])[1][a] for a in p["permutation"]]))
+            handled["permutation"] = str(_without_repeats([self.axes(shapes[0])[1][a] for a in p["permutation"]]))
         elif name == "dot_general":
             (xc, yc), (xb, yb) = p["dimension_numbers"]
             handled["dimension_numbers"] = str(
@@ -296,10 +296,10 @@ class _Collapsing(Serialiser):
 
     def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
         self.whole(axes, shape)
-        return _once([self.axes(shape)[1][a] for a in axes])
+        return _without_repeats([self.axes(shape)[1][a] for a in axes])
 
 
-def _once(places: list[int]) -> list[int]:
+def _without_repeats(places: list[int]) -> list[int]:
     out: list[int] = []
     for q in places:
         if q != _GONE and (not out or out[-1] != q):

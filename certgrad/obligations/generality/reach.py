@@ -57,7 +57,7 @@ def reached_from(values: Iterable[Any]) -> Iterator[Any]:
     """Yield these values and all callables and tables that they reach, each once."""
 
     def reached(value: Any) -> list[Any]:
-        return [*(named_in(value) if is_own(value) else ()), *parts(value)]
+        return [*(named_in(value) if is_own(value) else ()), *runnable_parts(value)]
 
     return each_once(values, reached)
 
@@ -155,7 +155,7 @@ def _top(kind: type) -> str:
     return str(getattr(kind, "__module__", None) or "").partition(".")[0]
 
 
-def parts(value: Any) -> list[Any]:
+def runnable_parts(value: Any) -> list[Any]:
     """Return the parts of a value that may run when it is called, or looked up."""
     if type(value) in _TABLES:
         return [*value, *(value.values() if isinstance(value, dict) else ())]

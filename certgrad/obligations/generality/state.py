@@ -37,8 +37,8 @@ from certgrad.obligations.generality.reach import (
     is_users,
     loads,
     methods,
-    parts,
     results_of,
+    runnable_parts,
     variables,
 )
 
@@ -148,7 +148,7 @@ class ReadState:
                 continue  # what cannot be filled, or names nothing
             name = names.get(id(value), type(value).__name__)
             for key, x in zip(then.keys, then.values, strict=True):
-                names.setdefault(id(x), _written(then.form, name, key))
+                names.setdefault(id(x), _qualified_name(then.form, name, key))
             kept = [_Traced(Likeness(x).key) if isinstance(x, jax.core.Tracer) else x for x in then.values]
             self._parts.append(_Part(reader, name, Contents(then.form, then.keys, kept)))
         held = sum(len(p.then.values) for p in self._parts)
@@ -191,9 +191,9 @@ def _difference(part: _Part, now: Contents) -> str:
         before, after = (dict(zip(c.keys, c.values, strict=True)) for c in (then, now))
         for key in before | after:
             if key not in before or key not in after:
-                return _written(now.form, part.name, key)
+                return _qualified_name(now.form, part.name, key)
             if before[key] is not after[key] and _key(before[key]) != _key(after[key]):
-                return _written(then.form, part.name, key) + _values_text(before[key], after[key])
+                return _qualified_name(then.form, part.name, key) + _values_text(before[key], after[key])
         return ""
     same = list(map(_key, then.keys)) == list(map(_key, now.keys))
     return "" if same and list(map(_key, then.values)) == list(map(_key, now.values)) else part.name
@@ -203,7 +203,7 @@ def _key(value: Any) -> Hashable:
     return value.key if type(value) is _Traced else Likeness(value).key
 
 
-def _written(form: str, owner: str, key: Any) -> str:
+def _qualified_name(form: str, owner: str, key: Any) -> str:
     if form == _ENTRY:
         key = repr(key) if type(key) in _PLAIN else "…"
     return form.format(owner=owner, key=key)
@@ -221,7 +221,7 @@ def _read_by(code: Any, calls: bool) -> tuple[list[Any], frozenset[str] | None]:
     """The objects that code reads, each once, and the names of the attributes that it reads; None for any name."""
     read: frozenset[str] | None = frozenset()
     while True:
-        found = each_once([code], partial(_reached, read=read, calls=calls))
+        found = each_once([code], partial(_reached_objects, read=read, calls=calls))
         objects = list(found if calls else islice(found, MAX_OBJECTS))
         if read is None:
             return objects, None
@@ -234,7 +234,7 @@ def _read_by(code: Any, calls: bool) -> tuple[list[Any], frozenset[str] | None]:
         read = None if named & _ANY_NAME else read | named
 
 
-def _reached(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
+def _reached_objects(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
     """The objects that a value holds or, where it is code, runs."""
     reader = _reader(value, read, calls)
     found = [] if reader is None else [*reader().values]
@@ -245,7 +245,7 @@ def _reached(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
         found += results_of(value)
     if kind in (FunctionType, MethodType) or not (_of_own(kind) or isinstance(value, type)):
         if kind not in _READERS and not kind_of_rule(value):  # what these hold is read
-            found += parts(value)
+            found += runnable_parts(value)
     else:
         own = value if isinstance(value, type) else kind
         special = (n for base in own.__mro__ if _of_own(base) for n in _class_vars(base) if n.startswith("__"))

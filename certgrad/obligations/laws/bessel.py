@@ -22,7 +22,7 @@ FURTHEST = 64
 """An order that is further from the two is left as it is."""
 
 
-def split(order: Poly) -> tuple[Poly, int]:
+def split_order(order: Poly) -> tuple[Poly, int]:
     """An order as one whose constant part is in [0, 1), and an integer."""
     constant = dict(order.items()).get((), fmpq(0))
     whole = int(constant.floor())
@@ -34,7 +34,7 @@ def bessel(name: str, order: Poly, x: Poly) -> Poly:
     constant = order.constant()
     if name == "bessel_k" and constant is not None and constant < 0:
         order = -order  # K is even in its order
-    low, k = split(order)
+    low, k = split_order(order)
     if abs(k) > FURTHEST:
         return fn(name, order, x)
     a, b = STEPS[name]

@@ -96,7 +96,7 @@ def by_value(poly: Poly, compared: Poly) -> list[Poly]:
             out.append(part * poly_of(none))
             continue
         part = replaced(part, lambda a: ZERO if a is none else None)
-        out.append(part if n == most else _where(part, count, compared, n))
+        out.append(part if n == most else _term_at_count(part, count, compared, n))
     return out
 
 
@@ -145,7 +145,7 @@ def _enough(count: Count, indices: Indices) -> Poly | None:
     return None
 
 
-def _where(poly: Poly, count: Count, compared: Poly, n: int) -> Poly:
+def _term_at_count(poly: Poly, count: Count, compared: Poly, n: int) -> Poly:
     """Return the term at the value n of the count, with one of its sums expressed by the others."""
     equation = compared - number((n + count.offset) * count.scale)
     a = max(_sums(compared), key=lambda a: a.key)

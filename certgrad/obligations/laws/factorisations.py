@@ -33,7 +33,17 @@ from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 
-from .matrices import DERIVATIVES, ENTRY_MAKERS, LAWS_FOR_SUMS, Derivative, Factors, Ranges, at, delta, matrix
+from .matrices import (
+    DERIVATIVES,
+    ENTRY_MAKERS,
+    LAWS_FOR_SUMS,
+    Derivative,
+    Factors,
+    Ranges,
+    argument_entry,
+    delta,
+    matrix,
+)
 
 VALUE, VECTOR = "eigenvalue", "eigenvector"
 SINGULAR, LEFT, RIGHT = "singular value", "left singular vector", "right singular vector"
@@ -56,7 +66,7 @@ def entry_of(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, P
     return of_matrix(name, body, row, column, ranges, index)
 
 
-def _least(a: Matrix) -> Poly:
+def _smaller_size(a: Matrix) -> Poly:
     """The smaller of the two sizes."""
     return a.ranges[0] if (a.ranges[1] - a.ranges[0]).positive else a.ranges[1]
 
@@ -64,7 +74,7 @@ def _least(a: Matrix) -> Poly:
 # --- derivatives ---------------------------------------------------------------------------------------------------
 
 
-def _between(a: Matrix, left: str, right: str, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
+def _projected_differential(a: Matrix, left: str, right: str, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
     """(i, j) ↦ (XᵀdA·Y)_ij for the factors X and Y."""
     dummies = [(k, a.ranges[0]), (m, a.ranges[1])]
     return lambda i, j: sum_over(factor(left, a, of_var(k), i) * inner * factor(right, a, of_var(m), j), dummies)
@@ -78,24 +88,24 @@ def _gap(name: str, a: Matrix, here: Ix, there: Ix) -> Poly:
 
 
 def _of_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
-    return _between(a, VECTOR, VECTOR, inner, k, m)(a.index[0], a.index[0])
+    return _projected_differential(a, VECTOR, VECTOR, inner, k, m)(a.index[0], a.index[0])
 
 
 def _of_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
     (i, j), between = a.index, fresh()
     there = of_var(between)
-    inside = _between(a, VECTOR, VECTOR, inner, k, m)(there, j)
+    inside = _projected_differential(a, VECTOR, VECTOR, inner, k, m)(there, j)
     return sum_over(factor(VECTOR, a, i, there) * _gap(VALUE, a, j, there) * inside, [(between, a.ranges[0])])
 
 
 def _of_singular_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
-    return _between(a, LEFT, RIGHT, inner, k, m)(a.index[0], a.index[0])
+    return _projected_differential(a, LEFT, RIGHT, inner, k, m)(a.index[0], a.index[0])
 
 
 def _of_singular_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
-    (i, j), between, size = a.index, fresh(), _least(a)
+    (i, j), between, size = a.index, fresh(), _smaller_size(a)
     there = of_var(between)
-    p, left = _between(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
+    p, left = _projected_differential(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
     here, other = factor(SINGULAR, a, j), factor(SINGULAR, a, there)
     one, two = (p(there, j), p(j, there)) if left else (p(j, there), p(there, j))
     rotated = factor(a.name, a, i, there)
@@ -168,7 +178,7 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
             continue
         if any(k in ix.free and ix.variable() != k for a in atoms for ix in a.index):
             continue
-        found = _orthogonality(atoms, k, size, rest, left) or _whole(atoms, k, size, rest, left)
+        found = _orthogonality(atoms, k, size, rest, left) or _reconstruction(atoms, k, size, rest, left)
         if found is not None:
             return found
     return None
@@ -196,9 +206,11 @@ def _spectral(beside: Factors, k: Var, size: Poly) -> Poly | None:
 def _power(a: Matrix, e: int, i: Ix, j: Ix) -> Poly:
     """(A^e)_ij, for e > 0."""
     if e == 1:
-        return at(a, i, j)
+        return argument_entry(a, i, j)
     between = fresh()
-    return sum_over(at(a, i, of_var(between)) * _power(a, e - 1, of_var(between), j), [(between, a.ranges[0])])
+    return sum_over(
+        argument_entry(a, i, of_var(between)) * _power(a, e - 1, of_var(between), j), [(between, a.ranges[0])]
+    )
 
 
 def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
@@ -206,7 +218,7 @@ def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ra
     if len(atoms) != 2 or atoms[0].name != atoms[1].name or atoms[0].name not in ORTHONORMAL:
         return None
     x, y = atoms
-    rows, columns = x.ranges[0 if x.name != RIGHT else 1], _least(x)
+    rows, columns = x.ranges[0 if x.name != RIGHT else 1], _smaller_size(x)
     for place, count, other in ((0, rows, columns), (1, columns, rows)):
         if place == 1 and rows != columns:
             continue
@@ -216,9 +228,9 @@ def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ra
     return None
 
 
-def _whole(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
+def _reconstruction(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
     """V·Λ·Vᵀ, U·Σ·Vᵀ and Q·R are the matrix."""
-    if size != _least(atoms[0]):
+    if size != _smaller_size(atoms[0]):
         return None
     atoms = sorted(atoms, key=lambda a: WHOLE.index(a.name))
     names = tuple(a.name for a in atoms)
@@ -232,7 +244,7 @@ def _whole(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) ->
         return None
     i, j = (a.index[1 - p] for a, p in zip(outer, places, strict=True))
     applied(Law.FACTORISATION)
-    return sum_over(at(atoms[0], i, j) * rest, list(left.items()))
+    return sum_over(argument_entry(atoms[0], i, j) * rest, list(left.items()))
 
 
 MOST = 8

@@ -18,7 +18,7 @@ from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Atomic,
 from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, POS, ZERO
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn
 from certgrad.obligations.terms.polynomials import ONE, Poly, number, poly_of
-from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of, whole
+from certgrad.obligations.terms.power import exp_of, fn, is_integer_term, log_of, power, pred, sign_of
 from certgrad.obligations.terms.walk import deep_atoms
 
 HALF = Fraction(1, 2)
@@ -58,7 +58,7 @@ def _throughout(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Everywhe
     return clauses, clauses
 
 
-def _same(p: Poly) -> Poly:
+def _identity(p: Poly) -> Poly:
     return p
 
 
@@ -66,7 +66,7 @@ def _above_minus_one(p: Poly) -> Poly:
     return ONE + p
 
 
-def _inside(relation: str, name: str) -> Callable[[Poly], Clauses]:
+def _needs_abs_within_one(relation: str, name: str) -> Callable[[Poly], Clauses]:
     return _needs((relation, lambda p: ONE - p, name), (relation, _above_minus_one, name))
 
 
@@ -77,12 +77,14 @@ def _fixed(p: Poly) -> bool:
 
 def whole_or_zero(p: Poly, name: str) -> Clauses:
     """Return where the integer part of p towards 0 is locally constant; nothing for an integer by its form."""
-    return () if _fixed(p) or whole(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
+    return (
+        () if _fixed(p) or is_integer_term(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
+    )
 
 
 def truncated(p: Poly) -> Poly:
     """The integer part of p towards 0; p itself, if it is an integer by its form."""
-    return p if whole(p) else pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
+    return p if is_integer_term(p) else pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
 
 
 def _not(relation: str, shift: Fraction, name: str) -> Callable[[Poly], Clauses]:
@@ -135,7 +137,7 @@ _SIGNS: dict[str, Callable[[int], int]] = {
 }
 
 
-def _kept(name: str, defined: Callable[..., Clauses] = _always, smooth: Callable[..., Clauses] = _always) -> Row:
+def _atom_row(name: str, defined: Callable[..., Clauses] = _always, smooth: Callable[..., Clauses] = _always) -> Row:
     """A function that terms keep as an atom. Its sign is in its record."""
     return Row(_atom(name), defined, smooth, _SIGNS[RECORDS[name].sign])
 
@@ -144,7 +146,7 @@ FUNCTIONS: dict[str, Row] = {
     "exp": Row(exp_of, signs=_positive),
     "exp2": Row(lambda p: exp_of(p * log_of(number(2))), signs=_positive),
     "expm1": Row(lambda p: exp_of(p) - ONE, signs=_odd),
-    "log": Row(log_of, *_throughout(("> 0", _same, "log"))),
+    "log": Row(log_of, *_throughout(("> 0", _identity, "log"))),
     "log1p": Row(
         lambda p: log_of(ONE + p),
         *_throughout(("> 0", _above_minus_one, "log1p")),
@@ -154,54 +156,56 @@ FUNCTIONS: dict[str, Row] = {
     "tanh": Row(_tanh, signs=_odd),
     "sinh": Row(lambda p: (exp_of(p) - exp_of(-p)).scale(fmpq(1, 2)), signs=_odd),
     "cosh": Row(lambda p: (exp_of(p) + exp_of(-p)).scale(fmpq(1, 2)), signs=_positive),
-    "sin": _kept("sin"),
-    "cos": _kept("cos"),
-    "asin": _kept("asin", _inside(">= 0", "asin"), _inside("> 0", "asin")),
-    "acos": _kept("acos", _inside(">= 0", "acos"), _inside("> 0", "acos")),
-    "atan": _kept("atan"),
-    "asinh": _kept("asinh"),
-    "acosh": _kept("acosh", _needs((">= 0", lambda p: p - ONE, "acosh")), _needs(("> 0", lambda p: p - ONE, "acosh"))),
-    "atanh": _kept("atanh", _inside("> 0", "atanh"), _inside("> 0", "atanh")),
+    "sin": _atom_row("sin"),
+    "cos": _atom_row("cos"),
+    "asin": _atom_row("asin", _needs_abs_within_one(">= 0", "asin"), _needs_abs_within_one("> 0", "asin")),
+    "acos": _atom_row("acos", _needs_abs_within_one(">= 0", "acos"), _needs_abs_within_one("> 0", "acos")),
+    "atan": _atom_row("atan"),
+    "asinh": _atom_row("asinh"),
+    "acosh": _atom_row(
+        "acosh", _needs((">= 0", lambda p: p - ONE, "acosh")), _needs(("> 0", lambda p: p - ONE, "acosh"))
+    ),
+    "atanh": _atom_row("atanh", _needs_abs_within_one("> 0", "atanh"), _needs_abs_within_one("> 0", "atanh")),
     "sqrt": Row(
         lambda p: power(p, HALF) if not p.is_zero else p,
-        _needs((">= 0", _same, "sqrt")),
-        _needs(("> 0", _same, "sqrt")),
+        _needs((">= 0", _identity, "sqrt")),
+        _needs(("> 0", _identity, "sqrt")),
         signs=lambda s: s & NONNEG or NONNEG,
     ),
-    "rsqrt": Row(lambda p: power(p, -HALF), *_throughout(("> 0", _same, "rsqrt")), signs=_positive),
-    "cbrt": _kept("cbrt", smooth=_needs(("!= 0", _same, "cbrt"))),
+    "rsqrt": Row(lambda p: power(p, -HALF), *_throughout(("> 0", _identity, "rsqrt")), signs=_positive),
+    "cbrt": _atom_row("cbrt", smooth=_needs(("!= 0", _identity, "cbrt"))),
     "abs": Row(_abs, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
     "sign": Row(sign_of, signs=_odd),
-    "erf": _kept("erf"),
-    "erf_inv": _kept("erf_inv", _inside("> 0", "erf_inv"), _inside("> 0", "erf_inv")),
-    "lgamma": _kept("lgamma", *_off_poles("lgamma")),
-    "digamma": _kept("digamma", *_off_poles("digamma")),
-    "floor": _kept("floor", smooth=_not("not integer", Fraction(0), "floor")),
+    "erf": _atom_row("erf"),
+    "erf_inv": _atom_row("erf_inv", _needs_abs_within_one("> 0", "erf_inv"), _needs_abs_within_one("> 0", "erf_inv")),
+    "lgamma": _atom_row("lgamma", *_off_poles("lgamma")),
+    "digamma": _atom_row("digamma", *_off_poles("digamma")),
+    "floor": _atom_row("floor", smooth=_not("not integer", Fraction(0), "floor")),
     "ceil": Row(lambda p: -fn("floor", -p), smooth=_not("not integer", Fraction(0), "ceil")),
-    "round_even": _kept("round_even", smooth=_not("not integer", Fraction(-1, 2), "round")),
-    "round_away": _kept("round_away", smooth=_not("not integer", Fraction(-1, 2), "round")),
+    "round_even": _atom_row("round_even", smooth=_not("not integer", Fraction(-1, 2), "round")),
+    "round_away": _atom_row("round_away", smooth=_not("not integer", Fraction(-1, 2), "round")),
     "bessel_i0e": Row(lambda p: exp_of(-_abs(p)) * fn("bessel_i0", p), signs=_positive),
     "bessel_i1e": Row(
-        lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _same, "bessel_i1e")), signs=_odd
+        lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _identity, "bessel_i1e")), signs=_odd
     ),
-    "erfi": _kept("erfi"),
-    "expi": _kept("expi", *_throughout(("!= 0", _same, "expi"))),
-    "si": _kept("si", smooth=_needs(("!= 0", _same, "si"))),
-    "ci": _kept("ci", *_throughout(("!= 0", _same, "ci"))),
-    "fresnels": _kept("fresnels"),
-    "fresnelc": _kept("fresnelc"),
-    "spence": _kept(
+    "erfi": _atom_row("erfi"),
+    "expi": _atom_row("expi", *_throughout(("!= 0", _identity, "expi"))),
+    "si": _atom_row("si", smooth=_needs(("!= 0", _identity, "si"))),
+    "ci": _atom_row("ci", *_throughout(("!= 0", _identity, "ci"))),
+    "fresnels": _atom_row("fresnels"),
+    "fresnelc": _atom_row("fresnelc"),
+    "spence": _atom_row(
         "spence",
-        _needs(("> 0", _same, "spence")),
-        _needs(("> 0", _same, "spence"), ("!= 0", lambda p: ONE - p, "spence")),
+        _needs(("> 0", _identity, "spence")),
+        _needs(("> 0", _identity, "spence"), ("!= 0", lambda p: ONE - p, "spence")),
     ),
-    "lambertw": _kept(
-        "lambertw", *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw"), ("!= 0", _same, "lambertw"))
+    "lambertw": _atom_row(
+        "lambertw", *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw"), ("!= 0", _identity, "lambertw"))
     ),
 }
 
 
-def _each(*relations: tuple[str, int], name: str) -> Callable[..., Clauses]:
+def _argument_conditions(*relations: tuple[str, int], name: str) -> Callable[..., Clauses]:
     """`argument relation` for each of the (relation, position)."""
 
     def clauses(*args: Poly) -> Clauses:
@@ -216,12 +220,14 @@ def _polygamma(m: Poly, x: Poly) -> Poly:
 
 def _incomplete(name: str) -> Everywhere:
     """Return where an incomplete gamma function of (a, x) is defined, and where it is differentiable."""
-    return _each(("> 0", 0), (">= 0", 1), name=name), _each(("> 0", 0), ("> 0", 1), name=name)
+    return _argument_conditions(("> 0", 0), (">= 0", 1), name=name), _argument_conditions(
+        ("> 0", 0), ("> 0", 1), name=name
+    )
 
 
 def _beta_conditions(relation: str) -> Callable[..., Clauses]:
     name = "regularized_incomplete_beta"
-    shapes = _each(("> 0", 0), ("> 0", 1), (relation, 2), name=name)
+    shapes = _argument_conditions(("> 0", 0), ("> 0", 1), (relation, 2), name=name)
     return lambda a, b, x: shapes(a, b, x) + condition(relation, ONE - x, name)  # type: ignore[arg-type]
 
 

@@ -48,12 +48,12 @@ def _divided(loop: Loop) -> tuple[Poly, list[Value]] | None:
     factor = _common([c for c in system.carries if not c.init.is_zero])
     if factor == ONE or not _linear(system):
         return None
-    carries = [c if c.init.is_zero else replace(c, init=_over(c.init, factor)) for c in system.carries]
+    carries = [c if c.init.is_zero else replace(c, init=_quotient_by_factor(c.init, factor)) for c in system.carries]
     solved = solve(System(system.step, carries))
     return factor, [solved[c.name] for c in carries]
 
 
-def _over(init: Poly, factor: Poly) -> Poly:
+def _quotient_by_factor(init: Poly, factor: Poly) -> Poly:
     """init / factor, for one of its factors."""
     if init == factor:
         return ONE

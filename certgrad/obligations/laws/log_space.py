@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.decided import decide_predicates
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.terms.atoms import Access, Exp, Fn, access
 from certgrad.obligations.terms.determined import Loop, Rec
@@ -62,7 +62,7 @@ def _exponentials(loop: Loop, facts: Facts) -> list[Value] | None:
         logs = (a for a in deep_atoms(c.step) if isinstance(a, Fn) and a.name == "log")
         if not any(mentions(poly_of(a), names) for a in logs):
             return None
-        step = Rewriter(replace=exponential)(exp_of(decided(c.step, facts)))
+        step = Rewriter(replace=exponential)(exp_of(decide_predicates(c.step, facts)))
         if mentions(step, names):
             return None
         carries.append(replace(c, name=names[c.name], init=exp_of(c.init), step=step))

@@ -101,10 +101,10 @@ def reindexed(a: Matrix, index: tuple[Ix, ...]) -> Poly:
 def opened(a: Matrix) -> tuple[Var, Var, Poly]:
     """The matrix inside, over fresh row and column."""
     row, column = fresh(), fresh()
-    return row, column, at(a, of_var(row), of_var(column))
+    return row, column, argument_entry(a, of_var(row), of_var(column))
 
 
-def at(a: Matrix, row: Ix, column: Ix) -> Poly:
+def argument_entry(a: Matrix, row: Ix, column: Ix) -> Poly:
     """The entry of the matrix inside."""
     return substitute(a.body, {a.vars[0]: row, a.vars[1]: column})
 
@@ -156,9 +156,9 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
     if isinstance(inner, Matrix) and inner.name == "inverse" and inner.ranges[0] == size:
         where = [ix.variable() for ix in inner.index]
         if where == [row, column]:
-            return at(inner, i, j) * power(scalar, -1)
+            return argument_entry(inner, i, j) * power(scalar, -1)
         if where == [column, row]:
-            return at(inner, j, i) * power(scalar, -1)
+            return argument_entry(inner, j, i) * power(scalar, -1)
     return _opaque("inverse", rest, row, column, size, (i, j)) * power(scalar, -1)
 
 
@@ -331,7 +331,7 @@ def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
         return None
     i, j = a.index[here.index(False)], b.index[there.index(False)]
     if a.name == b.name == "cholesky" and here == there == [False, True] and a.body == b.body:
-        return at(a, i, j)
+        return argument_entry(a, i, j)
     if a.name != "inverse":
         return None
     factor, row = _factor(a)
@@ -376,7 +376,7 @@ def _applied(a: Matrix, place: int, other: Matrix, turned: bool, factors: Factor
     k, i, size = a.index[place].variable(), a.index[1 - place], a.ranges[0]
     if k is None or ranges.get(k) != size or k in a.body.free or k in i.free:
         return None
-    split = _split(other)
+    split = _split_leading_term(other)
     if split is None:
         return None
     leading, others = split
@@ -400,7 +400,7 @@ def _applied(a: Matrix, place: int, other: Matrix, turned: bool, factors: Factor
     return None
 
 
-def _split(a: Matrix) -> tuple[Poly, Poly] | None:
+def _split_leading_term(a: Matrix) -> tuple[Poly, Poly] | None:
     """The leading term of the matrix inside (of highest degree, then by key) among those that depend on the row and
     on the column, and the rest."""
     both = [t for t in a.body.sorted_items() if mono_free(t[0]) >= set(a.vars)]

@@ -23,7 +23,7 @@ from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
-from certgrad.obligations.terms.rewriting import Rewriter, placed, substitute, without_stops
+from certgrad.obligations.terms.rewriting import Rewriter, substitute, variables_as_parameters, without_stops
 from certgrad.obligations.terms.sums import maximum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_in_choices, atoms_of, deep_atoms, indices_of
@@ -34,7 +34,7 @@ def comparison(
 ) -> tuple[Comparison, tuple[Ix, ...]]:
     """The comparison with its free variables made arguments, and those variables."""
     free = {v for p in (*bodies, where) for v in p.free} - {*variables}
-    (*compared, condition), order = placed((*bodies, where), free)
+    (*compared, condition), order = variables_as_parameters((*bodies, where), free)
     return Comparison(kind, variables, ranges, tuple(compared), condition), tuple(of_var(v) for v in order)
 
 
@@ -245,7 +245,7 @@ def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
     return None
 
 
-def ordered(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
+def decide_max_comparisons(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
     """The term with the predicates decided that compare a maximum with an entry that it is taken over.
 
     [e(k) > max e] is 0; where the maximum is attained once, [max e > e(k)] is 1 − [k = argmax e].

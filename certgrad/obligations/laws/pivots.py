@@ -23,7 +23,7 @@ from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 
-from .matrices import DERIVATIVES, LAWS_FOR_SUMS, SEEN_THROUGH, Factors, Ranges, at, matrix
+from .matrices import DERIVATIVES, LAWS_FOR_SUMS, SEEN_THROUGH, Factors, Ranges, argument_entry, matrix
 from .order import comparison
 
 FACTORS, GAP = "lu", "pivot gap"
@@ -69,7 +69,7 @@ def _upper(a: Matrix, k: Ix, j: Ix) -> Poly:
 
 def _permuted(a: Matrix, i: Ix, j: Ix) -> Poly:
     """A[σ(i), j]."""
-    return at(a, pivot(a.body, *a.vars, a.ranges[0], i), j)
+    return argument_entry(a, pivot(a.body, *a.vars, a.ranges[0], i), j)
 
 
 def upper_of(body: Poly, row: Var, column: Var) -> Matrix | None:
@@ -195,7 +195,7 @@ def permutation_of(entry: Poly, place: Ix) -> tuple[Poly, Var, Var, Poly] | None
     if not isinstance(a, Matrix) or a.name != INTERCHANGES or a.index != (place,):
         return None
     row, column = fresh(), fresh()
-    return at(a, of_var(row), of_var(column)), row, column, a.ranges[0]
+    return argument_entry(a, of_var(row), of_var(column)), row, column, a.ranges[0]
 
 
 INTERCHANGES = "lu pivots"

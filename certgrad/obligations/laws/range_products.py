@@ -17,7 +17,7 @@ from math import prod
 
 from flint import fmpq
 
-from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.decided import decide_predicates
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
@@ -25,7 +25,7 @@ from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNu
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import divided, index_condition, index_equal, index_number, within
+from certgrad.obligations.terms.index_terms import divided, index_condition, index_equal, index_number, index_within
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.naming import canonical_order
 from certgrad.obligations.terms.polynomials import (
@@ -40,7 +40,7 @@ from certgrad.obligations.terms.polynomials import (
     number,
     poly_of,
 )
-from certgrad.obligations.terms.power import content, exp_of, fn, log_atom, power, pred, whole
+from certgrad.obligations.terms.power import content, exp_of, fn, is_integer_term, log_atom, power, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, rebuilt_inside, replaced, substitute
@@ -242,7 +242,7 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
             if indices.facts.signs(factor) == SIGN_ZERO:
                 factor = ZERO
             elif is_condition(a):
-                factor = decided(factor, indices.facts)
+                factor = decide_predicates(factor, indices.facts)
             applied(Law.PRODUCT_SPLIT)
             rest = resolved(others(a, place), indices)
             poly = Rewriter(replace=lambda b, a=a, new=factor * rest: new if b is a else poly_of(b))(poly)  # type: ignore[misc]
@@ -289,7 +289,7 @@ def decided_places(a: Product, indices: Indices) -> list[tuple[Place, Poly]]:
             place = solved_for(a.vars, pattern.index, target.index)
             if place is None or substitute(poly_of(pattern), place) != poly_of(target):
                 continue
-            value = decided(substitute(a.body, place), indices.facts)
+            value = decide_predicates(substitute(a.body, place), indices.facts)
             if value.constant() is not None and _member(a, place, indices) == ONE:
                 found.setdefault(_text(place), (place, value))
     return list(found.values())
@@ -327,7 +327,7 @@ def _member(a: Product, place: Place, indices: Indices) -> Poly:
     """[the place is one of those that the product is over]."""
     inside = Rewriter(place)(a.where)
     for v, n in zip(a.vars, a.ranges, strict=True):
-        inside = inside * within(place[v], n)
+        inside = inside * index_within(place[v], n)
     return resolved(inside, indices)
 
 
@@ -410,7 +410,7 @@ def _exponent(products: Mono) -> Poly:
     return total
 
 
-def counted(poly: Poly, indices: Indices) -> Poly:
+def constant_products_as_powers(poly: Poly, indices: Indices) -> Poly:
     """Π_S c = c^|S| for c that is the same throughout, where |S| is an expression in sizes and c is not 0."""
     return _Counting(indices, {})(poly) if any(_of_one_number(a, indices.facts) for a in deep_atoms(poly)) else poly
 
@@ -438,7 +438,7 @@ class _Counting(Rewriter):
         if not all(isinstance(b, (Dim, IndexNumber)) for b in atoms_of(count)):
             return None
         if not a.is_sign:
-            return fn("whole_power", body, count) if a.positive or whole(count) else None
+            return fn("whole_power", body, count) if a.positive or is_integer_term(count) else None
         if any(isinstance(b, IndexNumber) for b in atoms_of(count)):
             return None
         return _sign(count) if all(c.q == 1 and mono_positive(m) for m, c in count.items()) else None

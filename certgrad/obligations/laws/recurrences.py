@@ -245,8 +245,8 @@ def _closed_form(s: Var, c: Open) -> Value | None:
 
         return total
     if _reads(c.step, {c.name}):
-        return _written(s, c) or _overwritten(s, c) or _rescaled(s, c)
-    return _last(s, c, ZERO, c.step)
+        return _filled_buffer_value(s, c) or _overwritten(s, c) or _rescaled(s, c)
+    return _last_step_value(s, c, ZERO, c.step)
 
 
 def _overwritten(s: Var, c: Open) -> Value | None:
@@ -258,10 +258,10 @@ def _overwritten(s: Var, c: Open) -> Value | None:
     kept, added = linear_part(c.step, access(c.name, (of_var(s), *c.index)))
     if s in kept.free or _reads(kept, {c.name}) or _reads(added, {c.name}):
         return None
-    return _last(s, c, kept, added) if kept * kept == kept and (kept * added).is_zero else None
+    return _last_step_value(s, c, kept, added) if kept * kept == kept and (kept * added).is_zero else None
 
 
-def _last(s: Var, c: Open, kept: Poly, added: Poly) -> Value:
+def _last_step_value(s: Var, c: Open, kept: Poly, added: Poly) -> Value:
     """kept·c[0] + added(t − 1), where the time t is shown to be at least 1."""
     loop = _closed(s, [c])
 
@@ -275,7 +275,7 @@ def _last(s: Var, c: Open, kept: Poly, added: Poly) -> Value:
     return last
 
 
-def _written(s: Var, c: Open) -> Value | None:
+def _filled_buffer_value(s: Var, c: Open) -> Value | None:
     """The value of a carry of which each step writes other entries, as a buffer that is filled row by row.
 
     Let c[s + 1] = (1 − d(s))·c[s] + b(s), where d and b do not read c and have a common factor [e(s) = 0], e an index
@@ -414,7 +414,7 @@ def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
     return poly_of(intern(Rec(loop, position, time, index)))
 
 
-def joined(poly: Poly, ranges: Ranges) -> Poly:
+def merge_agreeing_cases(poly: Poly, ranges: Ranges) -> Poly:
     """Return the term without index conditions that are decided, or that separate two forms which agree where they
     meet.
 
@@ -425,18 +425,18 @@ def joined(poly: Poly, ranges: Ranges) -> Poly:
             continue
         decided = index_pred(a.ix, ranges)
         if decided.constant() is not None:
-            return joined(Rewriter(replace=_set(a, decided))(poly), ranges)
+            return merge_agreeing_cases(Rewriter(replace=_atom_replacer(a, decided))(poly), ranges)
         v = next((v for v in sorted(a.free) if abs(a.ix.coefficient(v)) == 1), None)
         if v is None:
             continue
         least, most = bounds(a.ix, ranges)
-        holds, fails = (Rewriter(replace=_set(a, value))(poly) for value in (ONE, ZERO))
+        holds, fails = (Rewriter(replace=_atom_replacer(a, value))(poly) for value in (ONE, ZERO))
         if most == ZERO:  # it holds at one place only: what is carried there is written for that place
             holds = Rewriter(replace=_at_time(_solved_for(v, a.ix, ZERO), of_var(v)))(holds)
         for apart, at, kept in ((least, -ONE, holds), (most, ZERO, fails)):
             place = {v: _solved_for(v, a.ix, at)}
             if apart == at and Rewriter(place)(holds) == Rewriter(place)(fails):
-                return joined(kept, ranges)
+                return merge_agreeing_cases(kept, ranges)
     return poly
 
 
@@ -453,5 +453,5 @@ def _at_time(time: Ix, other: Ix) -> Callable[[Atom], Poly | None]:
     return moved
 
 
-def _set(a: Atom, value: Poly) -> Callable[[Atom], Poly | None]:
+def _atom_replacer(a: Atom, value: Poly) -> Callable[[Atom], Poly | None]:
     return lambda b: value if b is a else None

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from flint import fmpq
 
-from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.decided import decide_predicates
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS
 from certgrad.obligations.terms.atoms import Base, Fn
@@ -51,7 +51,7 @@ def split_roots(poly: Poly, facts: Facts) -> Poly | None:
             for f, k in changes.get(a, ()):
                 part = part * power(power(f, e), k)
         total = total + part
-    return decided(total, facts) if total.piecewise else total
+    return decide_predicates(total, facts) if total.piecewise else total
 
 
 def _factors(poly: Poly, facts: Facts) -> Factors | None:

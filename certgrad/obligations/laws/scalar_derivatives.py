@@ -85,7 +85,7 @@ def derivative_of(name: str, args: tuple[Poly, ...], position: int) -> Poly:
     if known is None or name in NEVER:
         raise NoDerivativeError(f"{name} by its argument {position}")
     try:
-        return _read(_differentiated(name, position), dict(zip(known.symbols, args, strict=True)))
+        return _from_sympy(_differentiated(name, position), dict(zip(known.symbols, args, strict=True)))
     except NoDerivativeError as error:
         raise NoDerivativeError(f"{name} by its argument {position} ({error})") from error
 
@@ -98,10 +98,10 @@ def _differentiated(name: str, *positions: int) -> sympy.Expr:
 
 
 def _slope_by_both(a: Poly, x: Poly) -> Poly:
-    return _read(_differentiated("igamma", 0, 1), {A: a, Q: x})
+    return _from_sympy(_differentiated("igamma", 0, 1), {A: a, Q: x})
 
 
-def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
+def _from_sympy(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
     """A sympy expression as a term."""
     if expr in values:
         return values[expr]
@@ -110,16 +110,16 @@ def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
     if expr is sympy.pi:
         return _pi()
     if expr.is_Add:
-        return sum((_read(a, values) for a in expr.args), ZERO)
+        return sum((_from_sympy(a, values) for a in expr.args), ZERO)
     if expr.is_Mul:
-        return prod((_read(a, values) for a in expr.args), start=ONE)
+        return prod((_from_sympy(a, values) for a in expr.args), start=ONE)
     if expr.is_Pow:
         base, e = expr.args
         if e.is_Rational:
-            return power(_read(base, values), Fraction(int(e.p), int(e.q)))
+            return power(_from_sympy(base, values), Fraction(int(e.p), int(e.q)))
         if base.is_positive or base == 1 - Q:  # 0 < x < 1 where the incomplete beta function is differentiable
-            return exp_of(_read(e, values) * log_of(_read(base, values)))
-    args = [_read(a, values) for a in expr.args]
+            return exp_of(_from_sympy(e, values) * log_of(_from_sympy(base, values)))
+    args = [_from_sympy(a, values) for a in expr.args]
     if isinstance(expr, sympy.exp):
         return exp_of(args[0])
     if isinstance(expr, sympy.log):

@@ -26,7 +26,7 @@ from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 
-def taken(which: Poly, yes: Poly, no: Poly) -> tuple[Poly, Poly]:
+def simplified_choices(which: Poly, yes: Poly, no: Poly) -> tuple[Poly, Poly]:
     """Return both choices of a selection, with exponentials of factors of its condition simplified where they are
     chosen.
 
@@ -38,10 +38,10 @@ def taken(which: Poly, yes: Poly, no: Poly) -> tuple[Poly, Poly]:
         condition, holds = (ONE - which).atom(), False
     if condition is None or type(condition) not in PREDICATES:
         return yes, no
-    return _where(condition, holds, yes), _where(condition, not holds, no)
+    return _simplified_exponentials(condition, holds, yes), _simplified_exponentials(condition, not holds, no)
 
 
-def _where(condition: Atom, holds: bool, term: Poly) -> Poly:
+def _simplified_exponentials(condition: Atom, holds: bool, term: Poly) -> Poly:
     chosen = {a for a in deep_atoms(term) if type(a) is Exp and condition in dict(a.mono)}
     if not chosen:
         return term
@@ -66,11 +66,12 @@ def _where_not_equal(which: Poly, term: Poly) -> Poly:
         bases = {b: b.poly + same for b in deep_atoms(term) if isinstance(b, Base) and there(b.poly).is_zero}
         if bases:
             applied(Law.BASE_OF_CHOSEN)
-            term = Rewriter(replace=lambda b, bases=bases: bases.get(b))(_raised(term, bases, there, same))  # type: ignore[misc]
+            term = _with_zero_factors_as_one(term, bases, there, same)
+            term = Rewriter(replace=lambda b, bases=bases: bases.get(b))(term)  # type: ignore[misc]
     return term
 
 
-def _raised(term: Poly, bases: Collection[Atom], there: Rewriter, same: Poly) -> Poly:
+def _with_zero_factors_as_one(term: Poly, bases: Collection[Atom], there: Rewriter, same: Poly) -> Poly:
     """Return the term with 1 in the place of factors of these bases, and of divisors, that are 0 at equal indices."""
     shares: dict[Mono, Accumulator] = defaultdict(Accumulator)
     for mono, c in term.items():
@@ -94,7 +95,7 @@ def _raised(term: Poly, bases: Collection[Atom], there: Rewriter, same: Poly) ->
 
 def on_both_sides(term: Poly) -> Poly:
     """The term with q·p for q·p·[p > 0] + q·p·[−p > 0], for the monomials q for which both are parts of it."""
-    found = next(_parts(term), None) if term.piecewise else None
+    found = next(_both_sided_parts(term), None) if term.piecewise else None
     if found is None:
         return term
     applied(Law.BOTH_SIDES)
@@ -102,7 +103,7 @@ def on_both_sides(term: Poly) -> Poly:
     return on_both_sides(term - with_signs + without)
 
 
-def _parts(term: Poly) -> Iterator[tuple[Poly, Poly]]:
+def _both_sided_parts(term: Poly) -> Iterator[tuple[Poly, Poly]]:
     """Parts q·p·([p > 0] + [−p > 0]) of the term, each with q·p."""
     signs = {a for a in atoms_of(term) if type(a) is Pred}
     for a in sorted(signs, key=lambda a: a.key):

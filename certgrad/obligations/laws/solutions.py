@@ -162,7 +162,7 @@ def _eliminations(solution: Solution, residual: Poly, facts: Facts, names: Itera
         if value is not None:
             yield Rewriter(replace=_putting(name, value, everywhere=True))
     name = solution.name
-    value = _solved_for(residual, access(name, own), facts, lambda p: _outside(name, p))
+    value = _solved_for(residual, access(name, own), facts, lambda p: _occurs_outside_functions(name, p))
     if value is not None:
         yield Rewriter(replace=_putting(name, value, everywhere=False))
 
@@ -192,7 +192,7 @@ _ALGEBRA = (Base, Sum, Matrix)
 """Atoms that are algebraic in what they are made of."""
 
 
-def _outside(tensor: str, poly: Poly) -> bool:
+def _occurs_outside_functions(tensor: str, poly: Poly) -> bool:
     """Return whether an entry of the tensor stands outside of all functions."""
     stack = atoms_of(poly)
     while stack:

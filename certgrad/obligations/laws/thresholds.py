@@ -130,7 +130,7 @@ class _Placed(Rewriter):
         return None
 
 
-def _whole(poly: Poly) -> Ix | None:
+def _as_index_expression(poly: Poly) -> Ix | None:
     """The term as an index expression, where indices, choices and counts make it: an entry may be no whole number."""
     return None if any(isinstance(a, Access) for a in atoms_of(poly)) else as_rounded_index(poly)
 
@@ -236,7 +236,7 @@ class _Along:
 
     def sign(self, poly: Poly) -> int | None:
         """1 where the term is shown to be positive, −1 where negative; of whole numbers also by what indices can be."""
-        ix = _whole(poly)
+        ix = _as_index_expression(poly)
         for sign, wanted in ((1, POS), (-1, NEG)):
             shown = ix is not None and not self.context.feasible((ix.scaled(-sign), ">="))
             if shown or self.context.facts.signs(poly) == wanted:
@@ -270,7 +270,7 @@ class _Along:
         )
 
     def _whole_not_negative(self, c: Poly) -> bool:
-        ix = _whole(c)
+        ix = _as_index_expression(c)
         return ix is not None and not self.context.feasible((ix.scaled(-1).shifted(-ONE), ">="))
 
 
@@ -320,12 +320,12 @@ MOST = 2
 
 def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:
     """One of e and −e − 1 in a standard direction, its text without the constant and bound names, and the constant."""
-    sides = [(*_apart(e), e) for e in (ix, ix.scaled(-1).shifted(-ONE))]
+    sides = [(*_key_and_constant(e), e) for e in (ix, ix.scaled(-1).shifted(-ONE))]
     key, c, e = min(sides, key=lambda side: side[0])
     return e, key, c
 
 
-def _apart(ix: Ix) -> tuple[str, fmpq]:
+def _key_and_constant(ix: Ix) -> tuple[str, fmpq]:
     bound = {v: of_var(("b", 0, 0)) for v in ix.free if v[0] in ("b", "f")}
     moved = ix.subst(bound)
     sizes = Poly({m: c for m, c in moved.const.items() if m})

@@ -26,7 +26,7 @@ from certgrad.obligations.terms.atoms import Access, Sum, access
 from certgrad.obligations.terms.determined import Loop, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var
-from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_equal, within
+from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_equal, index_within
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
@@ -76,7 +76,7 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
         raise NoInvariantError("no invariant: a loop inside a sum")
     after = looked_at is LookedAt.AFTER
     if looked_at is LookedAt.CUT:
-        poly = _cut(poly, loop)
+        poly = _split_off_first_time(poly, loop)
     if not after:
         poly = _early(poly, loop, NO_RANGES)
     applied(Law.ADJOINT_RECURRENCE)
@@ -160,7 +160,7 @@ def _dummies(c: Open) -> list[tuple[Var, Poly]]:
     return [(v, n) for v, n in zip(c.axes, c.ranges, strict=True) if n != ONE]
 
 
-def _cut(poly: Poly, loop: Loop) -> Poly:
+def _split_off_first_time(poly: Poly, loop: Loop) -> Poly:
     """Sums over the times of a recurrence from 0 on, with time 0 apart: Σ_{t<n} f(t) = f(0) + Σ_{t<n−1} f(t + 1)."""
 
     def first_apart(a: Atom) -> Poly | None:
@@ -169,7 +169,7 @@ def _cut(poly: Poly, loop: Loop) -> Poly:
         if not isinstance(a, Sum):
             return None
         dummies, body = open_sum(a)
-        body = _cut(body, loop)
+        body = _split_off_first_time(body, loop)
         times = {b.time.variable() for b in deep_atoms(body) if isinstance(b, Rec) and b.loop == loop}
         v, n = next(((v, n) for v, n in dummies if v in times and n.positive), (None, ZERO))
         if v is None:
@@ -242,7 +242,7 @@ class Use:
             value = target.minus(ix.plus(of_var(v).scaled(-c))).scaled(c)
             size = left.pop(v)
             move = Rewriter({v: value})
-            rest = move(rest) * within(value, size, {**known, **left})
+            rest = move(rest) * index_within(value, size, {**known, **left})
             index = [ix.subst({v: value}) for ix in index]
         return sum_over(rest, list(left.items()))
 

@@ -35,7 +35,7 @@ def extends(
 
     `sides` are the tensors that it is about, the function's own among them; `defined` says where they have values.
     """
-    shapes, moving = problem.array_shapes, _moving(problem)
+    shapes, moving = problem.array_shapes, _active_argument_shapes(problem)
     more, clauses = facts_of(hypotheses, shapes)
     there = facts.extended(more)
     around = [c for c in hypotheses if any(mentions(p, {*moving}) for p in polys(c))]
@@ -61,13 +61,13 @@ def thin(clause: Clause, problem: Problem) -> bool:
     The coefficients are of one sign and every sum has a summand, so that it is not 0 where all entries are 1.
     """
     p = clause.alternatives[0].poly
-    if not any(tensors_in(a) for a in atoms_of(p)) or not polynomial(p, _moving(problem)):
+    if not any(tensors_in(a) for a in atoms_of(p)) or not polynomial(p, _active_argument_shapes(problem)):
         return False
     nonempty = all(n.positive for a in deep_atoms(p) if isinstance(a, Sum) for n in a.ranges)
     return nonempty and (_of_one_sign(p) or _of_one_sign(-p))
 
 
-def _moving(problem: Problem) -> dict[str, tuple[Poly, ...]]:
+def _active_argument_shapes(problem: Problem) -> dict[str, tuple[Poly, ...]]:
     """The arguments that are differentiated, with their shapes."""
     return {problem.names[k]: problem.inputs[k].shape for k in problem.differentiable}
 

@@ -95,7 +95,7 @@ def _spread(p: Poly, tensor: str, reals: Reals, over: Collection[Var] = ()) -> b
     With `over`, it must read entries of its own for each value of these variables.
     """
     entries = {a for a in deep_atoms(p) if isinstance(a, Access) and a.tensor == tensor}
-    if over and (not reals[tensor] or len(entries) != 1 or not _own(next(iter(entries)), over)):
+    if over and (not reals[tensor] or len(entries) != 1 or not _reads_distinct_entries(next(iter(entries)), over)):
         return False
     moving = [a for a in atoms_of(p) if tensor in tensors_in(a)]
     if not moving:
@@ -144,11 +144,11 @@ def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
         entry = a.body.atom()
         if a.name != "determinant" or not isinstance(entry, Access) or entry.tensor != tensor:
             return False
-        return _own(entry, a.vars) and a.ranges[0].positive
+        return _reads_distinct_entries(entry, a.vars) and a.ranges[0].positive
     return False
 
 
-def _own(entry: Access, variables: Collection[Var]) -> bool:
+def _reads_distinct_entries(entry: Access, variables: Collection[Var]) -> bool:
     """Return whether each variable alone determines a place of the entry along an axis, so that other values mean other
     entries.
     """

@@ -107,13 +107,13 @@ def trace_rules(
         whole: Program | None = None
         if together and rules.pushed and rules.jvp and rules.primal:
             pushed = _traced(rules.pushed, (args, tangents, scalars), f"the jvp of {where}")
-            jvp, primal = _parts(pushed, len(args), len(tangents), len(outs))
+            jvp, primal = _derivative_and_primal(pushed, len(args), len(tangents), len(outs))
         else:
             jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
         if together and rules.both and rules.primal:
             both = _traced(rules.both, (args, seeds, scalars), f"the vjp of {where}")
-            vjp, primal = _parts(both, len(args), len(outs), len(outs))
-            whole = up_to_mark(both, _beside(both, len(args), len(outs)), range(len(outs)))
+            vjp, primal = _derivative_and_primal(both, len(args), len(outs), len(outs))
+            whole = up_to_mark(both, _inputs_without_directions(both, len(args), len(outs)), range(len(outs)))
         else:
             vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
         if rules.primal and primal is None:
@@ -164,13 +164,13 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
     return [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)], [abstract((), real, weak=True)] * params
 
 
-def _parts(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:
+def _derivative_and_primal(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:
     """Return the derivative's program, and the primal's, whose outputs come first; None where one equation makes both.
 
     The directions, so many tangents or seeds, stand behind the arguments.
     """
     jaxpr = program.jaxpr
-    primal = part_of(program, _beside(program, args, directions), range(outs))
+    primal = part_of(program, _inputs_without_directions(program, args, directions), range(outs))
     made = {*primal.jaxpr.invars, *primal.jaxpr.constvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.outvars)}
     read = [*primal.jaxpr.outvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.invars)]
     alone = all(is_literal(v) or v in made for v in read)
@@ -180,7 +180,7 @@ def _parts(program: Program, args: int, directions: int, outs: int) -> tuple[Pro
     return Program(derivative, program.consts, None, program.decisions), primal if alone else None
 
 
-def _beside(program: Program, args: int, directions: int) -> list[int]:
+def _inputs_without_directions(program: Program, args: int, directions: int) -> list[int]:
     """The inputs that are no directions: the arguments, and the numbers that are left open."""
     return [*range(args), *range(args + directions, len(program.jaxpr.invars))]
 
@@ -287,7 +287,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _read(texts: tuple[str, ...], table: Mapping[str, tuple[Poly, ...]], where: str) -> list[Clause]:
+def _domain_clauses(texts: tuple[str, ...], table: Mapping[str, tuple[Poly, ...]], where: str) -> list[Clause]:
     """The clauses of a declared domain."""
     return meaning.domain.read_domain(texts, table, where) if texts else []
 
@@ -328,7 +328,7 @@ def build(given: Posed) -> Problem:
     reserve(taken)
     table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     scalars_only = dict.fromkeys(params, ())
-    constraints = _read(tuple(c for c in params.values() if c), scalars_only, where)
+    constraints = _domain_clauses(tuple(c for c in params.values() if c), scalars_only, where)
     facts = Facts(facts_of(constraints, scalars_only)[0], shapes.integers(names))
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
     values: dict[str, Opaque] = {}
@@ -356,7 +356,7 @@ def build(given: Posed) -> Problem:
         seeds=seeds,
         seed_names=seed_names,
         facts=facts,
-        domain=_read(domain, table, where),
+        domain=_domain_clauses(domain, table, where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],

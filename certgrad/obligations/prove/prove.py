@@ -18,11 +18,11 @@ from certgrad.obligations.assume.conditions import (
     discharged,
     guard_facts,
     has_one_solution,
-    merged,
+    merge_clauses,
     of_solver,
     polys,
 )
-from certgrad.obligations.assume.decided import decided, rounded
+from certgrad.obligations.assume.decided import decide_predicates, rounded
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved, some_place
@@ -34,7 +34,15 @@ from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.laws.functions import defined_in
-from certgrad.obligations.laws.order import Unique, attained, by_rules, of_entries, ordered, sole_maximum, unique
+from certgrad.obligations.laws.order import (
+    Unique,
+    attained,
+    by_rules,
+    decide_max_comparisons,
+    of_entries,
+    sole_maximum,
+    unique,
+)
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base, Sum
@@ -80,10 +88,10 @@ def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
     """
     assumed, clauses = facts_of(problem.domain, problem.array_shapes)
     facts = problem.facts.extended(assumed)
-    return _plain(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
+    return _are_short_to_read(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
 
 
-def _plain(clauses: Sequence[Clause]) -> bool:
+def _are_short_to_read(clauses: Sequence[Clause]) -> bool:
     """Return whether every hypothesis is short to read: no predicate inside, no power of a sum, no loop, no guard."""
     return all(
         not c.guards and not any(isinstance(a, Pred | Base | Rec) for x in c.alternatives for a in deep_atoms(x.poly))
@@ -109,7 +117,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
-        needed = _needed(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
+        needed = _undischarged_conditions(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
         asked = minimal(needed, facts, shapes)
         if reason := _why_no_hypotheses(problem, asked, solvers):
             return Outcome(reason=reason)
@@ -117,9 +125,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         region = Region(facts.extended([*more, *of_entries(more)]), (*assumed_clauses, *others))
         one_each = without_repeated(asked, region, shapes)
         reduced = minimal(_in_company(by_region(one_each, facts, shapes), facts, shapes), facts, shapes)
-        hypotheses, reach = _whole([*domain, *solvers, *reduced], needed, facts, problem, kind)
+        hypotheses, reach = _merged_hypotheses([*domain, *solvers, *reduced], needed, facts, problem, kind)
         relations: dict[str, None] = {}
-        obligation = replace(obligation, once=(*obligation.once, *_once(problem, domain)))
+        obligation = replace(obligation, once=(*obligation.once, *_unique_maxima(problem, domain)))
         for pair in obligation.pairs:
             closing = _closing(problem, kind, obligation, pair, region, bool(domain))
             residue = closing.residue()
@@ -156,7 +164,7 @@ def _obligation(problem: Problem, kind: str, facts: Facts, assumed: tuple[Clause
 def _why_no_hypotheses(problem: Problem, asked: Sequence[Clause], solvers: Sequence[Clause]) -> str:
     """Return why the conditions that are asked, or those of solvers, cannot be hypotheses on the inputs; else ""."""
     for where in filter(_of_places, asked):
-        return _why(where)
+        return _why_nothing_claimed(where)
     free = {*problem.tangents.values(), *problem.seed_names}
     terms = [p for c in asked for p in polys(c)]
     if any(mentions(p, free) for p in terms):
@@ -173,7 +181,7 @@ def _opaque_reason(problem: Problem, terms: Sequence[Poly]) -> str:
     return next((problem.opaque[n].reason for n in problem.opaque if any(mentions(p, {n}) for p in terms)), "")
 
 
-def _whole(
+def _merged_hypotheses(
     hypotheses: list[Clause], needed: Sequence[Clause], facts: Facts, problem: Problem, kind: str
 ) -> tuple[list[Clause], dict[Var, Poly]]:
     """Return the hypotheses, those of all places of an axis as one, and how far their index variables run.
@@ -208,7 +216,7 @@ def _closing(
     place = Indices(ranges, facts=region.facts, clauses=region.clauses)
     if declared and obligation.once:  # the domain may decide over which values maxima are taken
         left, right = (by_rules(resolved(side, place), place) for side in (left, right))
-    left, right = (split_products(ordered(side, place, obligation.once)) for side in (left, right))
+    left, right = (split_products(decide_max_comparisons(side, place, obligation.once)) for side in (left, right))
     left, right = (_with_places(side, place) for side in (left, right))
     if obligation.derivative:
         right = sided(right, region.facts, problem.tangents)
@@ -245,7 +253,9 @@ def _extended(
         return hypotheses
     shapes, sides = problem.array_shapes, _sides(problem, kind)
     ranges = _ranges(problem, kind)
-    defined = _needed(merged(*map(defined_everywhere, sides)), facts, assumed, shapes, domain, ranges)
+    defined = _undischarged_conditions(
+        merge_clauses(*map(defined_everywhere, sides)), facts, assumed, shapes, domain, ranges
+    )
     regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
     inside = [c for c in hypotheses if c not in excluding]
     return inside if excluded.extends(inside, regions, sides, problem, facts) else hypotheses
@@ -256,7 +266,7 @@ def _with_places(poly: Poly, indices: Indices) -> Poly:
     return laws.thresholds.with_places(poly, indices) if poly.piecewise else poly
 
 
-def _needed(
+def _undischarged_conditions(
     conditions: Iterable[Clause],
     facts: Facts,
     assumed: tuple[Clause, ...],
@@ -267,7 +277,7 @@ def _needed(
     """Return the conditions that do not follow from the assumptions."""
     region = Region(facts, assumed).over(ranges)
     known = Indices(facts=facts, clauses=assumed, sizes=shapes)
-    asked = [c.rewritten(lambda p: _with_places(ordered(p, known), known)) for c in conditions]
+    asked = [c.rewritten(lambda p: _with_places(decide_max_comparisons(p, known), known)) for c in conditions]
     if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
         asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
     left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
@@ -295,7 +305,7 @@ def _counts_a_place(clause: Clause, region: Region) -> bool:
     if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
         return False
     try:
-        count = decided(a.poly, region.facts.extended(known))
+        count = decide_predicates(a.poly, region.facts.extended(known))
     except UndefinedTermError:
         return False
     if not laws.counts.is_count(count):
@@ -327,7 +337,7 @@ def _sides(problem: Problem, kind: str) -> list[Tensor]:
     return [*problem.forward, *((problem.reference if kind == OF_REFERENCE else problem.primal) or ())]
 
 
-def _once(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:
+def _unique_maxima(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:
     """The maxima over entries that the domain says are attained once, at each place of a result."""
     ranges = dict(pair for t in problem.forward for pair in t.variables) if len(problem.forward) == 1 else {}
     ranges |= _extents(domain)
@@ -353,7 +363,7 @@ def _holds_nowhere(clause: Clause) -> bool:
     return not clause.guards and clause.alternatives == UNDEFINED_EVERYWHERE[0].alternatives
 
 
-def _why(clause: Clause) -> str:
+def _why_nothing_claimed(clause: Clause) -> str:
     """Return why nothing is claimed where a condition on places is not shown."""
     other = clause.origin if _holds_nowhere(clause) else f"a condition on places that is not shown: {clause.origin}"
     return _WHERE.get(clause.origin, other)

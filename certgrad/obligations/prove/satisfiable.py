@@ -185,13 +185,14 @@ def _holds(
                 return False
             continue
         if not any(
-            _true(a, at.poly(a.poly, env)) if once is None else at.attained_once(once, env) for a, once in relations
+            _relation_holds(a, at.poly(a.poly, env)) if once is None else at.attained_once(once, env)
+            for a, once in relations
         ):
             return False
     return True
 
 
-def _true(a: Atomic, x: arb) -> bool:
+def _relation_holds(a: Atomic, x: arb) -> bool:
     if a.relation == "> 0":
         return bool(x > 0)
     if a.relation == ">= 0":

@@ -14,7 +14,7 @@ from certgrad.obligations.assume.conditions import (
     Clause,
     Clauses,
     discharged,
-    merged,
+    merge_clauses,
     polys,
 )
 from certgrad.obligations.assume.entailment import entailed
@@ -116,7 +116,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         if problem.smooth_as_it_is(out):
             smooth = ()
         value = split_products(without_stops(out.body))
-        known = settle(merged(out.defined, smooth), facts)
+        known = settle(merge_clauses(out.defined, smooth), facts)
         more, others = facts_of(known, problem.array_shapes)
         here = facts.extended(more)
         found = seam_hypotheses(
@@ -127,7 +127,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         )
         extra += _weakest(c for c in found if not entailed(c, here, clauses))
         once += [u for c in found if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
-        more, others = facts_of(settle(merged(known, tuple(found)), facts), problem.array_shapes)
+        more, others = facts_of(settle(merge_clauses(known, tuple(found)), facts), problem.array_shapes)
         inside = Region(facts.extended(more), (*clauses, *others))  # a stopped value may stand on a seam alone
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
@@ -142,7 +142,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         derivatives.append(_without(derivative, set(arbitrary)))
         conditions += [at_all_places(out.defined, out.variables), at_all_places(smooth, out.variables)]
         extra[before:] = at_all_places(extra[before:], out.variables)
-    return Differentiated(derivatives, merged(*conditions, extra), tuple(once))
+    return Differentiated(derivatives, merge_clauses(*conditions, extra), tuple(once))
 
 
 def derivative_of(
@@ -168,7 +168,7 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
         for out, tangent, derivative in zip(problem.forward, problem.jvp, found.derivatives, strict=True)
     ]
     return Obligation(
-        pairs, merged(found.conditions, *map(defined_everywhere, problem.jvp)), derivative=True, once=found.once
+        pairs, merge_clauses(found.conditions, *map(defined_everywhere, problem.jvp)), derivative=True, once=found.once
     )
 
 
@@ -244,7 +244,7 @@ def adjoint_obligation(problem: Problem) -> Obligation:
     """⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩."""
     assert problem.jvp is not None
     pushed = pushed_forward(problem, [t.body for t in problem.jvp])
-    defined = merged(*map(defined_everywhere, problem.jvp), *map(defined_everywhere, problem.vjp))
+    defined = merge_clauses(*map(defined_everywhere, problem.jvp), *map(defined_everywhere, problem.vjp))
     return Obligation([(pushed - pulled_back(problem), ZERO, ())], defined)
 
 
@@ -254,7 +254,7 @@ def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) ->
     Every hypothesis of the differentiation belongs to the claim.
     """
     pushed = pushed_forward(problem, found.derivatives)
-    conditions = merged(found.conditions, *map(defined_everywhere, problem.vjp))
+    conditions = merge_clauses(found.conditions, *map(defined_everywhere, problem.vjp))
     return Obligation([(pulled_back(problem), pushed, ())], conditions, derivative=True, once=found.once)
 
 
@@ -295,7 +295,7 @@ def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligati
     bodies = [(p.body, without_stops(f.body), f.shape) for p, f in pairs]
     return Obligation(
         bodies,
-        merged(
+        merge_clauses(
             *(defined_everywhere(p) for p, _ in pairs),
             *(tuple(c.rewritten(without_stops) for c in defined_everywhere(f)) for _, f in pairs),
         ),

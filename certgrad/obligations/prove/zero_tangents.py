@@ -29,7 +29,7 @@ from certgrad.obligations.assume.tensor import EXTENTS, Tensor
 from certgrad.obligations.decide.cases import Region
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.differentiate.seams import only_bends
-from certgrad.obligations.laws.order import argument, attained, attained_once, ordered
+from certgrad.obligations.laws.order import argument, attained, attained_once, decide_max_comparisons
 from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.terms.atoms import Access, Max, access
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -178,7 +178,7 @@ def _fixed(poly: Poly) -> bool:
 def _defined(entry: Tensor, problem: Problem) -> bool:
     """Return whether the entries are defined and finite, whatever the arguments are."""
     known = Indices(facts=problem.facts, sizes=problem.input_shapes)
-    needed = (c.rewritten(lambda p: ordered(p, known)) for c in entry.defined)
+    needed = (c.rewritten(lambda p: decide_max_comparisons(p, known)) for c in entry.defined)
     return not entry.infinite and all(discharged(c, problem.facts) or attained(c) for c in needed)
 
 
@@ -272,7 +272,7 @@ def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses:
     place = Indices(ranges, facts=region.facts, clauses=region.clauses)
     try:
         with limited():
-            difference = split_products(ordered(poly, place))
+            difference = split_products(decide_max_comparisons(poly, place))
             families = [{*problem.tangents.values()}]
             return Closing(difference, region.over(ranges), problem, families, None).residue() is None
     except (UndefinedTermError, NoInvariantError, BudgetError, ArithmeticError, RecursionError):

@@ -136,7 +136,7 @@ def auditing(
 
 
 @contextmanager
-def beside(seconds: float) -> Iterator[None]:
+def uncounted_time(seconds: float) -> Iterator[None]:
     """Run a block in so many seconds that do not count for the audit around it."""
     started, end = time.thread_time(), budget.end
     budget.end = started + seconds
@@ -146,13 +146,13 @@ def beside(seconds: float) -> Iterator[None]:
         budget.end = end + time.thread_time() - started
 
 
-def given() -> float:
+def allotted_seconds() -> float:
     """The seconds of the audit that this is a part of, or those of one."""
     return AUDIT_SECONDS if budget.steps is None else budget.given
 
 
 @contextmanager
-def within(steps: int) -> Iterator[None]:
+def at_most_steps(steps: int) -> Iterator[None]:
     """Run a block that may take at most so many of the steps that are left. Raises BudgetError after them."""
     before, part = budget.left, budget.part
     given = budget.left = min(before, steps)

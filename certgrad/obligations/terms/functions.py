@@ -19,7 +19,7 @@ class UndecidedError(ArithmeticError):
     """A sign that the precision does not decide."""
 
 
-def whole(x: arb) -> int:
+def integer_of_ball(x: arb) -> int:
     """The integer that a ball holds. Raises UndecidedError where it may hold several."""
     n = x.unique_fmpz()
     if n is None:

@@ -144,7 +144,7 @@ def divided(n: Poly, divisor: Poly) -> Poly | None:
     return out if whole and not out.is_zero else None
 
 
-def within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
+def index_within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
     """Return [0 ≤ ix < size]."""
     if size == ONE:
         return index_equal(ix, ranges)

@@ -275,7 +275,7 @@ class Poly:
                 del out[m]
             else:
                 out[m] = total + c
-        return _joined(out)
+        return _sum_of_terms(out)
 
     def scale(self, factor: fmpq | int) -> Poly:
         if factor == 1:
@@ -339,7 +339,7 @@ class Accumulator:
             self.add(m, c * factor)
 
     def poly(self) -> Poly:
-        return _joined(self.terms)
+        return _sum_of_terms(self.terms)
 
 
 class Holder:
@@ -399,7 +399,7 @@ def _rebuilt(value: Any) -> Any:
     return out
 
 
-def _joined(terms: dict[Mono, fmpq]) -> Poly:
+def _sum_of_terms(terms: dict[Mono, fmpq]) -> Poly:
     """The sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones add up."""
     if len(terms) > 1:
         forth, back = iter(terms), reversed(terms)

@@ -467,7 +467,7 @@ def _whole_part(poly: Poly) -> Poly | None:
     return Poly(kept) if kept else None
 
 
-def whole(poly: Poly) -> bool:
+def is_integer_term(poly: Poly) -> bool:
     """Return whether the term is an integer by its form: what `_whole_part` finds is all of it."""
     return all(c.q == 1 and all(_is_whole(a, e) for a, e in m) for m, c in poly.items())
 

@@ -82,7 +82,7 @@ class IxPred(Predicate):
 
     @classmethod
     def together(cls, factors: Factors) -> Factors | None:
-        return _settled(factors)
+        return _without_implied_conditions(factors)
 
 
 class IxEq(Predicate):
@@ -122,7 +122,7 @@ def _opposite(a: Sign) -> str:
     return found
 
 
-def _settled(factors: Factors) -> Factors | None:
+def _without_implied_conditions(factors: Factors) -> Factors | None:
     """Return the factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
 
     "An entry of a triangular matrix is not 0" is such a condition. Two opposite conditions make an equation.

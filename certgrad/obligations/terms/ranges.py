@@ -100,7 +100,7 @@ def split_at_conditions(poly: Poly, dummies: Dummies) -> Iterator[Summed] | None
         cuts = _ascending([ZERO, *lows, n]) if lows else None
         if cuts is not None:
             applied(Law.SUM_CUT)
-            return _between(poly, v, cuts, [(w, r) for w, r in dummies if w != v])
+            return _parts_between_cuts(poly, v, cuts, [(w, r) for w, r in dummies if w != v])
     return None
 
 
@@ -109,7 +109,7 @@ def _is_low(a: Atom, v: Var) -> TypeGuard[IxPred]:
     return isinstance(a, IxPred) and len(a.ix.terms) == 1 and a.ix.terms[0] == (v, 1)
 
 
-def _between(poly: Poly, v: Var, cuts: list[Poly], others: Dummies) -> Iterator[Summed]:
+def _parts_between_cuts(poly: Poly, v: Var, cuts: list[Poly], others: Dummies) -> Iterator[Summed]:
     """The terms and ranges between the cuts, where each condition on the variable alone holds or fails."""
     for start, stop in pairwise(cuts):
 

@@ -193,7 +193,7 @@ def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
     return Rewriter(mapping)(poly)
 
 
-def placed(polys: Sequence[Poly], free: Collection[Var]) -> tuple[list[Poly], list[Var]]:
+def variables_as_parameters(polys: Sequence[Poly], free: Collection[Var]) -> tuple[list[Poly], list[Var]]:
     """The terms with these variables made arguments (p, k, 0), and the variables, in an order that does not depend
     on their names, ties aside."""
 

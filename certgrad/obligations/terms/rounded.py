@@ -15,7 +15,7 @@ from .index_terms import as_index
 from .integers import RANK, Chosen, Rounded, quotient, undone
 from .polynomials import ONE, ZERO, Accumulator, Atom, Poly, number, poly_of
 from .predicates import PREDICATES
-from .rewriting import placed, replaced, substitute, without_stops
+from .rewriting import replaced, substitute, variables_as_parameters, without_stops
 from .session import Memo, intern
 from .variables import Var, fresh
 from .walk import atoms_of, indices_of, tensors_in
@@ -103,14 +103,14 @@ def _has_fractions(a: Atom) -> bool:
 
 
 def _number(a: Atom) -> Poly:
-    body, inside = _apart(poly_of(a))
-    (body,), variables = placed([body], body.free)
+    body, inside = _abstract_indices(poly_of(a))
+    (body,), variables = variables_as_parameters([body], body.free)
     return poly_of(
         intern(IndexNumber(Rounded(body, tuple(inside[v] if v in inside else of_var(v) for v in variables))))
     )
 
 
-def _apart(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
+def _abstract_indices(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
     """Return the term with a variable for each nontrivial index of an entry, and the indices that they stand for.
 
     Whatever is substituted later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function at different places.

@@ -108,10 +108,10 @@ def same_place(poly: Poly) -> Poly | None:
     if not isinstance(a, Matrix) or not isinstance(b, Matrix) or len(a.index) != 1 or len(b.index) != 1:
         return None
     same = index_equal(a.index[0].minus(b.index[0]))
-    return same if apart(poly + same) is not None else None
+    return same if eigenvalue_of_gap(poly + same) is not None else None
 
 
-def apart(poly: Poly) -> Matrix | None:
+def eigenvalue_of_gap(poly: Poly) -> Matrix | None:
     """Return an eigenvalue λ_j where the term is c·(λ_j − λ_i) + d·[i = j] with c, d ≠ 0; else None.
 
     Such a term is not 0 if all λ differ. The squares of singular values count as λ.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from .atoms import Max, Sum
 from .exponents import Exponent
 from .index import IntegerAtom, Ix, of_atom, of_const, of_var, whole_number
-from .index_terms import index_condition, within
+from .index_terms import index_condition, index_within
 from .integers import ORDER, PIVOTS, Chosen, Quotient, Remainder, remainder, undone
 from .law import Law, applied
 from .naming import canonical_order
@@ -148,9 +148,9 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
                 continue
             value, within_axis = solution
             others = {w: m for w, m in ranges.items() if w != v}
-            guard = within(value, n, others)
+            guard = index_within(value, n, others)
             for ix, room in within_axis:
-                guard = guard * within(ix, room, others)
+                guard = guard * index_within(ix, room, others)
             rank = (guard != ONE, len(guard), n.key, a.key, v)
             if best is None or rank < best[0]:
                 best = (rank, a, v, value, guard)

@@ -99,7 +99,7 @@ def tensors_in(a: Atom) -> frozenset[str]:
             else []
         )
         inside = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
-        read = [name for ix in own_indices(a) for name in _read(ix)]
+        read = [name for ix in own_indices(a) for name in _integer_tensors_in(ix)]
         found = _tensors.table[a] = frozenset([*own, *read]).union(
             *(tensors_in(b) for p in inside for b in atoms_of(p))
         )
@@ -117,13 +117,13 @@ def own_indices(a: Atom) -> list[Ix]:
     return [of_term(a.var)] if isinstance(a, IndexNumber) else []
 
 
-def _read(ix: Ix) -> Iterator[str]:
+def _integer_tensors_in(ix: Ix) -> Iterator[str]:
     """Yield the integer tensors whose entries an index expression reads."""
     for t in ix.atoms:
         if isinstance(t, Entry):
             yield t.tensor
         for inner in t.parts():
-            yield from _read(inner)
+            yield from _integer_tensors_in(inner)
 
 
 def _compared(ix: Ix) -> Iterator[Poly]:

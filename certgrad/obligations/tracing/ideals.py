@@ -70,9 +70,11 @@ class Ideal:
         if any(c is None for c in constants):
             return False
         if len(call.constants) == first:
-            same = all(map(_same, constants, call.constants)) and identity(call.body) == identity(body)
+            same = all(map(_is_identical_array, constants, call.constants)) and identity(call.body) == identity(body)
         else:  # where the one is given a number, it stands in the program of the other
-            same = identity(_at(call.body, call.constants, avals)) == identity(_at(body, constants, avals))
+            same = identity(_bind_constants(call.body, call.constants, avals)) == identity(
+                _bind_constants(body, constants, avals)
+            )
         return same and self._is_near()
 
     def _is_near(self) -> bool:
@@ -126,11 +128,11 @@ def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -
         if any(v not in in_body for v in inputs):
             return None
         inputs = [in_body[v] for v in inputs]
-        known = _inside(eqn, body, known)
+        known = _constants_of_body(eqn, body, known)
         program = body
 
 
-def _at(body: Program, constants: Sequence[Any], avals: Sequence[Any]) -> Program:
+def _bind_constants(body: Program, constants: Sequence[Any], avals: Sequence[Any]) -> Program:
     """The program of the arrays alone, with its first operands as numbers."""
     run = jaxpr_as_fun(body)
     return program_of(jax.make_jaxpr(lambda *xs: run(*constants, *xs))(*avals))
@@ -140,12 +142,12 @@ def _value(v: Any, known: Constants) -> Any:
     return v.val if is_literal(v) else known.get(v)
 
 
-def _same(a: Any, b: Any) -> bool:
+def _is_identical_array(a: Any, b: Any) -> bool:
     x, y = np.asarray(a), np.asarray(b)
     return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
 
 
-def _inside(eqn: Any, body: Program, known: Constants) -> Constants:
+def _constants_of_body(eqn: Any, body: Program, known: Constants) -> Constants:
     """The constants of the program that an equation runs."""
     given = {u: c for u, v in zip(body.jaxpr.invars, eqn.invars, strict=True) if (c := _value(v, known)) is not None}
     return given | dict(zip(body.jaxpr.constvars, body.consts, strict=True))
@@ -161,7 +163,9 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
         with _rebound_in_modules([one.shown for one in ideals if one.shown is not None]):
             closed = jax.make_jaxpr(function)(*map(list, lists))
         found: Replaced = {}
-        _met(closed.jaxpr, ideals, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)), found)
+        _collect_approximations(
+            closed.jaxpr, ideals, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)), found
+        )
         return _run(closed, [x for one in lists for x in one], found)
 
     return read
@@ -184,7 +188,7 @@ Replaced = dict[int, Ideal | Program]
 """By the identity of an equation that is a call: what is called instead, or the program inside that has such calls."""
 
 
-def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Constants, found: Replaced) -> bool:
+def _collect_approximations(jaxpr: Any, ideals: Sequence[Ideal], known: Constants, found: Replaced) -> bool:
     """Return whether a program calls approximations, which are added to `found`."""
     known = dict(known)
     for eqn in jaxpr.eqns:
@@ -196,7 +200,7 @@ def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Constants, found: Replaced)
         if ideal is not None:
             found[id(eqn)] = ideal
             ideal.met = True
-        elif _met(body.jaxpr, ideals, _inside(eqn, body, known), found):
+        elif _collect_approximations(body.jaxpr, ideals, _constants_of_body(eqn, body, known), found):
             found[id(eqn)] = body
     return any(id(eqn) in found for eqn in jaxpr.eqns)
 

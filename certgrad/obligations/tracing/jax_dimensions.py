@@ -63,7 +63,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         """`math.ceil(n / c)` and `math.floor(n / c)`: floats round a quotient of sizes below 2⁵² across no integer."""
 
         def call(value: Any, /) -> Any:
-            if get_ident() == thread and id(value) in quotients and _outside(from_library):
+            if get_ident() == thread and id(value) in quotients and _is_called_by_user_code(from_library):
                 return whole(*quotients[id(value)][1:])
             return own(value)
 
@@ -71,7 +71,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
 
     def of_numbers(own: Callable, traced: Callable) -> Callable:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if get_ident() == thread and args and _traced(args[0]) and _outside(from_library):
+            if get_ident() == thread and args and _traced(args[0]) and _is_called_by_user_code(from_library):
                 value = args[0] if isinstance(args[0], jax.core.Tracer) else args[0].__jax_array__()
                 return traced(value, *args[1:], **kwargs)
             return own(*args, **kwargs)
@@ -294,7 +294,7 @@ def _symbolic(value: Any) -> bool:
     return isinstance(value, (_DimExpr, jax.core.Tracer))
 
 
-def _outside(from_library: Callable[[str], bool]) -> bool:
+def _is_called_by_user_code(from_library: Callable[[str], bool]) -> bool:
     """Return whether code other than JAX's, numpy's and the standard library's called."""
     return not from_library(sys._getframe(2).f_code.co_filename)
 

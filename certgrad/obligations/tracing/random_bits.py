@@ -44,7 +44,7 @@ def folded(params: dict[str, Any], keys: Any, numbers: np.ndarray) -> Any:
     return _keys(_threefry(_words(keys), (np.zeros_like(seeds), seeds)), keys)
 
 
-def at(keys: Any, places: np.ndarray) -> Any:
+def keys_at(keys: Any, places: np.ndarray) -> Any:
     """The keys at these places of an array of keys, in row-major order."""
     high, low = _words(keys)
     return _keys((high.reshape(-1)[places], low.reshape(-1)[places]), keys)

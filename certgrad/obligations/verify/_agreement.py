@@ -194,18 +194,22 @@ def vjp_is_adjoint(at: At) -> None:
 def rule_runs_forward(at: At) -> None:
     """The rule's own primal output is the forward's, entry by entry."""
     if at.programs.primal is not None:
-        _same(at.primal, at, "the rule's output")
+        _check_equal_outputs(at.primal, at, "the rule's output")
 
 
 def forward_equals_reference(at: At) -> None:
     """The forward's output is the reference's, entry by entry."""
-    _same(at.reference, at, "the reference")
+    _check_equal_outputs(at.reference, at, "the reference")
 
 
-def _same(outputs: Sequence[Array], at: At, what: str) -> None:
+def _check_equal_outputs(outputs: Sequence[Array], at: At, what: str) -> None:
     for k, (got, wanted) in enumerate(zip(outputs, at.forward.values, strict=True)):
         for place in np.ndindex(got.shape):
-            equal(_real(got[place]), _real(wanted[place]), f"{what} and the forward at {named_place(k, place)}")
+            equal(
+                _as_rational(got[place]),
+                _as_rational(wanted[place]),
+                f"{what} and the forward at {named_place(k, place)}",
+            )
 
 
 CLAIMS: dict[str, Callable[[At], None]] = {
@@ -226,7 +230,7 @@ def inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
     return total
 
 
-def _real(x: Any) -> Real:
+def _as_rational(x: Any) -> Real:
     return fmpq(int(x)) if isinstance(x, np.generic | bool | int) else x
 
 
@@ -238,7 +242,7 @@ def equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
         raise Disagreement(f"{what}: {_text(left)} and {_text(right)}", sides=(left, right), where=what)
     if (loose or s.overlap(left, right)) and _close(left, right):
         return
-    if (loose and _within(left, right) is None) or s.overlap(left, right):
+    if (loose and _is_within_agreed_distance(left, right) is None) or s.overlap(left, right):
         raise Undecided(what)
     raise Disagreement(
         f"{what} differ: {_text(left)} and {_text(right)}", _relative_gap(left, right), (left, right), what
@@ -251,10 +255,10 @@ def _relative_gap(left: Real, right: Real) -> float:
 
 
 def _close(left: Real, right: Real) -> bool:
-    return _within(left, right) is True
+    return _is_within_agreed_distance(left, right) is True
 
 
-def _within(left: Real, right: Real) -> bool | None:
+def _is_within_agreed_distance(left: Real, right: Real) -> bool | None:
     """Whether two finite numbers are certainly within the agreed distance; None if that is open."""
     if type(left) is fmpq and type(right) is fmpq and left == right:
         return True

@@ -70,11 +70,11 @@ def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
     if certificate.verdict != worst([claim.verdict for claim in certificate.claims]):
         yield f"its verdict '{certificate.verdict}' is not the worst of its claims"
     for claim in certificate.claims:
-        for problem in _within(claim, op, declared):
+        for problem in _problems_of_claim(claim, op, declared):
             yield f"{claim.id}: {problem}"
 
 
-def _within(claim: Claim, op: Subject, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
+def _problems_of_claim(claim: Claim, op: Subject, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
     if claim.id != f"{op.name}.{claim.kind}" or claim.code != CODES[claim.kind]:
         yield f"the id or the code {claim.code} is not that of {claim.kind} of '{op.name}'"
     if [(case.signature, case.statics) for case in claim.cases] != declared:

@@ -124,7 +124,7 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
             asked = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
             broken = {statement for _, failing in asked for statement in failing}
             try:
-                if (wrong := _wrong(at, asked, point, rng)) is not None:
+                if (wrong := _wrong_claim_at(at, asked, point, rng)) is not None:
                     seen.wrong = wrong
                     return
                 seen.smooth |= broken if len(broken) == 1 else set()
@@ -183,7 +183,7 @@ def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
                 yield point
 
 
-def _wrong(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded | None:
+def _wrong_claim_at(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded | None:
     """A claim that is wrong at a point that its hypotheses exclude. Raises NoDerivative, as `_errors` does."""
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
         if error is not None:

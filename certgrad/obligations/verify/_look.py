@@ -26,7 +26,7 @@ from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, NotCheckedError, PointClaims
 from certgrad.signatures.cases import Case as SubjectCase
 from certgrad.signatures.cases import Shape
-from certgrad.signatures.schedule import least, shapes
+from certgrad.signatures.schedule import all_ones_shape, shapes
 
 DRAWS = 2
 """Points that are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
@@ -106,7 +106,7 @@ def least_shape(subject: Subject, index: int) -> Iterator[tuple[Shape, Programs]
     """A case where all sizes are 1, so that ranges such as n − 1 are empty; none where it does not trace there."""
     case = subject.cases[index]
     if case.names and not subject.broadcast:
-        yield from _traced(subject, case, [least(case)])
+        yield from _traced(subject, case, [all_ones_shape(case)])
 
 
 def _traced(subject: Subject, case: SubjectCase, at: Iterable[Shape]) -> Iterator[tuple[Shape, Programs]]:

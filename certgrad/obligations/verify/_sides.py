@@ -48,21 +48,21 @@ def on_other_sides(
             for value in NEAR if 0 < k < len(points) else NEAR + FAR:
                 if value in FAR and not depends:
                     break
-                for moved in _moved(start, which, value):
+                for moved in _moved_points(start, which, value):
                     if len(starts) == MOST or both <= seen:
                         return
                     if (key := _key(moved)) in tried:  # moved again, with nothing left of the first time
                         continue
                     tried.add(key)
                     distances = decided(moved) if fits(moved) else None
-                    depends = depends or distances is None or not _same(distances, before)
+                    depends = depends or distances is None or not _are_equal_distances(distances, before)
                     if distances is not None and not (sides := set(_sides(distances))) <= seen:
                         seen |= sides
                         starts.append((moved, distances))
                         yield moved
 
 
-def _same(distances: Sequence[Any], before: Sequence[Any]) -> bool:
+def _are_equal_distances(distances: Sequence[Any], before: Sequence[Any]) -> bool:
     """Return whether both lists of distances are equal, and known as exactly."""
 
     def same(d: Any, e: Any) -> bool:
@@ -83,7 +83,7 @@ def _sides(distances: Sequence[Any]) -> list[tuple[int, int]]:
     return [(k, int(d > 0) - int(d < 0)) for k, d in enumerate(distances) if s.finite(d) and (d < 0 or d > 0 or d == 0)]
 
 
-def _moved(point: Point, which: int, value: fmpq) -> Iterator[Point]:
+def _moved_points(point: Point, which: int, value: fmpq) -> Iterator[Point]:
     """The point with the first entry, the last one and all entries of an argument changed."""
     array: Array = point.inputs[which]
     if not array.size:

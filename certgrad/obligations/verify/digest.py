@@ -16,7 +16,7 @@ import numpy as np
 from jax.extend import core
 
 from certgrad._subject import Subject
-from certgrad.jaxpr.lowerings import written
+from certgrad.jaxpr.lowerings import identifying_params
 from certgrad.signatures.cases import Case
 
 _IGNORED = frozenset(
@@ -63,7 +63,9 @@ class _Writer:
         for v, c in itertools.zip_longest(map(name, jaxpr.constvars), map(self.array, consts), fillvalue=""):
             lines.append(f"const {v} = {c}")
         for eqn in jaxpr.eqns:
-            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(written(eqn).items()) if k not in _IGNORED)
+            params = ",".join(
+                f"{k}={self.param(v)}" for k, v in sorted(identifying_params(eqn).items()) if k not in _IGNORED
+            )
             operands, results = (" ".join(map(name, side)) for side in (eqn.invars, eqn.outvars))
             lines.append(f"{results} = {eqn.primitive.name}[{params}] {operands}")
         return "\n".join([*lines, "out " + " ".join(map(name, jaxpr.outvars))])

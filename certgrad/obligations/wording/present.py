@@ -39,7 +39,7 @@ def show_difference(poly: Poly) -> str:
     if parts > PAGES:
         return f"a term of {parts:,} parts"
     text = show(poly)
-    return _cut(text)
+    return _shortened_text(text)
 
 
 def show_relation(left: Rec, right: Rec, sign: int) -> str:
@@ -54,10 +54,10 @@ def show_relation(left: Rec, right: Rec, sign: int) -> str:
     writer = Writer({("t", 0, 0): "t", **letters}, {})
     first, second = (cast(Carry, writer.atom(one)) for one in (left, right))
     text = equal_by_induction(first, second, sign)
-    return _cut(text)
+    return _shortened_text(text)
 
 
-def _cut(text: str) -> str:
+def _shortened_text(text: str) -> str:
     counts = {digest: f"steps{k + 1 if k else ''}" for k, digest in enumerate(dict.fromkeys(_COUNT.findall(text)))}
     text = _COUNT.sub(lambda found: counts[found[0]], text)
     return text if len(text) < LONG else f"{text[:LONG]} …"

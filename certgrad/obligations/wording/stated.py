@@ -10,7 +10,7 @@ from itertools import count, islice
 from flint import fmpq
 
 from certgrad.language import tree as t
-from certgrad.language.canonical import canonical, letters, ordered
+from certgrad.language.canonical import canonical, in_canonical_order, letters
 from certgrad.obligations.assume.assumptions import extent
 from certgrad.obligations.assume.by_place import beyond_axes
 from certgrad.obligations.assume.conditions import (
@@ -43,7 +43,7 @@ _RELATIONS = {"> 0": ">", ">= 0": ">=", "!= 0": "!=", "= 0": "="}
 _FOLDS = {Sum: "sum", Max: "maximum", Product: "product"}
 
 
-def stated(
+def statement_of_clause(
     clause: Clause,
     shapes: Shapes | None = None,
     ranges: Mapping[Var, Poly] | None = None,
@@ -81,7 +81,7 @@ class Reads:
     tests: Mapping[Var, Poly] = field(default_factory=dict)
 
     def __call__(self, clause: Clause) -> t.Statement:
-        return stated(clause, self.shapes, self.ranges, self.tests)
+        return statement_of_clause(clause, self.shapes, self.ranges, self.tests)
 
     def each_once(self, clauses: Iterable[Clause]) -> dict[t.Statement, Clause]:
         """Return the clauses by their statements, the first of each."""
@@ -96,7 +96,7 @@ def term(poly: Poly, names: Mapping[Var, str] | None = None) -> t.Term:
     of these names, also where the variable is not in the term.
     """
     known = dict(name_variables([poly]) if names is None else names)
-    return ordered(Writer(known, {}).poly(poly), known.values())
+    return in_canonical_order(Writer(known, {}).poly(poly), known.values())
 
 
 def _order(v: Var) -> tuple:
@@ -216,7 +216,7 @@ class Writer:
     # --- terms
 
     def poly(self, p: Poly) -> t.Term:
-        return t.added([self.mono(m, c) for m, c in p.sorted_items()])
+        return t.sum_of_terms([self.mono(m, c) for m, c in p.sorted_items()])
 
     def mono(self, mono: Mono, c: fmpq) -> t.Term:
         return t.scaled(Fraction(int(c.p), int(c.q)), [self.power(a, e) for a, e in mono])
@@ -314,7 +314,7 @@ class Writer:
 
     def index(self, ix: Ix) -> t.Term:
         parts = [t.scaled(Fraction(c), [self.integer(v)]) for v, c in ix.terms]
-        return t.added([*parts, *(self.mono(m, c) for m, c in ix.const.sorted_items())])
+        return t.sum_of_terms([*parts, *(self.mono(m, c) for m, c in ix.const.sorted_items())])
 
     def integer(self, v: IxTerm) -> t.Term:
         if not isinstance(v, IntegerAtom):

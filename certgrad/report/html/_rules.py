@@ -282,7 +282,7 @@ def _obligation(claim: Claim, shown: Exhibit, anchor: str) -> Obligation:
         mark(claim.verdict),
         words,
         formula,
-        [_worded(h) for h in claim.hypotheses],
+        [_worded_hypothesis(h) for h in claim.hypotheses],
         list(dict.fromkeys(case.scope for case in claim.cases if case.scope and is_discharged(case.verdict))),
         [_failing(c, len(claim.cases) > 1) for c in failing[:_CASES]],
         []
@@ -298,7 +298,7 @@ def _sides(left: Formula, right: Formula, same: bool, common: Sequence) -> Sides
     return Sides(left, right, same, [(form.where, of_form(form)) for form in common])
 
 
-def _worded(h: Hypothesis) -> WordedHypothesis:
+def _worded_hypothesis(h: Hypothesis) -> WordedHypothesis:
     return WordedHypothesis(of_hypothesis(h), in_words(h), grounds(h), h.negligible)
 
 

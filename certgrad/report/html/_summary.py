@@ -77,7 +77,7 @@ def of_audit(audit: Audit) -> Summary:
     return Summary(
         total,
         shares,
-        _under(certificates),
+        _hypothesis_counts(certificates),
         [(general[g], g) for g in _ORDER if general[g]],
         [(n, f"of {total} accepted by Coq {version}") for version, n in accepted.items()],
         _versions(certificates),
@@ -85,7 +85,7 @@ def of_audit(audit: Audit) -> Summary:
     )
 
 
-def _under(certificates: Sequence[Certificate]) -> list[tuple[int, str]]:
+def _hypothesis_counts(certificates: Sequence[Certificate]) -> list[tuple[int, str]]:
     proved = [c for c in certificates if c.verdict in (*PROOFS, AT_SIZES)]
     sorts = Counter(
         "with no hypothesis"

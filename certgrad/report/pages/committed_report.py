@@ -58,7 +58,7 @@ def write(directory: Path, files: Mapping[str, bytes]) -> list[str]:
         for path, content in files.items():
             target = directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            if _read(target) != content:
+            if _read_if_present(target) != content:
                 write_atomically(target, content)
         for path in _left_over(directory, files):
             os.unlink(directory / path)
@@ -74,7 +74,7 @@ def stale(directory: Path, files: Mapping[str, bytes]) -> list[str]:
     """One line for each file that is missing, out of date or left over; empty if the directory is current."""
     lines = []
     for path, content in files.items():
-        present = _read(directory / path)
+        present = _read_if_present(directory / path)
         if present is None:
             lines.append(f"{path}: missing")
         elif present != content:
@@ -86,7 +86,7 @@ def version_differences(directory: Path, certificates: Sequence[Certificate]) ->
     """How the versions in the committed certificates differ from this audit's: `jax 0.10.1, now 0.10.2`."""
     differences: dict[str, None] = {}
     for certificate in certificates:
-        present = _read(directory / _CERTIFICATES / f"{certificate.op}.json")
+        present = _read_if_present(directory / _CERTIFICATES / f"{certificate.op}.json")
         try:
             committed = json.decode(present or b"").versions
         except msgspec.MsgspecError:
@@ -103,7 +103,7 @@ def _left_over(directory: Path, files: Mapping[str, bytes]) -> list[str]:
     return [path for path in found if path not in files]
 
 
-def _read(path: Path) -> bytes | None:
+def _read_if_present(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:

@@ -31,16 +31,17 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         "What is not accepted is not refuted by that. Where a rule has no forward of its own nothing is to be proved.",
         f"A proof may take {limit} s. What was accepted is remembered by what it says: other tactics do not undo it.",
         "",
-        f"**{_accepted(judged)} of {len(judged)} obligations accepted.** Star groups are one axis in a theorem, and",
+        f"**{_count_accepted(judged)} of {len(judged)} obligations accepted.** Star groups are one axis in a theorem, "
+        "and",
         "operands that broadcast have one shape.",
         "",
         "Division, logarithm and root are total in Coq. So an obligation counts as accepted only together with the",
         "theorem that its programs are defined wherever its hypotheses hold. Taken alone, "
-        f"{_accepted(laws)} of {len(laws)}",
-        f"laws are accepted, and {_accepted(defined)} of {len(defined)} theorems that programs are defined.",
+        f"{_count_accepted(laws)} of {len(laws)}",
+        f"laws are accepted, and {_count_accepted(defined)} of {len(defined)} theorems that programs are defined.",
         "",
         "That there are sizes and inputs at which all hypotheses of a case hold is another:",
-        f"**{_accepted(satisfiable)} of {len(satisfiable)} accepted.**",
+        f"**{_count_accepted(satisfiable)} of {len(satisfiable)} accepted.**",
         "",
     ]
     if untried:
@@ -50,15 +51,15 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     for kind in _KINDS:
         of_kind = [j for j in laws if j.kind == kind]
         its_defined = [j for j in defined if j.kind == f"{kind}{DEFINED_SUFFIX}"]
-        both = _accepted([one for one in judged if one.law.kind == kind])
+        both = _count_accepted([one for one in judged if one.law.kind == kind])
         if of_kind:
-            counts = f"{_accepted(of_kind)} | {_accepted(its_defined)} | {len(its_defined)}"
+            counts = f"{_count_accepted(of_kind)} | {_count_accepted(its_defined)} | {len(its_defined)}"
             lines.append(f"| `{kind}` | {both} | {len(of_kind)} | {counts} |")
     lines += ["", "| class of ops | derivative | of | all obligations | of |", "| --- | ---: | ---: | ---: | ---: |"]
     for name in sorted(set(classes.values())):
         of_class = [one for r in results if classes.get(r.subject) == name for one in r.obligations]
         derivatives = [one for one in of_class if one.law.kind == "jvp_is_derivative"]
-        counts = f"{_accepted(derivatives)} | {len(derivatives)} | {_accepted(of_class)} | {len(of_class)}"
+        counts = f"{_count_accepted(derivatives)} | {len(derivatives)} | {_count_accepted(of_class)} | {len(of_class)}"
         lines.append(f"| {name} | {counts} |")
     parts = (("Why not", laws), ("Why no program was shown to be defined", defined))
     for title, theorems in (*parts, ("Why hypotheses were not shown to hold together", satisfiable)):
@@ -70,10 +71,10 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         of_op = [*result.obligations]
         its_defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED_SUFFIX)]
         not_accepted = [f"`{one.law.name}`: {one.why}" for one in of_op if not one.accepted]
-        counts = f"{_accepted(of_op)} of {len(of_op)} | {_accepted(its_defined)} of {len(its_defined)}"
+        counts = f"{_count_accepted(of_op)} of {len(of_op)} | {_count_accepted(its_defined)} of {len(its_defined)}"
         lines.append(f"| {result.subject} | {counts} | {'; '.join(not_accepted)} |")
     return "\n".join(lines) + "\n"
 
 
-def _accepted(judged: Sequence[Judged] | Sequence[Obligation]) -> int:
+def _count_accepted(judged: Sequence[Judged] | Sequence[Obligation]) -> int:
     return sum(j.accepted for j in judged)

@@ -42,7 +42,7 @@ def as_text(found: Sequence[Conformity]) -> str:
     above = _above(found)
     if above:
         lines += ["", f"above {LIMIT} units in float32:", *(f"  {line.replace('`', '')}" for line in above)]
-    stated = [f"  {one.op}: {_stated(one)}" for one in found if one.magnitudes]
+    stated = [f"  {one.op}: {_magnitudes_text(one)}" for one in found if one.magnitudes]
     lines += ["", "no NaN is stated for magnitudes", *stated] if stated else []
     lines += ["", *(["without a reason:", *(f"  {line}" for line in open_)] if open_ else [_clear()])]
     return "\n".join(lines) + "\n"
@@ -55,7 +55,7 @@ def _clear() -> str:
     )
 
 
-def _stated(one: Conformity) -> str:
+def _magnitudes_text(one: Conformity) -> str:
     return ", ".join(f"{text} in {dtype}" for dtype, text in one.magnitudes.items())
 
 

@@ -17,7 +17,7 @@ measured at 25 points of the box. Both are in units in the last place of the lar
 box: *bound / measured*. An entry is empty where there is no bound; the reasons are listed."""
 
 
-def _of(measured: float) -> str:
+def _measured_text(measured: float) -> str:
     return "not" if measured != measured else f"{measured:.2g}"
 
 
@@ -37,7 +37,7 @@ def as_text(found: Sequence[Bounded]) -> str:
     for one in found:
         for dtype, parts in one.parts.items():
             shown = "  ".join(
-                f"{part} {p.bound:.3g} ({_of(p.measured)} measured)"
+                f"{part} {p.bound:.3g} ({_measured_text(p.measured)} measured)"
                 if not p.reason
                 else f"{part} not bounded: {p.reason}"
                 for part, p in parts.items()
@@ -72,7 +72,7 @@ def as_markdown(found: Sequence[Bounded], versions: str) -> str:
     for one in found:
         if any(not p.reason for parts in one.parts.values() for p in parts.values()):
             cells = [one.parts[d][part] for d in dtypes for part in PARTS]
-            shown = ["" if p.reason else f"{p.bound:.3g} / {_of(p.measured)}" for p in cells]
+            shown = ["" if p.reason else f"{p.bound:.3g} / {_measured_text(p.measured)}" for p in cells]
             lines.append(f"| `{one.op}` | {one.shapes} | {' | '.join(shown)} |")
     lines += ["", "## Not bounded", ""]
     for one in found:

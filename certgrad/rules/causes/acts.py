@@ -158,7 +158,7 @@ def reduced(name: str, axes: tuple[int, ...]) -> Act:
     return lambda r, s: getattr(r.xp, name)(r.operands(s)[0], axis=axes)
 
 
-def joined(name: str, value: ValueRef) -> Act:
+def combined_with(name: str, value: ValueRef) -> Act:
     return lambda r, s: getattr(r.xp, name)(r.own(s), value.value(r))
 
 

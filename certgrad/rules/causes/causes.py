@@ -294,7 +294,7 @@ def likely_cause(
     others = [*map(Trial, twins)]
     plain = replace(trial.rules, jvp=None, primal=None, both=None)
     right_there = trial.plausible(plain, {}, ())
-    if right_there and proved(mended(one, Mistake("", plain))):
+    if right_there and is_proved(mended(one, Mistake("", plain))):
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
@@ -309,7 +309,7 @@ def likely_cause(
             if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in others):
                 patience = (LIKELY if k else LIKELIEST) if tried else 1
                 candidates = (mended(one, special, patience) for special in _special(one, mistake))
-                subject = next((s for s in candidates if proved(s, likely=tried)), None)
+                subject = next((s for s in candidates if is_proved(s, likely=tried)), None)
                 if subject is not None:
                     return Cause(mistake.text, mistake.domain, subject, mistake.change)
         return None
@@ -388,7 +388,7 @@ def _one_proof(subject: UserRule, patience: int = 1) -> None:
     subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
 
-def proved(subject: UserRule, likely: bool = False) -> bool:
+def is_proved(subject: UserRule, likely: bool = False) -> bool:
     """Return whether the rule is proved at all shapes, perhaps under hypotheses.
 
     Unless the proof is `likely`, it is tried first at one family of shapes, and a failure there ends it.

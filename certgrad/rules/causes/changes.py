@@ -326,7 +326,7 @@ def _masked(search: Search, step: Step) -> Iterator[Change]:
             yield from search.tried(step, text, _acts.masked(known, holds))
 
 
-def _joined(search: Search, step: Step) -> Iterator[Change]:
+def _combined_with_known(search: Search, step: Step) -> Iterator[Change]:
     """Yield the change of a step to its value times, divided by, plus or less a value that is known."""
     if not _is_float(step):
         return
@@ -339,7 +339,7 @@ def _joined(search: Search, step: Step) -> Iterator[Change]:
             ("subtract", f"{what} is to be subtracted from {the}"),
             ("divide", f"{the} is to be divided by {what}"),
         ):
-            yield from search.tried(step, text, _acts.joined(function, known))
+            yield from search.tried(step, text, _acts.combined_with(function, known))
 
 
 def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:
@@ -360,7 +360,7 @@ def _merged_early(search: Search, step: Step) -> Iterator[Change]:
     for kept, added in (keys, keys[::-1]):
         if kept is None or added is None:
             continue
-        acts = {step.key: _acts.value(ValueRef(kept)), result[:-1]: _acts.joined("add", ValueRef(added))}
+        acts = {step.key: _acts.value(ValueRef(kept)), result[:-1]: _acts.combined_with("add", ValueRef(added))}
         if search.is_right_with(acts):
             what = search.named(added)
             yield Change(f"{what} is added too early in {search.the(step)}: it is to be added to the cotangent", acts)
@@ -382,7 +382,7 @@ KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
     of_one_operand,
     made_before,
     _factored_out,
-    _joined,
+    _combined_with_known,
 )
 
 

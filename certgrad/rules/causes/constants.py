@@ -87,7 +87,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         yield text, _changed(rules, dict.fromkeys(reductions, _constant))
     order = [*reductions, *(key for key in steps if key.kind not in _FIRST)][:MAX_STEPS]
     for key in order:
-        eqn, function = steps[key], _called(steps[key])
+        eqn, function = steps[key], _name_of_called_function(steps[key])
         what = f"{function or f'the {word_of(key.kind)}'}{place_of_step(placed.get(key, eqn))}"
         if not function:
             yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
@@ -184,7 +184,7 @@ class _Key(NamedTuple):
     """Which of the steps of this kind at this place it is."""
 
 
-def _called(eqn: Any) -> str:
+def _name_of_called_function(eqn: Any) -> str:
     return str(eqn.params["name"]) if inner_program(eqn) is not None and "name" in eqn.params else ""
 
 
@@ -193,7 +193,7 @@ def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
     counts: Counter[Any] = Counter()
 
     def replaced(eqn: Any, operands: list, outs: list) -> list:
-        kind, place = _called(eqn) or eqn.primitive.name, place_in_users_code(eqn)
+        kind, place = _name_of_called_function(eqn) or eqn.primitive.name, place_in_users_code(eqn)
         act = seen(_Key(kind, place, counts[kind, place]), eqn)
         counts[kind, place] += 1
         return outs if act is None else act(eqn, operands, outs)

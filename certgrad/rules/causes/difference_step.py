@@ -55,7 +55,9 @@ class _Point:
     def failing(self, statement: Statement, moved: Fraction) -> set[tuple[int, ...]] | None:
         """Return the entries at which it does not hold, that far along the tangents; None where nobody can say it."""
         arrays = {
-            name: np.array(_along(value, self.witness.tangents.get(name), moved, self.dtypes.get(name)), dtype=object)
+            name: np.array(
+                _moved_along_tangent(value, self.witness.tangents.get(name), moved, self.dtypes.get(name)), dtype=object
+            )
             for name, value in self.witness.inputs.items()
         }
         try:
@@ -64,11 +66,11 @@ class _Point:
             return None
 
 
-def _along(value: list | str, tangent: list | str | None, moved: Fraction, dtype: str | None) -> Any:
+def _moved_along_tangent(value: list | str, tangent: list | str | None, moved: Fraction, dtype: str | None) -> Any:
     """Return the entries as exact numbers, moved along the tangent."""
     if isinstance(value, list):
         tangents = tangent if isinstance(tangent, list) else [None] * len(value)
-        return [_along(v, t, moved, dtype) for v, t in zip(value, tangents, strict=True)]
+        return [_moved_along_tangent(v, t, moved, dtype) for v, t in zip(value, tangents, strict=True)]
     if dtype in ("int", "bool", "key"):
         return int(Fraction(_TRUTHS.get(value, value)))
     return Fraction(value) + (moved * Fraction(tangent) if isinstance(tangent, str) else 0)

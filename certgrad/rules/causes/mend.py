@@ -21,7 +21,7 @@ from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.generality.syntax import source_tree
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.fix import end_of, spliced, start_of
-from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.examine import apply_examination, examine
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.user_rule import UserRule
 from certgrad.rules.syntax.scopes import returned_by
@@ -185,7 +185,7 @@ def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declara
     mended.defvjp(forward, backward)
     about = {"excluded": rule.excluded, "conformance": False, **declaration.claimed}
     found = UserRule(mended, declaration.signature, name=f"{rule.name}, mended", **about)
-    settled(found, examine(found))
+    apply_examination(found, examine(found))
     found.seconds = SECONDS
     return audit(found).verdict
 

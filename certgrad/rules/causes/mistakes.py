@@ -23,7 +23,7 @@ from certgrad.obligations.tracing.jax_internals import live_inputs
 from certgrad.report.wording import INTENDED
 from certgrad.rules.subject.traced import primal_of
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.signatures.sizes import Size, named
+from certgrad.signatures.sizes import Size, named_size
 
 from .constants import compared_constants, held_constant, written_once
 from .steps import Change
@@ -399,7 +399,7 @@ def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
     """
     plain = replace(rules, jvp=None, primal=None)
     for a, b in combinations(family(one, one.cases[0]).prove[0].names, 2):
-        yield Mistake(f"right where {a} = {b}", plain, {b: named(a)})
+        yield Mistake(f"right where {a} = {b}", plain, {b: named_size(a)})
 
 
 def _summed(one: UserRule, plain: Rules, name: str) -> Rules:

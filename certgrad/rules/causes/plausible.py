@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._subject import Rules
-from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.balls.statements import all_conditions_hold
 from certgrad.obligations.floats import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import computed_by
 from certgrad.rules.subject.traced import primal_of
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.signatures.sizes import Size, whole
+from certgrad.signatures.sizes import Size, integer_size
 
 from .mistakes import Mistake
 
@@ -111,7 +111,7 @@ class Trial:
         """
         key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
-            drawn = (p for p in self._all(fixed, larger) if inside(domain, p.exact))
+            drawn = (p for p in self._all(fixed, larger) if all_conditions_hold(domain, p.exact))
             first = next(drawn, None)
             if first is not None and not self._defined(first):
                 first = next(filter(self._defined, drawn), first)
@@ -182,7 +182,7 @@ class _Point:
 
 def _points(one: UserRule, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
     instance = family(one, one.cases[0]).prove[0]
-    sizes = {**{n: whole(v.evaluate({}) + larger) for n, v in concrete(instance).items()}, **fixed}
+    sizes = {**{n: integer_size(v.evaluate({}) + larger) for n, v in concrete(instance).items()}, **fixed}
     rng = np.random.default_rng(int(larger))
     moving = one.arg_names.index(one.moving[0])
     for args in _draws(instance, {n: sizes.get(v.name or "", v) for n, v in sizes.items()}, rng):
@@ -195,7 +195,7 @@ def drawn(
 ) -> Iterator[tuple[list[np.ndarray], np.random.Generator]]:
     """Yield arrays of these sizes inside a domain, each time with the generator that drew them."""
     rng = np.random.default_rng(seed)
-    return ((args, rng) for args in _draws(instance, sizes, rng) if inside(domain, _exactly(one, args)))
+    return ((args, rng) for args in _draws(instance, sizes, rng) if all_conditions_hold(domain, _exactly(one, args)))
 
 
 def _draws(instance: Instance, sizes: Mapping[str, Size], rng: np.random.Generator) -> Iterator[list[np.ndarray]]:

@@ -61,7 +61,7 @@ def of_failure(rule: UserRule, found: Failure) -> str:
         derivative = f"jax.jvp(«f», [{points}], [{ones}])"
     lines.append(f"jax.jit(lambda {points}: {derivative})({points})" if found.jitted else derivative)
     lines[-1] += f"  # {found.error.splitlines()[0]}"
-    return _written(lines, rule.arg_names)
+    return _script_text(lines, rule.arg_names)
 
 
 def _of_floats(name: str, points: str, call: str, parts: bool, made: Sequence[str]) -> list[str]:
@@ -80,7 +80,7 @@ def _of_floats(name: str, points: str, call: str, parts: bool, made: Sequence[st
     ]
 
 
-def _written(lines: Sequence[str], taken: Sequence[str]) -> str:
+def _script_text(lines: Sequence[str], taken: Sequence[str]) -> str:
     """Return the script, with names of its own (those in guillemets) that no argument has."""
 
     def own(match: re.Match[str]) -> str:
@@ -90,10 +90,10 @@ def _written(lines: Sequence[str], taken: Sequence[str]) -> str:
         return name
 
     text = re.sub(r"«(\w+)»", own, "\n".join(lines))
-    return "\n".join(map(_short, text.split("\n"))) + "\n"
+    return "\n".join(map(_wrapped_line, text.split("\n"))) + "\n"
 
 
-def _short(line: str) -> str:
+def _wrapped_line(line: str) -> str:
     """Return the line, or the same statement over several that fit on a page."""
     begins = " " * (len(line) - len(line.lstrip()) + 4)
     cut = _AfterCommas(WIDTH, subsequent_indent=begins, break_long_words=False, break_on_hyphens=False).fill(line)
@@ -123,7 +123,7 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
     """Return a Python script that shows the difference at a witness: the rule beside a central difference of the
     function.
 
-    Names between « and » are the script's own, and made distinct from the rule's by `_written`.
+    Names between « and » are the script's own, and made distinct from the rule's by `_script_text`.
     """
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
     statics, needed = _pasted(statics)
@@ -158,7 +158,7 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
             f"print('the function:', «f»({points}))",
             f"print('under vjp:   ', jax.vjp(«f», {points})[0])",
         ]
-        return _written(lines, rule.arg_names)
+        return _script_text(lines, rule.arg_names)
     lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
     if rule.ideal is not None:
         ideal = f"«approximated»({_call_ideal(rule, statics)})"
@@ -174,7 +174,7 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
         f"«returned» = sum(np.vdot(c, d) for c, d in zip(«cotangents», [{', '.join(tangents)}]))",
         "print('expected', «expected», 'returned', «returned»)",
     ]
-    return _written(lines, rule.arg_names)
+    return _script_text(lines, rule.arg_names)
 
 
 def _place(rule: UserRule) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from certgrad.rules.subject.layers import backward_of
 from certgrad.rules.subject.returned import with_own_lines
 from certgrad.rules.subject.traced import primal_of
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 from .plausible import drawn
 from .steps import Act, Change, Key, Run, Step, Steps, ValueRef
@@ -130,8 +130,8 @@ class Search:
         self._shared = {s.key[1] for s in Steps.of(forward.jaxpr, forward.consts).steps}
         for places in self._places(outs):
             self.points += islice(filter(None, (self._at(right, *place) for place in places)), 1)
-        self.points.sort(key=lambda at: _same(at.returned, at.right))  # where it is wrong comes first
-        if not self.points or _same(self.points[0].returned, self.points[0].right):
+        self.points.sort(key=lambda at: _has_same_entries(at.returned, at.right))  # where it is wrong comes first
+        if not self.points or _has_same_entries(self.points[0].returned, self.points[0].right):
             raise ValueError
         self._first = _entries(self.points[0].returned, self.points[0].right)
 
@@ -152,7 +152,7 @@ class Search:
         """
 
         def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:
-            numbers = {n: whole(v) for n, v in sizes.items()}
+            numbers = {n: integer_size(v) for n, v in sizes.items()}
             for args, rng in drawn(self.one, self.instance, numbers, self.one.domain, seed=k):
                 if not any(map(_counts_back, args)):
                     yield sizes, args, [rng.standard_normal(_shape(aval, sizes)) for aval in outs]
@@ -187,7 +187,7 @@ class Search:
                 out = at.run.with_value(step, value.astype(before.dtype, copy=False))[0]
             except Exception:  # the step that is made of it does not run
                 return
-            if not _same(out, at.right):
+            if not _has_same_entries(out, at.right):
                 self._note(step, change, np.ones_like(self._first) if k else _entries(out, at.right))
                 return
         yield change
@@ -223,7 +223,7 @@ class Search:
     def is_right_with(self, acts: Mapping[Key, Act]) -> bool:
         """Return whether the cotangent is right at all points with several steps done otherwise."""
         try:
-            return all(_same(at.with_acts(acts).returned, at.right) for at in self.points)
+            return all(_has_same_entries(at.with_acts(acts).returned, at.right) for at in self.points)
         except Exception:  # a step does not run on what it is given
             return False
 
@@ -265,7 +265,7 @@ class Search:
                 continue
             refs = [ValueRef(key)]
             if value.shape not in shapes:
-                refs = [ValueRef(key, axes, len(of_step)) for axes in _along(value, of_step)]
+                refs = [ValueRef(key, axes, len(of_step)) for axes in _possible_axes(value, of_step)]
             for ref in refs:
                 array = ref.value(run)
                 if not any(np.array_equal(array, other) for other in seen):
@@ -350,7 +350,7 @@ def _counts_back(array: np.ndarray) -> bool:
     return array.dtype.kind == "i" and bool(np.any(array < 0))
 
 
-def _along(value: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _possible_axes(value: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield the axes of a shape that those of a value with fewer may be, in order."""
     if 0 < value.ndim < len(shape):
         for axes in combinations(range(len(shape)), value.ndim):
@@ -401,5 +401,5 @@ def _entries(one: Any, other: np.ndarray) -> np.ndarray:
     return np.isfinite(one) & (np.abs(one - other) <= TOLERANCE * largest)
 
 
-def _same(one: Any, other: np.ndarray) -> bool:
+def _has_same_entries(one: Any, other: np.ndarray) -> bool:
     return np.shape(one) == other.shape and bool(np.all(_entries(one, other)))

@@ -13,7 +13,7 @@ from certgrad.rules.causes.mend import mend
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.finding.find import FoundRule
 from certgrad.rules.judging.by_name import perhaps_audited
-from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.examine import apply_examination, examine
 from certgrad.rules.subject.layers import plain_function, unwrapped
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.user_rule import UserRule
@@ -52,5 +52,5 @@ def _rule_at(found: FoundRule, d: Declaration, certificate: Certificate, at: Map
     without = () if d.differentiable is not None else tuple(certificate.without_gradient or ())
     about = {"excluded": without, "at": at, "assumed": assumed(certificate), **d.claimed}
     rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **about)
-    settled(rule, examine(rule))
+    apply_examination(rule, examine(rule))
     return rule

@@ -58,7 +58,7 @@ def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, s
     imported = bool(module)
     module = module or (_OUTERMOST if not _is_bound(tree, _OUTERMOST) else "")
     for one in sorted(wanted, key=lambda one: -one.line):  # from below, so that no line moves before its turn
-        written = _with(changed, one, module)
+        written = _with_declaration(changed, one, module)
         if written is not None:
             changed = written
             done.add(one.line)
@@ -68,7 +68,7 @@ def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, s
     return (source, set()) if with_import is None else (with_import, done)
 
 
-def _with(source: bytes, one: Beside, module: str) -> bytes | None:
+def _with_declaration(source: bytes, one: Beside, module: str) -> bytes | None:
     """Return the source with one declaration; None where it has no place."""
     function = _function(ast.parse(source), one.line)
     if function is None:

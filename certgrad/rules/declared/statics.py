@@ -91,7 +91,7 @@ def combinations(static: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every choice of the values of the other arguments. Raises UsageError for too many."""
     choices = {n: v.values if isinstance(v, Each) else (v,) for n, v in static.items() if not isinstance(v, Real)}
     out = [
-        {name: _named(value) for name, value in zip(choices, values, strict=True)}
+        {name: _as_named(value) for name, value in zip(choices, values, strict=True)}
         for values in product(*choices.values())
     ]
     if len(out) > MAX_CASES:
@@ -108,7 +108,7 @@ def different(values: Iterable[Any]) -> list[Any]:
     return out
 
 
-def plain(statics: Mapping[str, Any]) -> dict[str, Any]:
+def plain_values(statics: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values as the function takes them."""
     return {name: v.value if isinstance(v, Named) else v for name, v in statics.items()}
 
@@ -127,7 +127,7 @@ def from_table(value: Any) -> Any:
     return value
 
 
-def _named(value: Any) -> Any:
+def _as_named(value: Any) -> Any:
     return value if isinstance(value, (int, float, str, bool, type(None), Named)) else Named(value, text_of(value))
 
 

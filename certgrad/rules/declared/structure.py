@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.errors import SignatureError
-from certgrad.signatures.nested import OfClass, has_fields, nested, split
+from certgrad.signatures.nested import OfClass, has_fields, nested, split_at_commas
 from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
 
 _LITERAL = re.compile(r"[\w.+-]+|'[\w .+-]*'")
@@ -64,7 +64,7 @@ class Declared:
     outputs: tuple[ArraySpec, ...] | None
 
 
-def read(signature: str | Sequence[Any]) -> Declared:
+def parse_structure(signature: str | Sequence[Any]) -> Declared:
     """Return the structure of a signature. Raises SignatureError where it does not parse."""
     if not isinstance(signature, str):
         return Declared(tuple(signature), None)
@@ -75,7 +75,7 @@ def read(signature: str | Sequence[Any]) -> Declared:
     outputs = tuple(jax.tree_util.tree_leaves(list(_side(right, signature)))) if arrow else None
     shown = ", ".join(jax.tree_util.tree_leaves(list(inputs)))
     flat = parse(f"{shown} -> {', '.join(outputs or ())}" if shown or outputs else " -> ", pairs=True)
-    stated = tuple(part for spec in flat.outputs for _, part in _parts("", spec))
+    stated = tuple(part for spec in flat.outputs for _, part in _named_real_parts("", spec))
     return Declared(inputs, None if outputs is None else stated if outputs else ())
 
 
@@ -126,7 +126,7 @@ def array_fields(kind: Any) -> tuple[str, ...]:
     return tuple(name for leaf in leaves for name, value in values.items() if value is leaf)
 
 
-def written(structure: Any) -> str | None:
+def structure_text(structure: Any) -> str | None:
     """Return a structure of texts as one text; None where it is of a class that no text names."""
     if structure is None or type(structure) is str:
         return "None" if structure is None else structure
@@ -134,21 +134,21 @@ def written(structure: Any) -> str | None:
     names = array_fields(kind)
     if names or kind is dict:
         items = {n: getattr(structure, n) for n in names} if names else structure
-        inner = {k: written(v) for k, v in items.items()}
+        inner = {k: structure_text(v) for k, v in items.items()}
         if all(isinstance(k, str) and v is not None for k, v in inner.items()):
             values = ((n, repr(getattr(structure, n))) for n in field_names(kind) if n not in names)
             shown = [f"{k}: {v}" for k, v in inner.items()] + [f"{n}={v}" for n, v in values if _LITERAL.fullmatch(v)]
             text = ", ".join(shown)
             return f"{kind.__name__}({text})" if names else f"{{{text}}}"
     if kind in (tuple, list):
-        parts = [written(x) for x in structure]
+        parts = [structure_text(x) for x in structure]
         if all(p is not None for p in parts):
             text = ", ".join(p for p in parts if p is not None)
             return f"({text})" if kind is tuple else f"[{text}]"
     return None
 
 
-def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
+def named_arguments(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
     """Return the arguments, each array under a name of its own: `params_w` for the entry `w` of `params`."""
     out = []
     for name, structure in zip(names, inputs, strict=True):
@@ -159,7 +159,7 @@ def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
                 f'The shapes of an array are written as text, such as "n d", but {name} has {wrong!r}.'
             )
         specs = [parse(f"{text} -> ", pairs=True).inputs[0] for _, text in found]
-        parts = [part for (leaf, _), spec in zip(found, specs, strict=True) for part in _parts(leaf, spec)]
+        parts = [part for (leaf, _), spec in zip(found, specs, strict=True) for part in _named_real_parts(leaf, spec)]
         pairs = tuple(spec.dtype == "complex" for spec in specs)
         out.append(Argument(name, tuple(n for n, _ in parts), tuple(s for _, s in parts), tree, pairs))
     taken = [leaf for a in out for leaf in a.leaves]
@@ -180,7 +180,7 @@ def flat_signature(arguments: Sequence[Argument], outputs: tuple[ArraySpec, ...]
     return Signature(tuple(s for a in arguments for s in a.specs), outputs or ())
 
 
-def _parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
+def _named_real_parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
     """Yield the arrays of real numbers that an array is."""
     if spec.dtype != "complex":
         yield name, spec
@@ -206,7 +206,7 @@ def _key(key: Any) -> str:
 
 
 def _side(text: str, whole: str) -> list[Any]:
-    return [nested(part, _leaf, whole) for part in split(text, whole)]
+    return [nested(part, _leaf, whole) for part in split_at_commas(text, whole)]
 
 
 def _leaf(text: str) -> str:

@@ -70,11 +70,11 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     loaded = load(path, skip, begin)
     if attribute:
         name = f"{loaded[0].name}:{attribute}"
-        return Findings((_named(target, loaded, attribute, name),), (name,))
+        return Findings((_rule_of_target(target, loaded, attribute, name),), (name,))
     return _all_in(loaded)
 
 
-def _named(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> FoundRule:
+def _rule_of_target(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> FoundRule:
     """The object of a target: one that attributes lead to, or a rule by the name that it has among those found."""
     value: Any = loaded[0].module
     for part in attribute.split("."):

@@ -59,7 +59,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
                     f"The folder '{path}' is a package that Python cannot import: rename it without a dot."
                 )
             root, package = file.resolve(), None
-        _first(sys.path, str(root))
+        _prepend_path(sys.path, str(root))
         if package is not None:
             loaded = _target(package, path, skip, begin)
             folders = [Path(p).resolve() for p in getattr(loaded[0].module, "__path__", ())]
@@ -80,7 +80,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
         return [_file(file.resolve(), path, begin)]
     if "/" in path:
         raise UsageError(f"There is no file or folder '{path}'.")
-    _first(sys.path, str(import_root(path)))
+    _prepend_path(sys.path, str(import_root(path)))
     return _target(path, path, skip, begin)
 
 
@@ -98,12 +98,12 @@ def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
     """The modules of a folder that is no package, and of folders in it that only hold packages, such as `src`."""
     only_holding = [c for c in sorted(root.iterdir()) if _imported_by_name(c.name, "") and _only_holds_packages(c)]
     out = [
-        _at(root, one)
+        _unless_shadowed(root, one)
         for one in _in_folders([str(root)], "", skip, begin)
         if one.name.partition(".")[0] not in {c.name for c in only_holding}
     ]
     for folder in only_holding:
-        _first(sys.path, str(folder))
+        _prepend_path(sys.path, str(folder))
         out += _of_root(folder, skip, begin)
     return out
 
@@ -121,7 +121,7 @@ def _imported_by_name(name: str, prefix: str) -> bool:
     return not (never or "." in name or (not prefix and name in BUILD_FOLDERS))
 
 
-def _at(root: Path, one: Loaded) -> Loaded:
+def _unless_shadowed(root: Path, one: Loaded) -> Loaded:
     """Return a module of a folder, unless another one of that name was imported in its place."""
     file = getattr(one.module, "__file__", None)
     if one.problem or one.passed_over or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
@@ -131,7 +131,7 @@ def _at(root: Path, one: Loaded) -> Loaded:
     return Loaded(one.name, problem=problem, file=str(own) if own.is_file() else "")
 
 
-def _first(paths: list[str], path: str) -> None:
+def _prepend_path(paths: list[str], path: str) -> None:
     if path not in paths[:1]:
         paths.insert(0, path)
 
@@ -161,7 +161,7 @@ def _file(file: Path, shown: str, begin: Begin) -> Loaded:
     root, package = _of_folder(file.parent)
     if (file.parent / "__init__.py").exists() and package:
         name = package if file.stem == "__init__" else f"{package}.{file.stem}"
-        _first(sys.path, str(root))
+        _prepend_path(sys.path, str(root))
         begin(name, True)
         return Loaded(name, _imported(name, shown))
     name = file.stem
@@ -172,7 +172,7 @@ def _file(file: Path, shown: str, begin: Begin) -> Loaded:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    sys.path.append(str(file.parent)) if name != file.stem else _first(sys.path, str(file.parent))
+    sys.path.append(str(file.parent)) if name != file.stem else _prepend_path(sys.path, str(file.parent))
     begin(name, True)
     loader = spec.loader
     _run(lambda: loader.exec_module(module), shown, name)
@@ -197,7 +197,7 @@ def _run(work: Callable[[], None], shown: str, name: str) -> None:
             raise UsageError(
                 f"There is no module '{shown}'{where}. Give a module, a package, a file or module:object."
             ) from None
-        raise UsageError(f"Cannot import '{shown}': {error}. {_where(error)}Install it first.") from None
+        raise UsageError(f"Cannot import '{shown}': {error}. {_place_of_error(error)}Install it first.") from None
     except BaseException as error:
         raise UsageError(f"Cannot import '{shown}': {problem_of(error)}") from None
 
@@ -205,16 +205,16 @@ def _run(work: Callable[[], None], shown: str, name: str) -> None:
 def problem_of(error: BaseException) -> str:
     """Why an import failed, with the place: `ValueError: no (rules.py:3)`."""
     if isinstance(error, SystemExit):
-        return f"it calls sys.exit({'' if error.code is None else repr(error.code)}). {_where(error)}".strip()
+        return f"it calls sys.exit({'' if error.code is None else repr(error.code)}). {_place_of_error(error)}".strip()
     if isinstance(error, SyntaxError):
         where = f" ({Path(error.filename).name}:{error.lineno})" if error.filename else ""
         return f"{type(error).__name__}: {error.msg}{where}"
     if isinstance(error, ImportError) and "no known parent package" in str(error):
-        return f"{error}. {_where(error)}Give the module's name in its package, as in `package.module`."
-    return f"{type(error).__name__}: {' '.join(str(error).split())} {_where(error)}".strip()
+        return f"{error}. {_place_of_error(error)}Give the module's name in its package, as in `package.module`."
+    return f"{type(error).__name__}: {' '.join(str(error).split())} {_place_of_error(error)}".strip()
 
 
-def _where(error: BaseException) -> str:
+def _place_of_error(error: BaseException) -> str:
     """Return the last line of the module's own code that led to the error."""
     place, trace = "", error.__traceback__
     while trace is not None:

@@ -47,7 +47,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
     def reached(value: Any) -> list[Any]:
         """Return the objects that a value leads to, and note their names."""
         try:
-            parts = [(suffix, part) for suffix, part in _parts(module, value) if type(part) not in _PLAIN]
+            parts = [(suffix, part) for suffix, part in _suffixed_parts(module, value) if type(part) not in _PLAIN]
         except Exception:  # an object may answer any question about its attributes with an error
             return []
         for suffix, part in parts:
@@ -61,7 +61,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
         yield names[id(value)], value
 
 
-def _parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
+def _suffixed_parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
     """Return the objects that a value leads to, each with the suffix of its name; attributes as they are stored."""
     if isinstance(value, ModuleType):
         return []

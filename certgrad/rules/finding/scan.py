@@ -65,7 +65,7 @@ def _makes_rules(file: Path) -> bool:
     return any({getattr(node, "id", ""), getattr(node, "attr", "")} & MAKERS for node in ast.walk(tree))
 
 
-def joined(names: Sequence[Path], limit: int = 4) -> str:
+def abbreviated_names(names: Sequence[Path], limit: int = 4) -> str:
     """Return the first names, and how many more."""
     more = len(names) - limit
     return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")

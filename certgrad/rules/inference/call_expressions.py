@@ -38,12 +38,12 @@ from certgrad.rules.syntax.values import (
     Value,
     arithmetic,
     attribute,
-    called,
     compared,
     entry,
     items,
     method,
     negated,
+    value_of_call,
 )
 
 MOST_STEPS = 100_000
@@ -263,7 +263,7 @@ class Expressions:
         target = self.value(node.func, scope)
         if isinstance(target, Path):
             made = self._transformed(target.name, given)
-            return called(target.name, given.args, given.named) if made is None and given.whole else made
+            return value_of_call(target.name, given.args, given.named) if made is None and given.whole else made
         if isinstance(target, Function):
             return self._returned(target.node, self.scope_in_call(target, given))
         return self._object(node, given) if target is None and given.whole else None
@@ -296,9 +296,9 @@ class Expressions:
         if path in _MAPS:
             known = given.whole and not {*given.named} - {"in_axes", "out_axes"} and len(rest) < 3
             axes = given.named.get("in_axes", rest[0] if rest else Plain(0))
-            return Under(inner, partial(_along, axes)) if known else None
+            return Under(inner, partial(_mapped_arguments, axes)) if known else None
         if path == _PARTIAL:
-            return Under(inner, partial(_joined, Arguments(rest, given.named))) if given.whole else None
+            return Under(inner, partial(_concatenated_arguments, Arguments(rest, given.named))) if given.whole else None
         return inner if path in _AS_IT_IS else None
 
     # --- what pytest gives ---
@@ -349,12 +349,12 @@ class Expressions:
         return None
 
 
-def _joined(first: Arguments, given: Arguments) -> Arguments:
+def _concatenated_arguments(first: Arguments, given: Arguments) -> Arguments:
     """Return the arguments of a partial followed by those of its call."""
     return Arguments((*first.args, *given.args), {**first.named, **given.named}, given.whole)
 
 
-def _along(axes: Value, given: Arguments) -> Arguments:
+def _mapped_arguments(axes: Value, given: Arguments) -> Arguments:
     """Return the arguments that `vmap` passes on, along these axes."""
     each = items(axes) or (axes,) * len(given.args)
     if len(each) != len(given.args):

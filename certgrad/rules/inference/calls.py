@@ -186,13 +186,13 @@ class _Reader:
 
     def _note(self, given: Arguments, scope: Scope) -> None:
         values = {**dict(zip(self.parameters, given.args, strict=False)), **given.named}
-        read = {part: _given(v) for name, value in values.items() for part, v in named_parts(name, value)}
+        read = {part: _as_given(v) for name, value in values.items() for part, v in named_parts(name, value)}
         known = tuple((name, one) for name, one in read.items() if one != Given())
         if known:
             self.read.setdefault(Call(self.where or scope.file.path.name, known))
 
 
-def _given(value: Value) -> Given:
+def _as_given(value: Value) -> Given:
     return Given(rank_of(value), given_kind(value), value if isinstance(value, Plain) else None)
 
 

@@ -16,10 +16,10 @@ from typing import Any, get_args
 from certgrad.errors import CertgradError, SignatureError
 from certgrad.obligations.generality.hidden import untraceable
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.terms.budget import beside, given
+from certgrad.obligations.terms.budget import allotted_seconds, uncounted_time
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import Default, different, each, real
-from certgrad.rules.declared.structure import read
+from certgrad.rules.declared.structure import parse_structure
 from certgrad.rules.subject.containers import Forms, OtherFormsError, forms_of
 from certgrad.rules.subject.defaults import SENTINEL, values_by_kind
 from certgrad.rules.subject.failures import runs_at_numbers
@@ -57,7 +57,7 @@ def inferred(function: Callable, calls: Sequence[Call] = ()) -> Tried:
 
     An argument that may be None is an array, if its annotation names one; where nothing traces so, it is None.
     """
-    with beside(SEARCH * given()):
+    with uncounted_time(SEARCH * allotted_seconds()):
         return _of_optional(function, calls)
 
 
@@ -136,13 +136,13 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     if not forms.leaves:
         return Tried(problem="it takes no argument without a default, of which a shape could be tried")
     used = {n: values_in_calls(calls, n) for n in unknown}
-    values = {n: _first(used[n], some) for n, some in values_by_kind(plain, unknown).items()}
+    values = {n: _values_to_try(used[n], some) for n, some in values_by_kind(plain, unknown).items()}
 
     def search(given: Mapping[str, Any]) -> Tried:
         """Return what is inferred with these values of the unknown arguments."""
         fixed = {**static, **given}
         if known is not None and known[0] is function:
-            if any(len(read(d.signature).inputs) != len(arrays) for d in known[1].found):
+            if any(len(parse_structure(d.signature).inputs) != len(arrays) for d in known[1].found):
                 return Tried()  # it is known with another number of arrays: some are None, or `*args` is one
             return known[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return _searched(function, forms, fixed, calls)
@@ -167,7 +167,7 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     return best.each(lambda d: _at_values(function, d, values))
 
 
-def _first(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
+def _values_to_try(used: Sequence[Any], by_kind: Sequence[Any]) -> list[Any]:
     """Return values to try for an argument: those that calls use, then those of its kind that are of their types."""
     types = {type(v) for v in used}
     types |= {int, float} if types & {int, float} else set()

@@ -21,7 +21,7 @@ import numpy as np
 
 from certgrad import special
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.reach import each_once, named_in, parts
+from certgrad.obligations.generality.reach import each_once, named_in, runnable_parts
 from certgrad.obligations.tracing.jax_internals import (
     Program,
     approximation,
@@ -196,7 +196,7 @@ def known_beside(rule: UserRule) -> list[Declared]:
 
 def _known_beside(rule: UserRule) -> Iterator[Declared]:
     def reached(value: Any) -> list[Any]:
-        return [*named_in(value), *parts(value)] if hasattr(value, "__code__") else parts(value)
+        return [*named_in(value), *runnable_parts(value)] if hasattr(value, "__code__") else runnable_parts(value)
 
     own = unwrapped(rule.function)
     for value in each_once(rule.code, reached):

@@ -25,7 +25,7 @@ from certgrad.rules.subject.layers import backward_of, unwrapped
 from certgrad.rules.subject.traced import array_of, misshapen, names_no_axis, of_leaves, why_untraced
 from certgrad.rules.subject.user_rule import UserRule
 from certgrad.signatures.signature import parse
-from certgrad.signatures.sizes import Size, Star, whole
+from certgrad.signatures.sizes import Size, Star, integer_size
 
 from . import called
 from .called import Pattern
@@ -167,7 +167,9 @@ class Search:
         self.out.count, self.out.cut_short = len(self.seen), not budget.seconds_left()
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) >= max(found[0].ranks)]
-            beside = dict.fromkeys(self.seen[c].signature for c in sorted(alike, key=lambda c: _apart(c, found[0])))
+            beside = dict.fromkeys(
+                self.seen[c].signature for c in sorted(alike, key=lambda c: _choice_distance(c, found[0]))
+            )
             in_calls = [text for _, agreeing in self.out.calls for text in agreeing]
             shown = dict.fromkeys([*in_calls, *beside])
             self.out.refused = {text: self.out.refused[text] for text in shown if text in self.out.refused}
@@ -441,7 +443,7 @@ class Search:
                 continue
             for dim, length in zip(dims, array.shape, strict=True):
                 if isinstance(dim, Size) and dim.name is not None and isinstance(length, int) and length > 1:
-                    found[dim.name] = whole(length)
+                    found[dim.name] = integer_size(length)
         return found
 
     def _suggested(self, choice: _Choice, arrays: Sequence[Any]) -> _Choice | None:
@@ -484,7 +486,7 @@ def _about_integers(why: str) -> bool:
     return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
 
 
-def _apart(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
+def _choice_distance(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:
     """Return a distance of two choices: those first where later arguments have lower ranks."""
     changed = [k for k, (a, b) in enumerate(zip(choice.ranks, other.ranks, strict=True)) if a != b]
     return len(changed), any(choice.ranks[k] > other.ranks[k] for k in changed) or 0 in changed, -sum(choice.ranks)

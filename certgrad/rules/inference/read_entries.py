@@ -35,10 +35,10 @@ def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | No
         return None
     sizes: Mapping[str, Size] = {name: parse_size(f"{name}+{entry}") for name, entry in lacking.items()}
     specs = (spec.renamed(sizes) for spec in rule.signature.inputs)
-    return replace(declared, signature=", ".join(_written(spec) for spec in specs))
+    return replace(declared, signature=", ".join(_spec_text(spec) for spec in specs))
 
 
-def _written(spec: Any) -> str:
+def _spec_text(spec: Any) -> str:
     text = str(replace(spec, dtype="float") if spec.dtype == "held" else spec)
     return f"(){text}" if not text or text.startswith(":") else text
 
@@ -48,11 +48,11 @@ def read_entries(rule: UserRule) -> dict[str, int]:
     program = forward_of(rule)
     found: dict[str, int] = {}
     if program is not None:
-        _read(program.jaxpr, [None] * len(program.jaxpr.invars), found)
+        _collect_read_entries(program.jaxpr, [None] * len(program.jaxpr.invars), found)
     return {name: entry for name, entry in found.items() if name in rule.signature.names}
 
 
-def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
+def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
     """Add to `found`, by size, the last entry that a program reads at a fixed index along an axis of that size.
 
     `given` are the numbers that its inputs are, None where that is not known.
@@ -69,7 +69,7 @@ def _read(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
         numbers, name = [number(v) for v in eqn.invars], eqn.primitive.name  # of the operands, None where not known
         inner, out = jaxpr_of(called_program(eqn)), _as_index(name, numbers)
         if inner is not None and len(inner.invars) == len(numbers):
-            _read(inner, numbers, found)
+            _collect_read_entries(inner, numbers, found)
         elif out is not None:
             known[eqn.outvars[0]] = out
         elif name == "gather" and numbers[1] is not None:

@@ -25,7 +25,7 @@ from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.rules.subject.orders import INCONCLUSIVE_ORDER
 from certgrad.rules.subject.user_rule import UserRule
 from certgrad.signatures.sizes import ONE as ONE_LONG
-from certgrad.signatures.sizes import Call, Factor, Power, Size, named, parse_size, whole
+from certgrad.signatures.sizes import Call, Factor, Power, Size, integer_size, named_size, parse_size
 
 Sizes = dict[str, Size]
 """By the name of an axis, its size."""
@@ -191,17 +191,17 @@ class Unifier:
         for one in names:
             runs = []
             for k in NUMBERS:
-                there = self._at([{one: whole(k)}], sizes)
+                there = self._at([{one: integer_size(k)}], sizes)
                 if there is None:
                     continue
                 result = self._run(there)
                 if result is None or (result.number is None and result.asked):
                     runs.append(k)
             if len(runs) == 1 and one not in self.rigid:
-                return [{one: whole(runs[0])}]
+                return [{one: integer_size(runs[0])}]
             if len(runs) == len(NUMBERS):
                 self._any_number.add(one)
-                return [{one: whole(NUMBERS[0])}]
+                return [{one: integer_size(NUMBERS[0])}]
         return []
 
     def _at_primes(self, made: list[Sizes]) -> list[Sizes] | None:
@@ -212,7 +212,7 @@ class Unifier:
         names = sorted({n for s in sizes.values() for n in s.names})
         for order in (names, names[::-1]):  # what is at most as long as another is shorter in one of them
             primes = dict(zip(order, PRIMES, strict=False))
-            there = self._at([{n: whole(p)} for n, p in primes.items()], sizes)
+            there = self._at([{n: integer_size(p)} for n, p in primes.items()], sizes)
             if there is None:
                 return None
             if (failed := self._run(there)) is None:
@@ -240,10 +240,10 @@ class Unifier:
 
     def _at(self, equations: Sequence[Sizes], sizes: Sizes | None = None) -> Sizes | None:
         """Return the sizes with equations solved; None where one of them is no size of a signature."""
-        out: Sizes = sizes or {name: named(name) for name in self.instance.names}
+        out: Sizes = sizes or {name: named_size(name) for name in self.instance.names}
         for one in equations:
             values = {n: s.grouped for n, s in one.items()}
-            found = {name: written(_poly(size.at(values))) for name, size in out.items()}
+            found = {name: poly_as_size(_poly(size.at(values))) for name, size in out.items()}
             if any(size is None for size in found.values()):
                 return None
             out = {name: size for name, size in found.items() if size is not None}
@@ -309,13 +309,13 @@ def _named_by(said: str, primes: Mapping[str, int]) -> Iterator[Sizes]:
     pairs += combinations([int(n) for n in re.findall(r"\d+", said)], 2)
     for a, b in dict.fromkeys(pairs):
         if a != b and a in names and b in names:
-            yield from ({names[a]: named(names[b])}, {names[b]: named(names[a])})
+            yield from ({names[a]: named_size(names[b])}, {names[b]: named_size(names[a])})
 
 
 def lengths_in_code(rule: UserRule) -> Iterator[Sizes]:
     """Each axis with a length that code may write down: `for k in range(3)`."""
     lengths = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= MAX_LENGTH]
-    yield from ({name: whole(n)} for n in lengths for name in rule.signature.names)
+    yield from ({name: integer_size(n)} for n in lengths for name in rule.signature.names)
 
 
 def rank_asked(why: str) -> int:
@@ -359,7 +359,7 @@ def _solved_for(name: str, difference: Poly) -> Iterator[Sizes]:
             rest = rest + poly
     if factor not in (1, -1):
         return
-    size = written(rest.scale(-factor))
+    size = poly_as_size(rest.scale(-factor))
     if size is not None and not (size.value is not None and size.value < 1):
         yield {name: size}
 
@@ -405,7 +405,7 @@ def _multiple(size: Poly, divisor: Poly) -> Iterator[Sizes]:
             product = number(factor) * dimension(name)
             for n in missing:
                 product = product * dimension(n)
-            if (found := written(product)) is not None and found.name != name:
+            if (found := poly_as_size(product)) is not None and found.name != name:
                 yield {name: found}
 
 
@@ -414,7 +414,7 @@ def at_least(long: Poly, short: Poly) -> Iterator[Sizes]:
     for mono, c in long.items():
         if c == 1 and len(mono) == 1 and mono[0][1] == 1 and isinstance(mono[0][0], Dim):
             name = mono[0][0].name
-            size = written(short - (long - dimension(name)) + dimension(name) - ONE)
+            size = poly_as_size(short - (long - dimension(name)) + dimension(name) - ONE)
             if name.isidentifier() and size is not None and name not in {n for m in short for n in _names(m)}:
                 yield {name: size}
 
@@ -451,7 +451,7 @@ def _poly(size: Size) -> Poly:
     return size.evaluate({n: dimension(n) for n in size.names}, number)
 
 
-def written(poly: Poly) -> Size | None:
+def poly_as_size(poly: Poly) -> Size | None:
     """Return a polynomial as a size of a signature; None where it is none."""
     texts: list[tuple[bool, str]] = []
     for mono, c in poly.sorted_items():

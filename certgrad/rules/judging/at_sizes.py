@@ -92,7 +92,7 @@ def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
     """Return the report on a refutation at these sizes: the two sides differ there, or the rule fails and the function
     runs. Else None.
     """
-    found = _at(look, sizes)
+    found = _report_at_sizes(look, sizes)
     if found is None or found.verdict != "refuted" or not (found.witness or found.reproduction):
         return None
     return _refuted(found, sizes, report)
@@ -108,7 +108,7 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     """
     rule, differs_at = look.rule, look.traces.differs_at
     if not names_of(rule):  # without open sizes it was tried already; what is left to see is that it fails
-        return report if rules.traces(look.traces) else _at(look, {}) or report
+        return report if rules.traces(look.traces) else _report_at_sizes(look, {}) or report
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
     optional_wanted = WANTED
@@ -117,10 +117,10 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
         return report
     of_code = _of_code(rule)
     first = distinct_sizes(names_of(rule), lambda sizes: _forward(look, sizes), of_code)
-    for sizes, optional in _tried(rule, [*differs_at, *given], first, of_code):
+    for sizes, optional in _candidate_sizes(rule, [*differs_at, *given], first, of_code):
         if (optional and optional_wanted == 0) or time.thread_time() > until:
             continue
-        there = _at(look, sizes)
+        there = _report_at_sizes(look, sizes)
         if there is None:
             continue
         if there.verdict == "refuted":
@@ -151,11 +151,11 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
 def _refuted_where_small(look: Look, report: Report) -> Report | None:
     """Return the report on a refutation with all sizes 2; None if there is none."""
     small = _row(names_of(look.rule), (2,))
-    there = _at(look, small)
+    there = _report_at_sizes(look, small)
     return _refuted(there, small, report) if there is not None and there.verdict == "refuted" else None
 
 
-def _at(look: Look, sizes: Sizes) -> Report | None:
+def _report_at_sizes(look: Look, sizes: Sizes) -> Report | None:
     """Return the report on the rule at sizes; None where its function does not run there.
 
     Where the function runs and the rule does not trace, the report is the refutation that the rule fails.
@@ -217,7 +217,7 @@ def _of_code(rule: UserRule, more: int = 0) -> Sequence[Sizes]:
     return found[:OF_CODE]
 
 
-def _tried(
+def _candidate_sizes(
     rule: UserRule, given: Sequence[Sizes], first: Sizes | None, of_code: Sequence[Sizes]
 ) -> Iterator[tuple[Sizes, bool]]:
     """Yield sizes to try, each once, and whether they are optional: of those a few are enough (`WANTED`).

@@ -21,7 +21,7 @@ from certgrad.obligations.certificate import (
     PROOFS,
     PROVED_AS_WRITTEN,
 )
-from certgrad.obligations.terms.budget import auditing, budget, given
+from certgrad.obligations.terms.budget import allotted_seconds, auditing, budget
 from certgrad.report.audited import RuleResult, beyond_domain
 from certgrad.report.findings import (
     BOUNDED,
@@ -93,7 +93,7 @@ def examined(
             if is_op(found.rule):
                 report = _op(found, conformance)
             else:
-                with auditing(given()):
+                with auditing(allotted_seconds()):
                     audit = _audited(found, table, conformance, order)
                 report, declared = audit.report, audit.declared
                 remarks += _remarks(audit)
@@ -179,7 +179,7 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
             name=found.name,
             conformance=conformance,
             elsewhere=[*others, *beside],
-            seconds=share * given(),
+            seconds=share * allotted_seconds(),
         )
         if order <= d.order:
             return run(**d.options)

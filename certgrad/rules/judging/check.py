@@ -17,8 +17,8 @@ from certgrad.errors import CertgradError, DomainError, UsageError
 from certgrad.obligations.auditing.claims import untraced
 from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, Certificate, VerdictName
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.terms.budget import AUDIT_SECONDS, auditing, given
-from certgrad.rules.subject.defaults import LEFT_OUT, at_choices, of_defaults, standing
+from certgrad.obligations.terms.budget import AUDIT_SECONDS, allotted_seconds, auditing
+from certgrad.rules.subject.defaults import LEFT_OUT, at_choices, of_defaults, with_fixed_defaults
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.statement import Attempt, Statement
 
@@ -100,7 +100,7 @@ def check(
         function, signature, differentiable, domain, surrogate, approximates, name, conformance, elsewhere
     )
     with auditing(seconds):
-        return _proved(statement, Attempt(static), sizes, order)
+        return _report_over_options(statement, Attempt(static), sizes, order)
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,9 @@ def choice_of(function: Callable, declared: Declaration, name: str, seconds: flo
         return Choice(plainly(look), look)
 
 
-def _proved(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int) -> Report:
+def _report_over_options(
+    statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int
+) -> Report:
     """Return the report of a rule at its declared options and then at other values of them.
 
     With `order` 2, also on the derivative of its derivative. An argument whose default has to stand, as the rule does
@@ -144,7 +146,7 @@ def _proved(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Size
     is proved at the declared ones.
     """
     rule = statement.rule(attempt)
-    with_defaults = standing(rule)
+    with_defaults = with_fixed_defaults(rule)
     if with_defaults is not None:
         statement = replace(statement, function=with_defaults)
         rule = statement.rule(attempt)
@@ -195,7 +197,7 @@ def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | No
             name=name,
             conformance=said.conformance,
             sizes=sizes,
-            seconds=given(),
+            seconds=allotted_seconds(),
         )
         for f, shapes, moving in rules.gradients_of(look.rule, look.traces)
     ]

@@ -20,7 +20,7 @@ from certgrad.obligations.certificate import (
     with_claims,
     with_each_case,
 )
-from certgrad.obligations.terms.budget import auditing, budget, given
+from certgrad.obligations.terms.budget import allotted_seconds, auditing, budget
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.declared.statics import Default, text_of
 from certgrad.rules.finding.find import FoundRule
@@ -96,14 +96,15 @@ def best_choice(
 
     further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
     refuted = any(looked[k].verdict == "refuted" for k in further)
-    others = [_with(tried, choices[k], verdict_at(k)) for k in further]
+    others = [_declaration_verdict_text(tried, choices[k], verdict_at(k)) for k in further]
     others += [
-        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * given():g} s' for one in not_tried
+        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
+        for one in not_tried
     ]
     if not in_calls and wrong is None and report.verdict not in DECIDED_VERDICTS and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
             if (lower := checked(choice)).verdict in DECIDED_VERDICTS:
-                others = [_with(tried, declared, report.verdict, report)]
+                others = [_declaration_verdict_text(tried, declared, report.verdict, report)]
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
@@ -135,7 +136,7 @@ def _look_at_choices(found: FoundRule, tried: Tried, looked: dict[int, Choice]) 
     """
     choices = tried.declarations
     not_tried: list[Declaration] = []
-    with auditing(LOOKS * given()):
+    with auditing(LOOKS * allotted_seconds()):
         for k, choice in enumerate(choices if len(choices) > 1 else ()):
             proved = [choices[j] for j, one in looked.items() if one.verdict in PROOFS]
             if k in looked or (choice in tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
@@ -144,7 +145,7 @@ def _look_at_choices(found: FoundRule, tried: Tried, looked: dict[int, Choice]) 
                 not_tried.append(choice)
                 continue
             with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name, given())
+                looked[k] = choice_of(found.rule, choice, found.name, allotted_seconds())
     return not_tried
 
 
@@ -252,7 +253,7 @@ def _otherwise(choice: Choice, report: Report) -> bool:
     return not (report.assumed and choice.proved_under(report.assumed))
 
 
-def _with(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
+def _declaration_verdict_text(tried: Tried, declared: Declaration, verdict: str, report: Report | None = None) -> str:
     causes = [f"the cotangent of {a.name}: {a.cause}" for a in report.arguments if a.cause] if report else []
     called = _as_called(tried, declared.signature)
     return f'with "{declared.signature}"{called} it is {verdict}{f" ({causes[0]})" if causes else ""}'

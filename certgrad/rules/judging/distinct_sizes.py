@@ -50,7 +50,7 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
         key = tuple(sizes[n] for n in names)
         if key not in known and len(known) < TRACES and time.thread_time() < until:
             program = forward(sizes)
-            known[key] = None if program is None else _short(program)
+            known[key] = None if program is None else _count_short_axes(program)
         return known.get(key)
 
     for start in _starts(names, of_code):
@@ -98,7 +98,7 @@ def _differ(sizes: Sizes) -> bool:
     return len({*sizes.values()}) == len(sizes) and min(sizes.values(), default=2) > 1
 
 
-def _short(program: Program) -> int:
+def _count_short_axes(program: Program) -> int:
     """Return how many axes of a program's values have length 1 or 0."""
     shapes = [v.aval.shape for eqn in equations_of(program.jaxpr) for v in eqn.outvars if hasattr(v.aval, "shape")]
     return sum(d in (0, 1) for shape in shapes for d in shape)

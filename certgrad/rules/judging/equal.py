@@ -135,7 +135,7 @@ class _Pair(UserRule):
 
         def outputs(rule: UserRule) -> Callable[[list, list], list]:
             return lambda args, params: [
-                _real(y) for y in real_parts(jax.tree.leaves(rule.call(args, self._own(rule, statics))))
+                _as_float(y) for y in real_parts(jax.tree.leaves(rule.call(args, self._own(rule, statics))))
             ]
 
         return Rules(outputs(self.other), None, lambda args, seeds, params: [], None, reference=outputs(self))
@@ -171,7 +171,7 @@ class _Pair(UserRule):
                 )
 
 
-def _real(value: Any) -> Any:
+def _as_float(value: Any) -> Any:
     return jnp.asarray(value, jnp.result_type(float)) if is_whole(value) else value
 
 

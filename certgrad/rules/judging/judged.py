@@ -26,7 +26,7 @@ from certgrad.obligations.certificate import (
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.tracing.jax_internals import from_library
-from certgrad.rules.subject.examine import Examined, examine, settled
+from certgrad.rules.subject.examine import Examined, apply_examination, examine
 from certgrad.rules.subject.layers import place_of
 from certgrad.rules.subject.report import OTHER_VALUE, ArgumentClaim, Report
 from certgrad.rules.subject.statement import SECONDS_AT_SIZES, Attempt, Statement
@@ -61,14 +61,14 @@ class Look:
     def part(self, statement: Statement | None = None, **changes: Any) -> UserRule:
         """Return the rule of an attempt at another part, with what was seen of its outputs."""
         found = (statement or self.statement).rule(replace(self.attempt, **changes))
-        settled(found, self.examined)
+        apply_examination(found, self.examined)
         return found
 
     def under(self, conditions: Sequence[str]) -> Look:
         """Return the same attempt under conditions that the author does not declare."""
         attempt = replace(self.attempt, assumed=tuple(conditions))
         rule = self.statement.rule(attempt)
-        return replace(self, attempt=attempt, rule=rule, traces=settled(rule, self.examined))
+        return replace(self, attempt=attempt, rule=rule, traces=apply_examination(rule, self.examined))
 
 
 def first_look(statement: Statement, attempt: Attempt) -> Look:
@@ -82,7 +82,7 @@ def first_look(statement: Statement, attempt: Attempt) -> Look:
     if found.without_gradient and statement.differentiable is None:
         attempt = replace(attempt, excluded=found.without_gradient)
         rule = statement.rule(attempt)
-    return Look(statement, attempt, rule, found, settled(rule, found))
+    return Look(statement, attempt, rule, found, apply_examination(rule, found))
 
 
 def claims_of(look: Look) -> tuple[Certificate, str]:
@@ -114,7 +114,7 @@ def judged(look: Look) -> Report:
     arguments: tuple[ArgumentClaim, ...] = ()
     right_where = ""
     if certificate.verdict in ("refuted", "unproved") and not surrogate:
-        arguments = _alone(look, certificate, time.thread_time() - started)
+        arguments = _argument_claims(look, certificate, time.thread_time() - started)
         right_where = _right_where(look, arguments) if certificate.verdict == "refuted" else ""
         certificate = explained(certificate, rule, arguments, right_where)
     if surrogate:
@@ -151,7 +151,7 @@ def _of_value(value: UserRule, rule: UserRule) -> Certificate:
     return read if read.verdict == "unproved" and budget.cut_short > before else found
 
 
-def _alone(look: Look, certificate: Certificate, seconds: float) -> tuple[ArgumentClaim, ...]:
+def _argument_claims(look: Look, certificate: Certificate, seconds: float) -> tuple[ArgumentClaim, ...]:
     """Return a claim for each argument alone, where not all is proved; the verdict took so many seconds."""
     if look.traces.refused:  # whatever is asked of the code: an argument alone is refused as well
         return tuple(ArgumentClaim(n, "unproved", look.traces.refused) for n in look.rule.moving)

@@ -10,14 +10,14 @@ from certgrad import rules
 from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.terms.budget import given
+from certgrad.obligations.terms.budget import allotted_seconds
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.finding.find import FoundRule
 from certgrad.rules.subject.defaults import AXIS
 from certgrad.rules.subject.traced import failed, names_no_axis, why_untraced
 from certgrad.rules.subject.user_rule import UserRule
 from certgrad.signatures.signature import ArraySpec
-from certgrad.signatures.sizes import named
+from certgrad.signatures.sizes import named_size
 
 from .check import choice_of
 
@@ -51,7 +51,7 @@ def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Se
         if why:
             return text, why
         if rules.differs_at_a_point(more):
-            choice = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+            choice = choice_of(found.rule, replace(declared, signature=text), found.name, allotted_seconds())
             proved = choice.proved_under(assumed) if assumed else choice.under_assumed()
             if choice.verdict == "refuted" and not proved:
                 return text, ""
@@ -74,7 +74,7 @@ def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
             for fewer in [specs, *_with_one_scalar(specs)]:
                 text = _text(fewer)
                 if rules.traces(Traces(UserRule(found.rule, text, static=declared.static, name=found.name))):
-                    choice = choice_of(found.rule, replace(declared, signature=text), found.name, given())
+                    choice = choice_of(found.rule, replace(declared, signature=text), found.name, allotted_seconds())
                     return text if choice.verdict in PROOFS else ""
     return ""
 
@@ -95,7 +95,9 @@ def _with_an_axis_more(rule: UserRule) -> str:
     if name is None or signature.stars:
         return ""
     specs = [
-        replace(spec, dims=(named(name), *spec.dims)) if spec.dims and not is_parameter(arg, rule.arg_names) else spec
+        replace(spec, dims=(named_size(name), *spec.dims))
+        if spec.dims and not is_parameter(arg, rule.arg_names)
+        else spec
         for arg, spec in zip(rule.arg_names, signature.inputs, strict=True)
     ]
     return "" if specs == [*signature.inputs] else _text(specs)

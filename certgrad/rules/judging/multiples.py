@@ -52,7 +52,7 @@ def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Trace
     if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
         return {}
     until = budget.until(SECONDS)
-    for count, chosen in enumerate(_tried(rule, list(axes))):
+    for count, chosen in enumerate(_candidate_multiples(rule, list(axes))):
         if count == TRACES or time.thread_time() > until:
             break
         there = made(chosen)
@@ -70,7 +70,7 @@ def _reshapes(rule: UserRule) -> bool:
     return all(entries_lost(e).is_zero for e in equations)
 
 
-def _tried(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
+def _candidate_multiples(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
     """Yield multiples to try: of few sizes first; by given numbers, then other sizes, then numbers of the code."""
     given = [v for statics in rule.choices for v in statics.values() if type(v) is int]
     numbers = list(dict.fromkeys(n for n in given if 1 < n <= LARGEST))

@@ -17,7 +17,7 @@ from . import baseline
 from .configuration import Configuration, nearest
 
 
-def accepted(function: Callable, report: Report) -> set[str]:
+def accepted_codes(function: Callable, report: Report) -> set[str]:
     """The codes of the findings that are no failure. Raises UsageError for a configuration that cannot be read."""
     plain = plain_function(unwrapped(function))
     file, _ = place_of(plain)

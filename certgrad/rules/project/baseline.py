@@ -40,12 +40,12 @@ class AuditScope:
     def at(self, rule: str) -> bool:
         """Return whether a rule of that name would have been found."""
         module = rule.partition(":")[0]
-        return any(_within(n, rule, module) for n in self.names) and not any(
-            _within(n, rule, module) for n in self.unseen
+        return any(_covers_rule(n, rule, module) for n in self.names) and not any(
+            _covers_rule(n, rule, module) for n in self.unseen
         )
 
 
-def _within(name: str, rule: str, module: str) -> bool:
+def _covers_rule(name: str, rule: str, module: str) -> bool:
     return name in (rule, module) or module.startswith(f"{name}.")
 
 

@@ -164,11 +164,11 @@ def nearest(start: Path) -> Configuration:
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
         if file.is_file():
-            return _read(file)
+            return _read_configuration(file)
     return Configuration(folder=start, recorded=_recorded(start / RECORDED))
 
 
-def _read(file: Path) -> Configuration:
+def _read_configuration(file: Path) -> Configuration:
     """Return what [tool.certgrad] of a file says. Raises UsageError for an unknown key or a value of another type."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("certgrad")

@@ -10,10 +10,10 @@ from types import FunctionType
 from typing import Any
 
 from certgrad.errors import CertgradError
-from certgrad.obligations.auditing.witnesses import apart
+from certgrad.obligations.auditing.witnesses import forward_distance
 from certgrad.obligations.balls import Distance
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.generality.reach import each_once, is_own, named_in, parts
+from certgrad.obligations.generality.reach import each_once, is_own, named_in, runnable_parts
 from certgrad.obligations.tracing.ideals import Ideal
 from certgrad.obligations.tracing.within import UnsaidError, conditions, zero_within
 from certgrad.rules.declared.declaration import Declaration, declaration_of
@@ -37,13 +37,12 @@ def approximation(rule: UserRule, of_ideal: UserRule) -> str:
 
     The distance is measured at drawn points in the declared domain, for the first case; nothing is proved of it.
     """
-    return (
-        f"the derivative is that of {of_ideal.derivative_of}, which the function approximates{_apart(rule, of_ideal)}"
-    )
+    distance = _measured_distance_text(rule, of_ideal)
+    return f"the derivative is that of {of_ideal.derivative_of}, which the function approximates{distance}"
 
 
-def _apart(rule: UserRule, of_ideal: UserRule) -> str:
-    found = apart(rule, of_ideal, family(rule, rule.cases[0]).prove[0])
+def _measured_distance_text(rule: UserRule, of_ideal: UserRule) -> str:
+    found = forward_distance(rule, of_ideal, family(rule, rule.cases[0]).prove[0])
     if not found.entries and not found.undefined:
         reason = found.problem or "no point was found in the domain"
         return f"; how far they are apart could not be measured ({' '.join(reason.split())})"
@@ -139,7 +138,7 @@ def _measured(rule: UserRule, statics: Mapping[str, Any]) -> Distance:
     for one in (value, of_ideal):
         one.ideals = ()
         one.cases = (replace(rule.cases[0], statics=dict(statics)),)
-    return apart(value, of_ideal, family(value, value.cases[0]).prove[0])
+    return forward_distance(value, of_ideal, family(value, value.cases[0]).prove[0])
 
 
 def _next_orders(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -153,7 +152,7 @@ def _declared(rule: UserRule) -> Iterator[Declared]:
     """Yield other functions that the rule's code reaches and that declare what they approximate."""
 
     def reached(value: Any) -> list[Any]:
-        return [*(named_in(value) if is_own(value) else ()), *parts(value)]
+        return [*(named_in(value) if is_own(value) else ()), *runnable_parts(value)]
 
     own = unwrapped(rule.function)
     for value in each_once(rule.code, reached):

@@ -25,7 +25,7 @@ from certgrad.jaxpr.closures import captured, kind_of_rule
 from certgrad.obligations.generality.syntax import given_to, source_tree
 from certgrad.rules.declared.declaration import Annotated, said_by
 from certgrad.rules.declared.statics import annotations_of
-from certgrad.rules.declared.structure import array_fields, field_names, named_leaves, written
+from certgrad.rules.declared.structure import array_fields, field_names, named_leaves, structure_text
 from certgrad.rules.syntax.scopes import Parameter, Part, bindings, parameters_of
 from certgrad.signatures.nested import has_fields
 
@@ -83,7 +83,7 @@ class Forms:
     def signature(self, texts: Iterable[str]) -> str:
         """Return the signature with these shapes for the arrays."""
         tree = jax.tree_util.tree_structure(self.forms)
-        return ", ".join(str(written(one)) for one in jax.tree_util.tree_unflatten(tree, texts))
+        return ", ".join(str(structure_text(one)) for one in jax.tree_util.tree_unflatten(tree, texts))
 
     def by_text(self) -> Forms | None:
         """Return the structures by the function's text; None where they are the same."""
@@ -107,7 +107,7 @@ class Forms:
 
     def _unless_same(self, other: Forms) -> Forms | None:
         same = jax.tree_util.tree_structure(self.forms) == jax.tree_util.tree_structure(other.forms)  # type: ignore[operator]
-        unwritten = None in map(written, jax.tree_util.tree_map(lambda _: "()", other.forms))
+        unwritten = None in map(structure_text, jax.tree_util.tree_map(lambda _: "()", other.forms))
         return None if same or unwritten else other
 
 

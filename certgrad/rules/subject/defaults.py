@@ -42,7 +42,7 @@ from .user_rule import UserRule
 LEFT_OUT = "calls under jax.jit: JAX traces {} there, of which the default stands, and the function fails"
 
 
-def standing(rule: UserRule) -> Callable | None:
+def with_fixed_defaults(rule: UserRule) -> Callable | None:
     """Return the function with omitted defaults fixed at their values; None where it traces as it is.
 
     None also where a default is other than an integer, a boolean or None, or where the function is wrapped, sees
@@ -203,7 +203,7 @@ def _of_default(name: str, default: Any) -> Sequence[Any]:
     return list(type(default)) if isinstance(default, Enum) else ()
 
 
-def _beside(default: Any, plain: Callable) -> Iterator[Any]:
+def _alternative_values(default: Any, plain: Callable) -> Iterator[Any]:
     """A number beside one that is a default; the words of the code, and another one, beside a word; of a dataclass or a
     NamedTuple of these, one field at another value.
     """
@@ -226,7 +226,7 @@ def _beside(default: Any, plain: Callable) -> Iterator[Any]:
 
 
 def _of_field(default: Any, plain: Callable) -> Iterator[Any]:
-    yield from [not default] if type(default) is bool else _beside(default, plain)
+    yield from [not default] if type(default) is bool else _alternative_values(default, plain)
 
 
 def at_choices(
@@ -267,7 +267,7 @@ def at_choices(
             left_out.append(f"{at}: {other.verdict}: {other.reason}")
     looked_at = {name for name, _ in choices(rule)}
     unsaid = ((name, default) for name, default in rule.unsaid.items() if name not in looked_at)
-    beside = ({name: v} for name, default in unsaid for v in _beside(default, rule.plain))
+    beside = ({name: v} for name, default in unsaid for v in _alternative_values(default, rule.plain))
     for chosen in islice(beside, MOST):  # where the rule is not refuted, the claim is about the default as ever
         if (wrong := refuted(chosen)) is not None:
             return right_at_default(wrong, *chosen)

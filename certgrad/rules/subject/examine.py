@@ -31,7 +31,7 @@ NUMBERS = (2, 3, 5, 4)
 """Sizes at which a rule is called."""
 
 
-def numbered(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
+def assigned_sizes(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
     """Return a number for each size, by turns."""
     return dict(zip(names, cycle(numbers), strict=False))
 
@@ -135,7 +135,7 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
         raise SignatureError(f"{name} returns {shown}, and not {expected} as that does.")
 
 
-def settled(rule: UserRule, found: Examined) -> Traces:
+def apply_examination(rule: UserRule, found: Examined) -> Traces:
     """Set the rule's claims and cases by what `examine` found; return its traces if they still are of these claims,
     else new ones.
     """
@@ -158,7 +158,7 @@ def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
         return ()
     instance = family(rule, rule.cases[0]).prove[0]
     with recorded(*backward) as cotangents, suppress(Exception):
-        arrays = instance.at(numbered(instance.names)).shapes().structs()
+        arrays = instance.at(assigned_sizes(instance.names)).shapes().structs()
         count = len(arrays)
 
         def run(*xs: Any) -> Any:

@@ -24,7 +24,7 @@ from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 from certgrad.rules.declared.declaration import Declaration
 from certgrad.rules.subject.open_number import OpenNumberError
 
-from .examine import NUMBERS, numbered
+from .examine import NUMBERS, assigned_sizes
 from .layers import REVERSE
 from .traced import traces
 from .user_rule import UserRule
@@ -54,7 +54,7 @@ def runs(rule: UserRule) -> bool:
 
 
 def _first_call(rule: UserRule) -> Called | None:
-    return _called(rule, family(rule, rule.cases[0]).prove[0])
+    return _call_at_point(rule, family(rule, rule.cases[0]).prove[0])
 
 
 def failure(rule: UserRule, first: Called | None = None) -> Failure | None:
@@ -83,13 +83,13 @@ def _failing(
     """Return arrays and scalars at which the rule raises where its function does not, the error, and whether only under
     `jit`; None where the rule runs, or the function does not. `called` is a call of the function, if one was made.
     """
-    called = called or _called(rule, instance)
+    called = called or _call_at_point(rule, instance)
     if called is None:
         return None
     arrays, scalars, outs = called
     programs = rule.rules(instance.statics)
     with wide_floats(False):
-        inputs = list(map(_given, arrays))
+        inputs = list(map(_as_jax_argument, arrays))
         if rule.kind in REVERSE:
             derivative, ones = programs.vjp, [jnp.ones_like(y) for y in outs]  # seeds
         else:
@@ -104,7 +104,7 @@ def _failing(
     return (arrays, scalars, error, True) if error else None
 
 
-def _called(rule: UserRule, instance: Instance) -> Called | None:
+def _call_at_point(rule: UserRule, instance: Instance) -> Called | None:
     """Return a point of the domain and the function's results there; None without a point, or where it does not run."""
     point = _point(rule, instance)
     if point is None:
@@ -112,7 +112,7 @@ def _called(rule: UserRule, instance: Instance) -> Called | None:
     arrays, scalars = point
     try:
         with wide_floats(False):
-            outs = rule.rules(instance.statics).forward(list(map(_given, arrays)), list(scalars))
+            outs = rule.rules(instance.statics).forward(list(map(_as_jax_argument, arrays)), list(scalars))
     except Exception:
         return None
     return (arrays, scalars, outs) if _as_declared(rule, outs) else None
@@ -141,7 +141,7 @@ def _point(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[f
     return values[:count], [float(x) for x in values[count:]]
 
 
-def _given(x: np.ndarray) -> Any:
+def _as_jax_argument(x: np.ndarray) -> Any:
     return x if kind_of(x.dtype) == "k" else jnp.asarray(x)
 
 
@@ -198,4 +198,4 @@ def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
 def at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
     """Return the rule of a function at these numbers for its sizes, by turns."""
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
-    return UserRule(function, declared.signature, static=declared.static, at=numbered(names, numbers))
+    return UserRule(function, declared.signature, static=declared.static, at=assigned_sizes(names, numbers))

@@ -64,7 +64,7 @@ def _backwards(name: str) -> Callable:
     return method
 
 
-def _alone(name: str) -> Callable:
+def _unary_operator(name: str) -> Callable:
     function = getattr(operator, name)
     return lambda self: function(self._value)
 
@@ -75,6 +75,6 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "matmul"):
     setattr(OpenNumber, f"__{_name}__", _forwards(_name))
 for _name in ("neg", "pos", "abs"):
-    setattr(OpenNumber, f"__{_name}__", _alone(_name))
+    setattr(OpenNumber, f"__{_name}__", _unary_operator(_name))
 
 stands_for(OpenNumber, operator.attrgetter("_value"))

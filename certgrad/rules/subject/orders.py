@@ -21,7 +21,7 @@ from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, each
 from certgrad.obligations.generality.traces import Traces
 from certgrad.signatures.cases import Case
 from certgrad.signatures.signature import Signature, parse
-from certgrad.signatures.sizes import Size, named, parse_size, whole
+from certgrad.signatures.sizes import Size, integer_size, named_size, parse_size
 
 from .traced import untraced
 from .user_rule import UserRule
@@ -127,7 +127,7 @@ def _outcomes(order: Order, names: Sequence[str]) -> Iterator[Mapping[str, Size]
     more = next(n for k in count() if (n := f"more{k or ''}") not in names)
     yield {one: parse_size(f"{other}+{more}")}
     if isinstance(other, int):
-        yield from ({one: whole(k)} for k in range(other, 0, -1))
+        yield from ({one: integer_size(k)} for k in range(other, 0, -1))
     else:
-        yield {one: named(other)}
+        yield {one: named_size(other)}
         yield {other: parse_size(f"{one}+{more}")}

@@ -57,7 +57,9 @@ def _transposed(sign: int) -> Says:
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         i, j = (t.Index(r.variable) for r in over)
         both = tuple(t.Range(r.variable, over[0].size) for r in over)  # they are equally long
-        return t.ForAll(both, t.Compare("=", t.added([entry(i, j), t.scaled(Fraction(-sign), [entry(j, i)])]), t.ZERO))
+        return t.ForAll(
+            both, t.Compare("=", t.sum_of_terms([entry(i, j), t.scaled(Fraction(-sign), [entry(j, i)])]), t.ZERO)
+        )
 
     return says
 
@@ -67,7 +69,7 @@ def _beyond(sign: int) -> Says:
 
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         i, j = (t.Index(r.variable) for r in over)
-        beyond = t.added([t.scaled(Fraction(sign), [j]), t.scaled(Fraction(-sign), [i])])
+        beyond = t.sum_of_terms([t.scaled(Fraction(sign), [j]), t.scaled(Fraction(-sign), [i])])
         return t.ForAll(
             tuple(over),
             t.Compare("=", t.Mul((entry(i, j), t.Truth(t.Compare(">", beyond, t.ZERO)))), t.ZERO),
@@ -80,7 +82,7 @@ def _total(power: int) -> Says:
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         (i,) = (t.Index(r.variable) for r in over)
         body = entry(i) if power == 1 else t.Power(entry(i), str(power))
-        return t.Compare("=", t.added([t.Fold("sum", tuple(over), body), t.Number("-1")]), t.ZERO)
+        return t.Compare("=", t.sum_of_terms([t.Fold("sum", tuple(over), body), t.Number("-1")]), t.ZERO)
 
     return says
 
@@ -89,14 +91,14 @@ def _in_order(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statem
     """Return the statement that no entry is less than one before it."""
     later = t.Range(f"{over[0].variable}_", over[0].size)
     i, j = (t.Index(r.variable) for r in (*over, later))
-    before = t.Truth(t.Compare(">", t.added([j, t.scaled(Fraction(-1), [i])]), t.ZERO))
-    more = t.added([entry(j), t.scaled(Fraction(-1), [entry(i)])])
+    before = t.Truth(t.Compare(">", t.sum_of_terms([j, t.scaled(Fraction(-1), [i])]), t.ZERO))
+    more = t.sum_of_terms([entry(j), t.scaled(Fraction(-1), [entry(i)])])
     return t.ForAll((*over, later), t.Compare(">=", t.Mul((more, before)), t.ZERO))
 
 
 def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
     axis, at = over[0], t.Index(over[0].variable)
-    below = t.added([axis.size, t.scaled(Fraction(-1), [entry(at)])])
+    below = t.sum_of_terms([axis.size, t.scaled(Fraction(-1), [entry(at)])])
     within = [t.Compare(">=", entry(at), t.ZERO), t.Compare(">", below, t.ZERO)]
     return t.Both((*(t.ForAll((axis,), w) for w in within), t.Distinct((axis,), entry(at))))
 

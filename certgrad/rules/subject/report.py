@@ -16,7 +16,7 @@ from certgrad.obligations.certificate import (
     assumed,
     compared_with,
     not_for_all,
-    stated,
+    verdict_text,
     worst,
 )
 from certgrad.obligations.conformance import LIMITS, NOT_COMPARED
@@ -188,17 +188,17 @@ class Report(Judged):
     def __str__(self) -> str:
         """Return the report as `check` prints it: the verdict, its limits, and each open case."""
         from certgrad.report import text
-        from certgrad.report.audited import open_cases, told_once, under
+        from certgrad.report.audited import hypotheses_as_listed, open_cases, told_once
         from certgrad.report.wording import LIKELY_CAUSE, PROVED_WHERE
 
-        lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
+        lines = [f"{self.name} ({self.where}): {verdict_text(self.certificate)}"]
         if self.right_where:
             lines.append(PROVED_WHERE.format(self.right_where))
         if self.surrogate:
             lines.append(f"surrogate: {self.surrogate}")
         if self.approximates:
             lines.append(self.approximates)
-        if hypotheses := under(self.certificate):
+        if hypotheses := hypotheses_as_listed(self.certificate):
             lines.append("under: " + ", ".join(hypotheses))
         if rests_on := self.rests_on:
             lines.append("this rests on: " + "; ".join(rests_on))

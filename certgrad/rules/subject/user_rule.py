@@ -28,14 +28,14 @@ from certgrad.obligations import tracing
 from certgrad.obligations.balls._rule import Structure
 from certgrad.obligations.generality.patterns import choices, too_many
 from certgrad.process.threads import PROCESS_LOCK
-from certgrad.rules.declared.statics import Default, combinations, plain, reals, text_of
+from certgrad.rules.declared.statics import Default, combinations, plain_values, reals, text_of
 from certgrad.rules.declared.structure import (
     Argument,
     Declared,
     flat_signature,
     is_whole,
-    named,
-    read,
+    named_arguments,
+    parse_structure,
     real_parts,
     with_objects,
 )
@@ -156,7 +156,7 @@ class UserRule(Subject):
 
     def _read_arguments(self, signature: str | Sequence[Any], static: dict[str, Any]) -> None:
         """Set the arguments and shapes that the signature declares, and the values of the static arguments."""
-        declared = read(signature)
+        declared = parse_structure(signature)
         self.classes: dict[str, type] = {}
         """Those of containers of arrays that the signature names."""
         if isinstance(signature, str):
@@ -252,7 +252,9 @@ class UserRule(Subject):
     def code(self) -> list[Any]:
         """The function with all that it is made of, the parts of its rule, and the objects that it is given."""
         own = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
-        given = (v for choice in self.choices for v in plain(choice).values() if not isinstance(v, (int, float, str)))
+        given = (
+            v for choice in self.choices for v in plain_values(choice).values() if not isinstance(v, (int, float, str))
+        )
         return [part for part in (*own, *given, *self.classes.values()) if part is not None]
 
     @property
@@ -315,7 +317,7 @@ class UserRule(Subject):
                 "wrap it in a function of named arguments."
             )
         keywords = [n for n in arrays if parameters[n].kind not in POSITIONAL]
-        return named([*(n for n in arrays if n not in keywords), *self.rest, *keywords], declared.inputs)
+        return named_arguments([*(n for n in arrays if n not in keywords), *self.rest, *keywords], declared.inputs)
 
     def _class(self, name: str) -> type | None:
         from .containers import classes_of  # few signatures name a class
@@ -362,7 +364,7 @@ class UserRule(Subject):
     def statics_of(self, k: int, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the static arguments of case `k` as the function takes them, with values for the numbers left open."""
         chosen = {n: v for n, v in self.cases[k].statics.items() if n not in (PATTERN, USED, ALSO)}
-        return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
+        return plain_values(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
     def split(self, outputs: int, sees_zeros: bool) -> None:
         """Set the cases for so many float outputs. Raises UsageError where its own rule has too many."""
@@ -408,7 +410,7 @@ class UserRule(Subject):
         self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the arguments of a call, those by position and those by name."""
-        given: dict[str, Any] = plain(statics)
+        given: dict[str, Any] = plain_values(statics)
         for name, value in zip(self.params, params, strict=True):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
             as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic

@@ -120,7 +120,7 @@ def rank_of(value: Value) -> int | None:
     return 0 if isinstance(value, Plain) and isinstance(value.value, (bool, int, float)) else None
 
 
-def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+def value_of_call(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """Return the value of a call of a known function of JAX, numpy or Python; None for any other."""
     if path in _SIMPLE:
         return _SIMPLE[path]
@@ -128,7 +128,7 @@ def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Valu
     module = {"jax.numpy": "numpy", RNG: "numpy.random"}.get(module, module)
     first = args[0] if args else None
     if (returns := _RETURNS.get(f"{module}.{name}")) is not None:
-        return _returned(returns, module, args, named)
+        return _value_of_tabulated_call(returns, module, args, named)
     if path == "jax.nn.one_hot":
         rank = rank_of(first)
         return Array(None if rank is None else rank + 1, FLOAT)
@@ -147,7 +147,9 @@ def called(path: str, args: Sequence[Value], named: Mapping[str, Value]) -> Valu
     return None
 
 
-def _returned(returns: _Returns, module: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
+def _value_of_tabulated_call(
+    returns: _Returns, module: str, args: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
     """Return the value of a call of a function in the table."""
     parameters = returns.parameters.split()
     given = {**dict(zip(parameters, args, strict=False)), **named}
@@ -171,7 +173,7 @@ def method(value: Array, name: str, args: Sequence[Value], named: Mapping[str, V
     if name in ("ravel", "flatten"):
         return Array(1, value.kind)
     own = (Row(tuple(args)),) if name == "reshape" and len(args) > 1 else args
-    return called(f"numpy.{name}", (value, *own), named)
+    return value_of_call(f"numpy.{name}", (value, *own), named)
 
 
 def attribute(value: Value, name: str) -> Value:

@@ -22,7 +22,9 @@ class ChangedError(Exception):
     """Something is not as it was."""
 
 
-def moved(result: RuleResult, files: Collection[str], edited: Mapping[str, tuple[Lines, Lines]]) -> RuleResult:
+def with_current_lines(
+    result: RuleResult, files: Collection[str], edited: Mapping[str, tuple[Lines, Lines]]
+) -> RuleResult:
     """Return a result with the lines that it names brought up to date.
 
     Raises ChangedError where the lines of today are not known, or a text may quote a line that has changed.

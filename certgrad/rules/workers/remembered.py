@@ -46,12 +46,12 @@ from certgrad.rules.inference.infer import inferred, keep
 from certgrad.rules.inference.tried import ORIGIN, Tried
 from certgrad.rules.judging.by_name import NotDeclaredError, approximating, declarations_of
 from certgrad.rules.subject.defaults import choices
-from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.examine import apply_examination, examine
 from certgrad.rules.subject.layers import plain_function, unwrapped
 from certgrad.rules.subject.user_rule import UserRule
 from certgrad.rules.syntax.ignores import ignores_of
 
-from .lines import ChangedError, Lines, moved
+from .lines import ChangedError, Lines, with_current_lines
 
 BY_THE_CLOCK = (HOW_A_RULE_GETS_MORE, HOW_A_GRAPH_GETS_MORE, "exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine or with more time, need not come to."""
@@ -212,7 +212,7 @@ class Memory:
             return None
         edited = {file: (was, key.lines[file]) for file, was in entry.lines.items() if was != key.lines[file]}
         try:
-            result = moved(entry.result, entry.lines, edited) if edited else entry.result
+            result = with_current_lines(entry.result, entry.lines, edited) if edited else entry.result
         except ChangedError:
             return None
         self.folder.used(name)
@@ -265,7 +265,7 @@ def _traced(subject: Subject) -> Traces:
     """Return the traces at open sizes, with the claims that can be made where not all can be traced."""
     found = Traces(subject)
     if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
-        found = settled(subject, examine(subject))
+        found = apply_examination(subject, examine(subject))
     return found
 
 

@@ -29,7 +29,7 @@ from certgrad.report.audited import RuleResult
 from certgrad.rules.syntax.files import file_at, files_beside, files_in
 from certgrad.rules.syntax.ignores import COMMENT
 
-from .lines import ChangedError, Lines, moved
+from .lines import ChangedError, Lines, with_current_lines
 
 if TYPE_CHECKING:
     from .worker import Request
@@ -137,9 +137,9 @@ class Stamps:
                 certain=[],
                 modules=first.modules,
                 beside=first.beside,
-                texts=_joined(one.texts for one in told),
-                folders=_joined(one.folders for one in told),
-                packages=_joined(one.packages for one in told),
+                texts=_merged_tables(one.texts for one in told),
+                folders=_merged_tables(one.folders for one in told),
+                packages=_merged_tables(one.packages for one in told),
             )
             if any((one.modules, one.beside) != (first.modules, first.beside) for one in told):
                 return
@@ -148,7 +148,7 @@ class Stamps:
             self.folder.write(entry_name(f"all of {request.target}", key), entry)
 
 
-def _joined(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _merged_tables(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in (item for table in tables for item in table.items()):
         if out.setdefault(name, value) != value:
@@ -214,4 +214,4 @@ def _as_now(stamp: Stamp) -> list[RuleResult]:
     beside = dict.fromkeys(f.name for module in grounds.modules for f in files_beside(Path(module)))
     if [*beside] != grounds.beside or any(state_below(Path(p)) != state for p, state in grounds.packages.items()):
         raise ChangedError
-    return [moved(one, grounds.texts, edited) for one in stamp.results] if edited else stamp.results
+    return [with_current_lines(one, grounds.texts, edited) for one in stamp.results] if edited else stamp.results

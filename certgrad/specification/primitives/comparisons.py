@@ -9,7 +9,7 @@ import numpy as np
 
 from certgrad.language.tree import Apply, Both, Compare, Either, Given, If, Integer, Node, Not, Relation
 
-from ..rule import ZERO, Call, Entries, Operand, at_most, rule, within
+from ..rule import ZERO, Call, Entries, Operand, at_most, in_bounds, rule
 
 
 def equal_entries(x: Operand, y: Operand, *i: Node) -> Node:
@@ -32,7 +32,7 @@ def ne(call: Call, x: Operand, y: Operand) -> Entries:
     return lambda *i: Not(equal_entries(x, y, *i))
 
 
-def _ordered(relation: Relation, x: Operand, y: Operand, *i: Node) -> Node:
+def _order_comparison(relation: Relation, x: Operand, y: Operand, *i: Node) -> Node:
     """x < y or x ≤ y; of booleans, where false is less than true."""
     a, b = x.beside(*i), y.beside(*i)
     if x.sort == "boolean":
@@ -43,25 +43,25 @@ def _ordered(relation: Relation, x: Operand, y: Operand, *i: Node) -> Node:
 @rule("lt", "lt_to")
 def lt(call: Call, x: Operand, y: Operand) -> Entries:
     """x < y"""
-    return lambda *i: _ordered("<", x, y, *i)
+    return lambda *i: _order_comparison("<", x, y, *i)
 
 
 @rule("le", "le_to")
 def le(call: Call, x: Operand, y: Operand) -> Entries:
     """x ≤ y"""
-    return lambda *i: _ordered("<=", x, y, *i)
+    return lambda *i: _order_comparison("<=", x, y, *i)
 
 
 @rule("gt")
 def gt(call: Call, x: Operand, y: Operand) -> Entries:
     """x > y, that is y < x"""
-    return lambda *i: _ordered("<", y, x, *i)
+    return lambda *i: _order_comparison("<", y, x, *i)
 
 
 @rule("ge")
 def ge(call: Call, x: Operand, y: Operand) -> Entries:
     """x ≥ y, that is y ≤ x"""
-    return lambda *i: _ordered("<=", y, x, *i)
+    return lambda *i: _order_comparison("<=", y, x, *i)
 
 
 @rule("and")
@@ -108,7 +108,7 @@ def shift_right(call: Call, x: Operand, places: Operand) -> Entries:
 def _by_places(x: Operand, places: Operand, shifted: Callable[[Node], Node], *i: Node) -> Node:
     """What is made of the power of two that belongs to a number of places."""
     k = places.beside(*i)
-    return Given(within(k, Integer(int(jnp.iinfo(x.dtype).bits))), shifted(Apply("integer power", (Integer(2), k))))
+    return Given(in_bounds(k, Integer(int(jnp.iinfo(x.dtype).bits))), shifted(Apply("integer power", (Integer(2), k))))
 
 
 @rule("not")

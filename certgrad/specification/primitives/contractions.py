@@ -8,7 +8,7 @@ from certgrad.language.build import for_some, sum_over
 from certgrad.language.tree import Both, If, Index, Node
 
 from .._jax import size
-from ..rule import ZERO, Call, Entries, Operand, equal, indices, over, rule, within
+from ..rule import ZERO, Call, Entries, Operand, equal, in_bounds, indices, nested_binders, rule
 from .casts import cast
 from .elementwise import zero_of
 
@@ -40,7 +40,9 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
         b = cast(y.at(*(at_y[k] for k in range(y.rank))), y.sort, sort)
         counts = [x.shape[k] for k in of_x]
         return (
-            over(for_some, names, counts, Both((a, b))) if sort == "boolean" else over(sum_over, names, counts, a * b)
+            nested_binders(for_some, names, counts, Both((a, b)))
+            if sort == "boolean"
+            else nested_binders(sum_over, names, counts, a * b)
         )
 
     return entry
@@ -72,7 +74,7 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
         for k, axis in enumerate(space):
             step, spread, apart = (size(call[n][k]) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
             place = i[out_space[k]] * step + Index(names[k]) * spread - size(call["padding"][k][0])
-            conditions += [equal(place % apart, ZERO), within(place // apart, x.shape[axis])]
+            conditions += [equal(place % apart, ZERO), in_bounds(place // apart, x.shape[axis])]
             at[axis] = place // apart
             positions.append(Index(names[k]))
         if features != 1:
@@ -82,6 +84,6 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
         weight = {out_feature: o, in_feature: Index(channel), **dict(zip(window, positions, strict=True))}
         product = x.at(*(at[k] for k in range(x.rank))) * kernel.at(*(weight[k] for k in range(kernel.rank)))
         seen = If(Both(tuple(conditions)), product, zero_of(x))
-        return over(sum_over, [*names, channel], [*counts, kernel.shape[in_feature]], seen)
+        return nested_binders(sum_over, [*names, channel], [*counts, kernel.shape[in_feature]], seen)
 
     return entry

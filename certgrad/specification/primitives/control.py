@@ -30,7 +30,7 @@ def _carry(reader: Reader, carried: Operand, start: Operand, step: Operand) -> C
     return Carry(tensor, (*reader.times[:-1], *axes), start.at(*here), step.at(*here))
 
 
-def _at(x: Operand, before: Sequence[Node], time: Node, shape: tuple[Node, ...]) -> Operand:
+def _loop_value_at(x: Operand, before: Sequence[Node], time: Node, shape: tuple[Node, ...]) -> Operand:
     """What is made in a loop, at a time of it."""
     read = x.at(*(Integer(0) for _ in shape))
     assert isinstance(read, SortedEntry)
@@ -61,7 +61,7 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
         return [_carry(reader, *one) for one in steps], (carried, rows_of_step)
 
     carried, rows_of_step = reader.loop(length, run)
-    last = [_at(c, before, length, c.shape) for c in carried]
+    last = [_loop_value_at(c, before, length, c.shape) for c in carried]
     return [*last, *(_stacked(y, before, place, (length, *y.shape)) for y in rows_of_step)]
 
 
@@ -69,7 +69,7 @@ def _stacked(y: Operand, before: Sequence[Node], place: Any, shape: tuple[Node, 
     """What the steps give, along a new first axis."""
 
     def at(*i: Node) -> Node:
-        return _at(y, before, place(i[0]), shape[1:]).at(*i[1:])
+        return _loop_value_at(y, before, place(i[0]), shape[1:]).at(*i[1:])
 
     return Operand(shape, y.sort, y.dtype, at)
 
@@ -94,10 +94,10 @@ def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     carried, test = reader.loop(None, run)
 
     def first(*_: Node) -> Node:
-        return least_over("k0", WHILE_A_TEST_HOLDS, Not(_at(test, before, Index("k0"), ()).at()))
+        return least_over("k0", WHILE_A_TEST_HOLDS, Not(_loop_value_at(test, before, Index("k0"), ()).at()))
 
     end = reader.named("while", Operand((), "integer", None, first))
-    return [_at(c, before, end.at(), c.shape) for c in carried]
+    return [_loop_value_at(c, before, end.at(), c.shape) for c in carried]
 
 
 @structured("cond")

@@ -6,7 +6,7 @@ from certgrad.language.build import maximum_over, minimum_over, product_over, su
 from certgrad.language.tree import Apply, Index, Node
 
 from ..rule import ONE, Binder, Call, Entries, Operand, rule
-from .shape import along
+from .shape import with_index_along
 
 
 def _up_to(name: str, says: str, binder: Binder) -> None:
@@ -23,8 +23,8 @@ def _reduced(call: Call, binder: Binder, x: Operand, i: tuple[Node, ...], k: str
     axis = call["axis"]
     here, n = i[axis], x.shape[axis]
     if call["reverse"]:
-        return binder(k, n - here, at(*along(i, axis, here + Index(k))))
-    return binder(k, here + ONE, at(*along(i, axis, Index(k))))
+        return binder(k, n - here, at(*with_index_along(i, axis, here + Index(k))))
+    return binder(k, here + ONE, at(*with_index_along(i, axis, Index(k))))
 
 
 _up_to("cumsum", "The sum of the entries up to it along the axis (from it on, with `reverse`)", sum_over)

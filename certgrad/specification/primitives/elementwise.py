@@ -7,7 +7,7 @@ from collections.abc import Callable
 from certgrad.language.functions import FUNCTIONS
 from certgrad.language.tree import Apply, If, Integer, Node, Number, Power, ToReal, number
 
-from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less, rule
+from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less_than, rule
 
 NOTHING = Number("0")
 UNIT = Number("1")
@@ -49,7 +49,7 @@ def neg(call: Call, x: Operand) -> Entries:
 
 def truncated(x: Node, y: Node) -> Node:
     """x / y of integers, rounded towards 0."""
-    opposite = less(x * y, ZERO)
+    opposite = less_than(x * y, ZERO)
     return If(opposite, -((-x) // y), x // y)
 
 
@@ -68,7 +68,7 @@ def floor_of(x: Node) -> Node:
 
 def whole_part(x: Node) -> Node:
     """A real rounded towards 0, as an integer."""
-    return If(less(x, NOTHING), -floor_of(-x), floor_of(x))
+    return If(less_than(x, NOTHING), -floor_of(-x), floor_of(x))
 
 
 @rule("rem")
@@ -89,7 +89,7 @@ def maximum(call: Call, x: Operand, y: Operand) -> Entries:
 
     if x.sort == "boolean":
         return or_(call, x, y)  # type: ignore[return-value]
-    return lambda *i: If(less(x.beside(*i), y.beside(*i)), y.beside(*i), x.beside(*i))
+    return lambda *i: If(less_than(x.beside(*i), y.beside(*i)), y.beside(*i), x.beside(*i))
 
 
 @rule("min")
@@ -99,7 +99,7 @@ def minimum(call: Call, x: Operand, y: Operand) -> Entries:
 
     if x.sort == "boolean":
         return and_(call, x, y)  # type: ignore[return-value]
-    return lambda *i: If(less(y.beside(*i), x.beside(*i)), y.beside(*i), x.beside(*i))
+    return lambda *i: If(less_than(y.beside(*i), x.beside(*i)), y.beside(*i), x.beside(*i))
 
 
 @rule("clamp")
@@ -107,8 +107,8 @@ def clamp(call: Call, low: Operand, x: Operand, high: Operand) -> Entries:
     """min(max(x, low), high): where low > high, it is high"""
 
     def entry(*i: Node) -> Node:
-        raised = If(less(x.beside(*i), low.beside(*i)), low.beside(*i), x.beside(*i))
-        return If(less(high.beside(*i), raised), high.beside(*i), raised)
+        raised = If(less_than(x.beside(*i), low.beside(*i)), low.beside(*i), x.beside(*i))
+        return If(less_than(high.beside(*i), raised), high.beside(*i), raised)
 
     return entry
 
@@ -116,14 +116,14 @@ def clamp(call: Call, low: Operand, x: Operand, high: Operand) -> Entries:
 @rule("abs")
 def absolute(call: Call, x: Operand) -> Entries:
     """x where x ≥ 0, else −x"""
-    return lambda *i: If(less(x.at(*i), zero_of(x)), -x.at(*i), x.at(*i))
+    return lambda *i: If(less_than(x.at(*i), zero_of(x)), -x.at(*i), x.at(*i))
 
 
 @rule("sign")
 def sign(call: Call, x: Operand) -> Entries:
     """−1, 0 or 1"""
     one, zero = one_of(x), zero_of(x)
-    return lambda *i: If(less(x.at(*i), zero), -one, If(less(zero, x.at(*i)), one, zero))
+    return lambda *i: If(less_than(x.at(*i), zero), -one, If(less_than(zero, x.at(*i)), one, zero))
 
 
 @rule("square")
@@ -180,7 +180,7 @@ def nearest(call: Call, x: Operand) -> Entries:
         a = x.at(*i)
         above, below = floor_of(a + half), -floor_of(half - a)
         if not to_even:
-            return ToReal(If(less(a, NOTHING), below, above))
+            return ToReal(If(less_than(a, NOTHING), below, above))
         even = equal(above % (ONE + ONE), ZERO)
         return ToReal(If(even, above, below))
 
@@ -220,7 +220,7 @@ SPECIAL = {f"certgrad_{c}v": f"bessel_{c}" for c in "jyik"} | {
 """Those of `certgrad.special`, with their names here."""
 
 
-def _named(name: str) -> Callable[..., Entries]:
+def _entrywise_rule(name: str) -> Callable[..., Entries]:
     def apply(call: Call, *operands: Operand) -> Entries:
         if call.parameters.get("accuracy") is not None:
             call.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
@@ -231,10 +231,10 @@ def _named(name: str) -> Callable[..., Entries]:
 
 
 for _name, _function in {**dict(zip(NAMED, NAMED, strict=True)), **SPECIAL}.items():
-    rule(_name)(_named(_function))
+    rule(_name)(_entrywise_rule(_function))
 
 
-def of(name: str, *arguments: Node) -> Node:
+def function_of(name: str, *arguments: Node) -> Node:
     """A function of the table."""
     return Apply(name, arguments)
 
@@ -248,12 +248,12 @@ def _register(name: str, says: str, formula: Callable[..., Node]) -> None:
 
 
 _register("exp2", "2 to the power of x", lambda x: real_power(number(2), x))
-_register("expm1", "exp(x) − 1", lambda x: of("exp", x) - number(1))
-_register("log1p", "log(1 + x)", lambda x: of("log", number(1) + x))
-_register("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", number(2)))
-_register("rsqrt", "1/√x", lambda x: number(1) / of("sqrt", x))
-_register("tan", "sin(x)/cos(x)", lambda x: of("sin", x) / of("cos", x))
-_register("logistic", "1/(1 + exp(−x))", lambda x: number(1) / (number(1) + of("exp", -x)))
-_register("erfc", "1 − erf(x)", lambda x: number(1) - of("erf", x))
-_register("igammac", "1 − igamma(a, x)", lambda a, x: number(1) - of("igamma", a, x))
+_register("expm1", "exp(x) − 1", lambda x: function_of("exp", x) - number(1))
+_register("log1p", "log(1 + x)", lambda x: function_of("log", number(1) + x))
+_register("log2", "log(x)/log(2)", lambda x: function_of("log", x) / function_of("log", number(2)))
+_register("rsqrt", "1/√x", lambda x: number(1) / function_of("sqrt", x))
+_register("tan", "sin(x)/cos(x)", lambda x: function_of("sin", x) / function_of("cos", x))
+_register("logistic", "1/(1 + exp(−x))", lambda x: number(1) / (number(1) + function_of("exp", -x)))
+_register("erfc", "1 − erf(x)", lambda x: number(1) - function_of("erf", x))
+_register("igammac", "1 − igamma(a, x)", lambda a, x: number(1) - function_of("igamma", a, x))
 _register("one_minus_square", "1 − x·x", lambda x: number(1) - x * x)

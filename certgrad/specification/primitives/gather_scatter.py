@@ -28,11 +28,11 @@ from ..rule import (
     at_most,
     clamped,
     equal,
+    in_bounds,
     indices,
-    less,
-    over,
+    less_than,
+    nested_binders,
     rule,
-    within,
 )
 from .elementwise import one_of, zero_of
 from .order import before
@@ -63,7 +63,7 @@ class Begins:
         """The window is within the operand."""
         if self.mode == GatherScatterMode.CLIP:
             return TRUE
-        return Both(tuple(within(b, room + ONE) for b, room in zip(self.raw(batch), self.room, strict=True)))
+        return Both(tuple(in_bounds(b, room + ONE) for b, room in zip(self.raw(batch), self.room, strict=True)))
 
     def promised(self, call: Call) -> Node:
         """What is promised of the positions of several windows: that they are unique, or sorted."""
@@ -82,7 +82,7 @@ class Begins:
             out.append(Either((no_pair, Not(same[0] if len(same) == 1 else Both(tuple(same))))))
         if apart and call["indices_are_sorted"]:
             out.append(Either((no_pair, before(one, two, TRUE))))
-        return Both(tuple(over(for_all, [*variables], [*variables.values()], x) for x in out))
+        return Both(tuple(nested_binders(for_all, [*variables], [*variables.values()], x) for x in out))
 
 
 def _mode(call: Call) -> GatherScatterMode:
@@ -150,7 +150,7 @@ class Updates:
 
     def over(self, binder: Binder, body: Node) -> Node:
         """A binder over all updates."""
-        return over(binder, self.names, self.counts, body)
+        return nested_binders(binder, self.names, self.counts, body)
 
     def of_some(self, binder: Binder, meets: Node, otherwise: Node) -> Node:
         """A binder over those that meet an entry, and what it does not count of the others: there is one that meets."""
@@ -179,7 +179,9 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     promised = begins.promised(call)
     if mode == GatherScatterMode.PROMISE_IN_BOUNDS:
         windowed = [k for k in range(update.rank) if k not in spec.update_window_dims]
-        inside = over(for_all, [names[k] for k in windowed], [update.shape[k] for k in windowed], updates.inside)
+        inside = nested_binders(
+            for_all, [names[k] for k in windowed], [update.shape[k] for k in windowed], updates.inside
+        )
         promised = Both((inside, promised))
         updates = replace(updates, inside=TRUE)
     return updates, promised
@@ -200,7 +202,7 @@ def _scatter(name: str, says: str, combined: Combined, of_truths: Combined | Non
     rule(name)(apply)
 
 
-def _some(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+def _old_or_updates(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return Either((old, updates.over(for_some, Both((*meets.parts, updates.value)))))
 
 
@@ -208,11 +210,11 @@ def _every(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return Both((old, Not(updates.over(for_some, Both((*meets.parts, Not(updates.value)))))))
 
 
-def _added(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+def _old_plus_updates(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return old + updates.over(sum_over, If(meets, updates.value, zero_of(x)))
 
 
-def _taken(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+def _old_minus_updates(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return old - updates.over(sum_over, If(meets, updates.value, zero_of(x)))
 
 
@@ -222,15 +224,15 @@ def _multiplied(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
 
 def _greatest(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     best = updates.of_some(maximum_over, meets, old)
-    return If(updates.over(for_some, meets), If(less(old, best), best, old), old)
+    return If(updates.over(for_some, meets), If(less_than(old, best), best, old), old)
 
 
-def _least(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+def _least_of_old_and_updates(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     best = updates.of_some(minimum_over, meets, old)
-    return If(updates.over(for_some, meets), If(less(best, old), best, old), old)
+    return If(updates.over(for_some, meets), If(less_than(best, old), best, old), old)
 
 
-def _written(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+def _unique_update_or_old(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     if x.sort == "boolean" and updates.names:
         new = updates.over(for_some, Both((*meets.parts, updates.value)))
     else:
@@ -240,9 +242,16 @@ def _written(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
     return Given(once, found) if updates.names else found
 
 
-_scatter("scatter-add", "x[i] plus the sum of the updates that meet i; of booleans, or", _added, _some)
-_scatter("scatter-sub", "x[i] minus the sum of the updates that meet i", _taken)
+_scatter(
+    "scatter-add", "x[i] plus the sum of the updates that meet i; of booleans, or", _old_plus_updates, _old_or_updates
+)
+_scatter("scatter-sub", "x[i] minus the sum of the updates that meet i", _old_minus_updates)
 _scatter("scatter-mul", "x[i] times the product of the updates that meet i; of booleans, and", _multiplied, _every)
-_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest, _some)
-_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least, _every)
-_scatter("scatter", "The update that meets i, of which there may be one; x[i] where there is none", _written, _written)
+_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest, _old_or_updates)
+_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least_of_old_and_updates, _every)
+_scatter(
+    "scatter",
+    "The update that meets i, of which there may be one; x[i] where there is none",
+    _unique_update_or_old,
+    _unique_update_or_old,
+)

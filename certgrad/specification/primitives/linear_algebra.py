@@ -22,8 +22,8 @@ from ..rule import (
     at_most,
     equal,
     indices,
-    less,
-    over,
+    less_than,
+    nested_binders,
     structured,
 )
 from .elementwise import NOTHING, UNIT
@@ -54,7 +54,7 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
     def triangle(row: Node, column: Node) -> Node:
         if params["transpose_a"]:
             row, column = column, row
-        inside = less(column, row) if params["lower"] else less(row, column)
+        inside = less_than(column, row) if params["lower"] else less_than(row, column)
         diagonal = UNIT if params["unit_diagonal"] else a.at(*batch, row, column)
         return If(equal(row, column), diagonal, If(inside, a.at(*batch, row, column), NOTHING))
 
@@ -63,7 +63,7 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
         total = sum_over("k2", rows, triangle(i, k) * unknown(*batch, k, j))
     else:
         total = sum_over("k2", columns, unknown(*batch, i, k) * triangle(k, j))
-    equations = over(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
+    equations = nested_binders(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
     made = Determined((x,), outer, (equations,), TRUE, "linear", (_name(reader, a), _name(reader, b)))
     return reader.determined(made, [b.dtype])
 
@@ -81,10 +81,10 @@ def tridiagonal_solve(
     x = reader.tensor(reader.name(), b.shape, "real")
     i, j = Index("k0"), Index("k1")
     unknown = reader.operand(x, b.dtype).at
-    below = If(less(ZERO, i), low.at(*batch, i) * unknown(*batch, i - ONE, j), NOTHING)
-    above = If(less(i + ONE, rows), high.at(*batch, i) * unknown(*batch, i + ONE, j), NOTHING)
+    below = If(less_than(ZERO, i), low.at(*batch, i) * unknown(*batch, i - ONE, j), NOTHING)
+    above = If(less_than(i + ONE, rows), high.at(*batch, i) * unknown(*batch, i + ONE, j), NOTHING)
     total = below + main.at(*batch, i) * unknown(*batch, i, j) + above
-    equations = over(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
+    equations = nested_binders(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
     held = tuple(_name(reader, one) for one in (low, main, high, b))
     return reader.determined(Determined((x,), outer, (equations,), TRUE, "linear", held), [b.dtype])
 
@@ -99,7 +99,7 @@ def certgrad_solution(reader: Reader, eqn: Any, *operands: Operand) -> list[Oper
     unknown = reader.operand(tensor, z.dtype)
     (left,) = reader.composed(eqn.params["residual"], [unknown, *operands[of_solver:]])
     names = [f"j{axis}" for axis in range(len(shape))]
-    equations = over(for_all, names, shape, equal(left.at(*indices(names)), NOTHING))
+    equations = nested_binders(for_all, names, shape, equal(left.at(*indices(names)), NOTHING))
     made = Determined((tensor,), reader.times, (equations,), TRUE, "solution", ())
     return reader.determined(made, [z.dtype])
 
@@ -121,7 +121,7 @@ def custom_linear_solve(reader: Reader, eqn: Any, *operands: Operand) -> Sequenc
     row, column = (k, here[own.axis]) if own.transposed else (here[own.axis], k)
     along = [k if axis == own.axis else i for axis, i in enumerate(here)]
     total = sum_over("k0", b.shape[own.axis], a.at(*batch, row, column) * reader.operand(x, b.dtype).at(*along))
-    equations = over(for_all, names, b.shape, equal(total, b.at(*here)))
+    equations = nested_binders(for_all, names, b.shape, equal(total, b.at(*here)))
     named = (_name(reader, a), _name(reader, b))
     made = Determined((x,), reader.times, (equations,), TRUE, "linear", named)
     return reader.determined(made, [b.dtype])
@@ -148,7 +148,7 @@ def cholesky(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     equations = (
         for_all("k0", n, for_all("k1", i + ONE, equal(total, a.at(*batch, i, j)))),
         for_all("k0", n, for_all("k1", n, Either((at_most(j, i), equal(entry(*batch, i, j), NOTHING))))),
-        for_all("k0", n, less(NOTHING, entry(*batch, i, i))),
+        for_all("k0", n, less_than(NOTHING, entry(*batch, i, i))),
     )
     made = Determined((factor,), outer, equations, TRUE, "cholesky", (_name(reader, a),))
     return reader.determined(made, [a.dtype])
@@ -168,7 +168,7 @@ def _orthonormal(column: Entries, rows: Node, columns: Node) -> Node:
     """The columns are of length 1, and at right angles."""
     i, j = Index("k0"), Index("k1")
     total = sum_over("k2", rows, column(Index("k2"), i) * column(Index("k2"), j))
-    return over(for_all, ["k0", "k1"], [columns, columns], equal(total, If(equal(i, j), UNIT, NOTHING)))
+    return nested_binders(for_all, ["k0", "k1"], [columns, columns], equal(total, If(equal(i, j), UNIT, NOTHING)))
 
 
 @structured("eigh")
@@ -184,7 +184,7 @@ def eigh(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     i, j, k = Index("k0"), Index("k1"), Index("k2")
     total = sum_over("k2", n, If(at_most(k, i), of(i, k), of(k, i)) * v(k, j))
     equations = (
-        over(for_all, ["k0", "k1"], [n, n], equal(total, v(i, j) * value(j))),
+        nested_binders(for_all, ["k0", "k1"], [n, n], equal(total, v(i, j) * value(j))),
         _orthonormal(v, n, n),
         for_all("k0", n - ONE, at_most(value(i), value(i + ONE))),
     )
@@ -206,7 +206,9 @@ def svd(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     outer, tensors, of, (value, u, vt) = _factors(reader, a, [(count,), (m, count), (count, n)])
     i, j, k = Index("k0"), Index("k1"), Index("k2")
     equations = (
-        over(for_all, ["k0", "k1"], [m, n], equal(sum_over("k2", count, u(i, k) * value(k) * vt(k, j)), of(i, j))),
+        nested_binders(
+            for_all, ["k0", "k1"], [m, n], equal(sum_over("k2", count, u(i, k) * value(k) * vt(k, j)), of(i, j))
+        ),
         _orthonormal(u, m, count),
         _orthonormal(lambda row, column: vt(column, row), n, count),
         for_all("k0", count - ONE, at_most(value(i + ONE), value(i))),
@@ -229,9 +231,9 @@ def qr(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     outer, tensors, of, (q, r) = _factors(reader, a, shapes)
     i, j, k = Index("k0"), Index("k1"), Index("k2")
     equations = (
-        over(for_all, ["k0", "k1"], [m, n], equal(sum_over("k2", n, q(i, k) * r(k, j)), of(i, j))),
+        nested_binders(for_all, ["k0", "k1"], [m, n], equal(sum_over("k2", n, q(i, k) * r(k, j)), of(i, j))),
         _orthonormal(q, m, n),
-        over(for_all, ["k0", "k1"], [n, n], Either((at_most(i, j), equal(r(i, j), NOTHING)))),
+        nested_binders(for_all, ["k0", "k1"], [n, n], Either((at_most(i, j), equal(r(i, j), NOTHING)))),
     )
     made = Determined(tensors, outer, equations, TRUE, "qr", (_name(reader, a),))
     return reader.determined(made, [a.dtype] * 2)
@@ -267,7 +269,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     """
     (n, m), lead = a.shape[-2:], a.shape[:-2]
     avals = [v.aval for v in eqn.outvars]
-    steps = If(less(m, n), m, n)
+    steps = If(less_than(m, n), m, n)
     batch: list[Node] = [Index(f"i{k}") for k in range(len(lead))]
     before = list(map(Index, reader.times))
 
@@ -284,7 +286,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
 
         def size_of(k: Node) -> Node:
             x = entry_before(*batch, t + k, t)
-            return If(less(x, NOTHING), -x, x)
+            return If(less_than(x, NOTHING), -x, x)
 
         def pivot_position(*b: Node) -> Node:  # asked at the indices i0, i1, … alone, which are those of `batch`
             return t + argmax_over("k0", n - t, size_of(Index("k0")))
@@ -301,7 +303,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         head = entry_before(*batch, chosen, t)
         ratio = If(equal(head, NOTHING), NOTHING, entry_before(*batch, source(i), t) / head)
         new = If(equal(j, t), ratio, old - ratio * entry_before(*batch, chosen, j))
-        step = If(Both((less(t, i), at_most(t, j))), new, old)
+        step = If(Both((less_than(t, i), at_most(t, j))), new, old)
         axes = tuple(f"i{k}" for k in range(at + 2))
         carries = [
             Carry(matrix, (*reader.times[:-1], *axes), a.at(*batch, i, j), step),

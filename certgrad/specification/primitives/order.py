@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from certgrad.language.build import least_over, sum_over
 from certgrad.language.tree import FALSE, TRUE, Both, Either, If, Index, Node
 
-from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, equal, less, rule
+from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, equal, less_than, rule
 from .casts import cast
-from .shape import along
+from .shape import with_index_along
 
 
 def number(x: Operand, *i: Node) -> Node:
@@ -22,16 +22,16 @@ def before(a: Sequence[Node], b: Sequence[Node], earlier: Node) -> Node:
     out = earlier
     for x, y in zip(reversed(a), reversed(b), strict=True):
         if out in (TRUE, FALSE):
-            out = at_most(x, y) if out == TRUE else less(x, y)
+            out = at_most(x, y) if out == TRUE else less_than(x, y)
         else:
-            out = Either((less(x, y), Both((equal(x, y), out))))
+            out = Either((less_than(x, y), Both((equal(x, y), out))))
     return out
 
 
 def coming_to(place: Node, names: tuple[str, str], n: Node, keys: Entries) -> Node:
     """The place, before sorting, of the entry that comes to a place: as many others as that are before it."""
     p, q = names
-    first = before(keys(Index(q)), keys(Index(p)), less(Index(q), Index(p)))  # type: ignore[arg-type]
+    first = before(keys(Index(q)), keys(Index(p)), less_than(Index(q), Index(p)))  # type: ignore[arg-type]
     return least_over(p, n, equal(sum_over(q, n, If(first, ONE, ZERO)), place))
 
 
@@ -46,8 +46,8 @@ def sort(call: Call, *operands: Operand) -> list[Entries]:
 
     def sorted_(x: Operand) -> Entries:
         def entry(*i: Node) -> Node:
-            place = coming_to(i[axis], names, n, lambda k: [number(y, *along(i, axis, k)) for y in keys])  # type: ignore
-            return x.at(*along(i, axis, place))
+            place = coming_to(i[axis], names, n, lambda k: [number(y, *with_index_along(i, axis, k)) for y in keys])  # type: ignore
+            return x.at(*with_index_along(i, axis, place))
 
         return entry
 
@@ -77,6 +77,6 @@ def _in_order(call: Call, x: Operand, axis: int, greatest: bool) -> list[Entries
         return [-number(x, *i) if greatest else number(x, *i)]
 
     def place(*i: Node) -> Node:
-        return coming_to(i[axis], names, x.shape[axis], lambda k: keys(*along(i, axis, k)))  # type: ignore[arg-type, return-value]
+        return coming_to(i[axis], names, x.shape[axis], lambda k: keys(*with_index_along(i, axis, k)))  # type: ignore[arg-type, return-value]
 
-    return [lambda *i: x.at(*along(i, axis, place(*i))), place]
+    return [lambda *i: x.at(*with_index_along(i, axis, place(*i))), place]

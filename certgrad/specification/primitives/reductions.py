@@ -7,7 +7,7 @@ from collections.abc import Callable
 from certgrad.language.build import argmax_over, for_all, for_some, maximum_over, minimum_over, product_over, sum_over
 from certgrad.language.tree import Node
 
-from ..rule import Binder, Call, Entries, Operand, indices, over, rule
+from ..rule import Binder, Call, Entries, Operand, indices, nested_binders, rule
 
 
 def reduced(x: Operand, axes: tuple[int, ...], names: list[str], i: tuple[Node, ...]) -> list[Node]:
@@ -20,7 +20,7 @@ def _over_axes(name: str, says: str, binder: Binder) -> None:
     def apply(call: Call, x: Operand) -> Entries:
         axes = tuple(call["axes"])
         names = [call.bound() for _ in axes]
-        return lambda *i: over(binder, names, [x.shape[a] for a in axes], x.at(*reduced(x, axes, names, i)))
+        return lambda *i: nested_binders(binder, names, [x.shape[a] for a in axes], x.at(*reduced(x, axes, names, i)))
 
     apply.__doc__ = says
     rule(name)(apply)
@@ -37,7 +37,7 @@ def _extremum(name: str, says: str, numbers: Binder, truths: Binder) -> None:
         axes = tuple(call["axes"])
         names = [call.bound() for _ in axes]
         binder = truths if x.sort == "boolean" else numbers
-        return lambda *i: over(binder, names, [x.shape[a] for a in axes], x.at(*reduced(x, axes, names, i)))
+        return lambda *i: nested_binders(binder, names, [x.shape[a] for a in axes], x.at(*reduced(x, axes, names, i)))
 
     apply.__doc__ = says
     rule(name)(apply)

@@ -8,7 +8,7 @@ from certgrad.language.tree import Both, If, Integer, Node
 
 from .._jax import size
 from ..blocks import blocks
-from ..rule import ONE, ZERO, Call, Entries, Operand, clamped, equal, less, row_major, rule, unravelled, within
+from ..rule import ONE, ZERO, Call, Entries, Operand, clamped, equal, in_bounds, less_than, row_major, rule, unravelled
 
 
 @rule("broadcast_in_dim")
@@ -82,7 +82,7 @@ def slice_(call: Call, x: Operand) -> Entries:
     return lambda *i: x.at(*(s + j * step for s, j, step in zip(start, i, strides, strict=True)))
 
 
-def along(i: Sequence[Node], axis: int, index: Node) -> list[Node]:
+def with_index_along(i: Sequence[Node], axis: int, index: Node) -> list[Node]:
     """The index with another one along an axis."""
     return [index if a == axis else j for a, j in enumerate(i)]
 
@@ -100,11 +100,11 @@ def concatenate(call: Call, *parts: Operand) -> Entries:
 
     def entry(*i: Node) -> Node:
         def from_(k: int, start: Node) -> Node:
-            here = parts[k].at(*along(i, axis, i[axis] - start))
+            here = parts[k].at(*with_index_along(i, axis, i[axis] - start))
             if k == len(parts) - 1:
                 return here
             end = start + parts[k].shape[axis]
-            return If(less(i[axis], end), here, from_(k + 1, end))
+            return If(less_than(i[axis], end), here, from_(k + 1, end))
 
         return from_(0, ZERO)
 
@@ -117,7 +117,7 @@ def split(call: Call, x: Operand) -> list[Entries]:
     axis = call["axis"]
 
     def part(start: Node) -> Entries:
-        return lambda *i: x.at(*along(i, axis, start + i[axis]))
+        return lambda *i: x.at(*with_index_along(i, axis, start + i[axis]))
 
     out, start = [], ZERO
     for n in call["sizes"]:
@@ -165,7 +165,7 @@ def pad(call: Call, x: Operand, value: Operand) -> Entries:
         steps = [step for _, step in config]
         source = [j // step for j, step in zip(moved, steps, strict=True)]
         hits = [equal(j % step, ZERO) for j, step in zip(moved, steps, strict=True)]
-        inside = [within(j, n) for j, n in zip(source, x.shape, strict=True)]
+        inside = [in_bounds(j, n) for j, n in zip(source, x.shape, strict=True)]
         return If(Both((*hits, *inside)), x.at(*source), value.at())
 
     return entry
@@ -189,7 +189,7 @@ def dynamic_update_slice(call: Call, x: Operand, update: Operand, *starts: Opera
 
     def entry(*i: Node) -> Node:
         source = [j - s for s, j in zip(begin, i, strict=True)]
-        hit = Both(tuple(within(j, n) for j, n in zip(source, update.shape, strict=True)))
+        hit = Both(tuple(in_bounds(j, n) for j, n in zip(source, update.shape, strict=True)))
         return If(hit, update.at(*source), x.at(*i))
 
     return entry

@@ -9,7 +9,7 @@ from certgrad.language.build import argmax_over, maximum_over, minimum_over, sum
 from certgrad.language.tree import Both, Compare, If, Index, Node
 
 from .._jax import size
-from ..rule import ONE, ZERO, Call, Entries, Operand, equal, over, product_of, rule, unravelled, within
+from ..rule import ONE, ZERO, Call, Entries, Operand, equal, in_bounds, nested_binders, product_of, rule, unravelled
 from .elementwise import zero_of
 
 
@@ -46,7 +46,7 @@ class Windows:
             apart = self._step("base_dilation", axis)
             place = o[axis] * stride + w * spread - size(self.call["padding"][axis][0])
             index.append(place // apart)
-            conditions += [equal(place % apart, ZERO), within(place // apart, self.shape[axis])]
+            conditions += [equal(place % apart, ZERO), in_bounds(place // apart, self.shape[axis])]
         return index, Both(tuple(conditions))
 
 
@@ -97,7 +97,7 @@ def select_and_scatter_add(call: Call, source: Operand, x: Operand) -> Entries:
         o = [Index(n) for n in names]
         place = selected(call, windows, x, o, w)
         here = Both(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
-        return over(sum_over, names, source.shape, If(here, source.at(*o), zero_of(source)))
+        return nested_binders(sum_over, names, source.shape, If(here, source.at(*o), zero_of(source)))
 
     return entry
 

@@ -12,7 +12,7 @@ import pytest
 import certgrad
 from certgrad.graph.certifying.certify import certification
 from certgrad.graph.certifying.look import defects
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 
 def _polynomial(x: Any) -> Any:
@@ -83,7 +83,7 @@ def test_at_sizes_left_open_numbers_are_put_in() -> None:
     traced = certgrad.trace(lambda x: jnp.sum(_piecewise(jnp.sin(x) * 3)), "n")
     done = certification(traced, compare=False)
     _forged(done.induction)
-    fixed = {"n": whole(3)}
+    fixed = {"n": integer_size(3)}
     (found,) = defects(done.induction, traced.retraced(fixed), fixed, True)
     assert "does not hold at x = " in found
 

@@ -11,12 +11,12 @@ import pytest
 from certgrad import ops
 from certgrad.graph import certify, trace
 from certgrad.graph.lemmas.bounds import (
-    both,
     bounds_from_signs,
     conditions,
     facts,
-    given,
+    from_comparisons,
     holds,
+    intersection,
     joined,
     of_array,
     of_selection,
@@ -68,10 +68,10 @@ def test_facts_and_conditions_say_no_more_and_no_less() -> None:
         assert by_words == inside(where)
         by_facts = {x for x in NUMBERS if all(f.signs & signs_of(x + shift(f)) for f in facts(ONE, where))}
         assert by_facts == inside(where)
-        assert given(conditions("x", where), ["x", "y"]) == (where, ANY_SIGN)
+        assert from_comparisons(conditions("x", where), ["x", "y"]) == (where, ANY_SIGN)
         assert len(told) == bin(bool(where & 7 != 7) + 2 * bool(where >> 3 & 7) + 4 * bool(where >> 6)).count("1")
-    assert given(["x > 2"], ["x"]) is None
-    assert given(["z > 0"], ["x"]) is None
+    assert from_comparisons(["x > 2"], ["x"]) is None
+    assert from_comparisons(["z > 0"], ["x"]) is None
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_joined_and_both() -> None:
     for a, b in product(CODES[::2], CODES[::3]):
         assert inside(joined(a, b)) >= inside(a) | inside(b)
         meet = inside(a) & inside(b)
-        assert inside(both(a, b)) >= meet
+        assert inside(intersection(a, b)) >= meet
     assert joined(
         bounds_from_signs((POS, NEG, ANY_SIGN)), bounds_from_signs((NEG, ANY_SIGN, POS))
     ) == bounds_from_signs((NONZERO, NEG, POS))

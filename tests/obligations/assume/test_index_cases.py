@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
-from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
+from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split_by_condition
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_atom, of_var
@@ -42,7 +42,7 @@ def test_the_cases_of_a_split_cover_every_index(term, data):
     if not found:
         return
     condition = data.draw(st.sampled_from(found))
-    parts = split(poly, condition, HERE)
+    parts = split_by_condition(poly, condition, HERE)
     for sizes in SHAPES:
         for free in all_points(sizes):
             wanted = evaluated(poly, free, sizes, values)

@@ -7,7 +7,7 @@ import pytest
 import certgrad
 from certgrad.obligations import audit
 from certgrad.obligations.auditing import attempts as _attempts
-from certgrad.rules.subject.examine import examine, settled
+from certgrad.rules.subject.examine import apply_examination, examine
 from certgrad.rules.subject.user_rule import UserRule
 
 
@@ -63,7 +63,7 @@ def asked_of(rule, signature: str, monkeypatch) -> list[str]:
     monkeypatch.setattr(_attempts, "FIRST_STEPS", 30_000)
     monkeypatch.setattr(_attempts, "prove", prove)
     subject = UserRule(rule, signature)
-    settled(subject, examine(subject))
+    apply_examination(subject, examine(subject))
     assert audit(subject).verdict == "refuted"
     return asked
 
@@ -101,7 +101,7 @@ def test_a_long_program_is_evaluated_before_its_terms_are_made(monkeypatch):
         rule = jax.custom_vjp(lambda x: x * x)
         rule.defvjp(lambda x: (x * x, x), lambda x, g, factor=factor: (factor * x * g,))
         subject = UserRule(rule, "n -> n")
-        settled(subject, examine(subject))
+        apply_examination(subject, examine(subject))
         made.clear()
         verdicts.append(audit(subject).verdict)
         counts.append(len(made))

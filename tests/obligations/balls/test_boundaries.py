@@ -57,7 +57,8 @@ def test_unproved_rule_that_is_nan_where_a_smooth_function_vanishes_is_refuted_t
         vjp=lambda xs, seeds: [3 * seeds[0] * xs[0] ** 3 / xs[0]],
     )
     found = find_witness("vjp_is_adjoint", programs, [Input("x", ())], name="cubed")
-    assert found is not None and found.undefined
+    assert found is not None
+    assert found.undefined
     assert found.inputs == {"x": 0}
 
 

@@ -15,7 +15,7 @@ from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
-from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.prove.satisfiable import _relation_holds
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
@@ -141,6 +141,6 @@ def holds(clause, entry, env):
         here = {**env, **{v: (k // N**j) % N for j, v in enumerate(others)}}
         if any((evaluate(g, {"n": N}, entry, here) == 1) != wanted for g, wanted in clause.guards):
             continue
-        if not any(_true(a, evaluate(a.poly, {"n": N}, entry, here)) for a in clause.alternatives):
+        if not any(_relation_holds(a, evaluate(a.poly, {"n": N}, entry, here)) for a in clause.alternatives):
             return False
     return True

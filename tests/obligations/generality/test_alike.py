@@ -9,7 +9,7 @@ import certgrad
 from certgrad.obligations.certificate import PROVED_AS_WRITTEN
 from certgrad.obligations.generality.alike import FINITE
 from certgrad.obligations.tracing.jax_internals import symbols, trace
-from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached, rebuilt
+from certgrad.obligations.tracing.jax_internals._numbering import Numbering, Value, reached_values, rebuilt
 
 
 def hard(x):
@@ -164,5 +164,5 @@ def test_a_program_is_rebuilt_from_its_values():
     again = rebuilt(left, [*values, product])
     assert product not in {v for e in again.jaxpr.eqns for v in e.outvars}
     assert [e.primitive.name for e in again.jaxpr.eqns] == ["sin", "add"]
-    assert reached(left, {product})
+    assert reached_values(left, {product})
     assert np.asarray(again.consts).size == 0

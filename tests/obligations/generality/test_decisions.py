@@ -7,7 +7,7 @@ from jax.core import ShapedArray
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.tracing.jax_internals import program_of, serialised, symbols
 from certgrad.obligations.tracing.jax_internals._tracing import recorded_decisions
-from certgrad.signatures.sizes import named, parse_size, whole
+from certgrad.signatures.sizes import integer_size, named_size, parse_size
 
 
 def test_what_the_table_of_types_compares_by_chance_is_no_question():
@@ -32,10 +32,10 @@ def test_what_code_compares_is_a_question():
 def test_sizes_inside_of_quotients_are_set_too():
     dims = symbols(["n", "b"])
     half = dims["n"] // 2 + 1
-    assert rendering({"n": named("b")})(half) == rendering({})(dims["b"] // 2 + 1)
-    assert rendering({"n": whole(5)})(half) == "3"
+    assert rendering({"n": named_size("b")})(half) == rendering({})(dims["b"] // 2 + 1)
+    assert rendering({"n": integer_size(5)})(half) == "3"
     assert rendering({"n": parse_size("2*b")})(half) == rendering({})(half)  # not known
-    assert rendering({"b": named("n")})(half) == rendering({})(half)
+    assert rendering({"b": named_size("n")})(half) == rendering({})(half)
 
 
 def test_integers_times_1_and_plus_0_are_those_integers():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.obligations.laws.selections import taken
+from certgrad.obligations.laws.selections import simplified_choices
 from certgrad.obligations.terms.polynomials import ONE
 
 
@@ -67,7 +67,7 @@ def test_each_choice_is_read_where_it_is_taken(one, other, equal):
 
 
 def test_a_condition_that_is_no_predicate_says_nothing():
-    assert taken(ONE, ONE, ONE) == (ONE, ONE)
+    assert simplified_choices(ONE, ONE, ONE) == (ONE, ONE)
 
 
 def off_diagonal(x):

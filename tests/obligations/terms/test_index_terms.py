@@ -13,7 +13,7 @@ from certgrad.obligations.terms.index_terms import (
     index_equal,
     index_number,
     index_pred,
-    within,
+    index_within,
 )
 from certgrad.obligations.terms.polynomials import ONE, ZERO, number
 
@@ -44,7 +44,7 @@ def value(poly, i, j, n, m):
 def test_conditions_have_their_values_in_range(pair, with_ranges):
     ix, at = pair
     ranges = RANGES if with_ranges else {}
-    forms = [index_condition(ix, ranges), index_pred(ix, ranges), index_equal(ix, ranges), within(ix, N, ranges)]
+    forms = [index_condition(ix, ranges), index_pred(ix, ranges), index_equal(ix, ranges), index_within(ix, N, ranges)]
     for point in everywhere():
         k, n = at(*point), point[2]
         assert [value(f, *point) for f in forms] == [int(k >= 0), int(k >= 0), int(k == 0), int(0 <= k < n)]

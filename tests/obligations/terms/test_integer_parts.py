@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from certgrad.obligations.laws.functions import truncated
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.polynomials import number
-from certgrad.obligations.terms.power import fn, whole
+from certgrad.obligations.terms.power import fn, is_integer_term
 from certgrad.obligations.terms.session import clear_caches
 
 RATIONALS = st.fractions(min_value=-9, max_value=9, max_denominator=7)
@@ -39,7 +39,7 @@ def test_an_integer_part_of_integer_parts_is_their_sum() -> None:
 def test_what_is_no_integer_stays() -> None:
     x = access("x", ())
     part = fn("floor", x)
-    assert not whole(part * number(Fraction(1, 2)))
-    assert not whole(x)
+    assert not is_integer_term(part * number(Fraction(1, 2)))
+    assert not is_integer_term(x)
     assert fn("floor", -x) != -part
     assert fn("floor", part * number(Fraction(1, 2))) != part * number(Fraction(1, 2))

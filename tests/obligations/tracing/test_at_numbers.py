@@ -10,7 +10,7 @@ import pytest
 
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.tracing.jax_internals import serialised, symbols, trace
-from certgrad.signatures.sizes import whole
+from certgrad.signatures.sizes import integer_size
 
 SIZES = {"n": 4, "m": 3}
 
@@ -19,7 +19,7 @@ def text(function: Callable, symbolic: bool) -> str:
     """Of the function of a matrix, with its sizes set or at these sizes."""
     dims = symbols(list(SIZES)) if symbolic else SIZES
     program = trace(function, [jax.ShapeDtypeStruct((dims["n"], dims["m"]), "float32")])
-    fixed = {name: whole(n) for name, n in SIZES.items()} if symbolic else {}
+    fixed = {name: integer_size(n) for name, n in SIZES.items()} if symbolic else {}
     return serialised(program, rendering(fixed), fold_sizes=True)
 
 

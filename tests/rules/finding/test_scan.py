@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from certgrad.rules.finding.scan import joined, scan
+from certgrad.rules.finding.scan import abbreviated_names, scan
 
 RULE = "import jax\n\n\n@jax.custom_vjp\ndef f(x):\n    return x\n"
 
@@ -60,4 +60,4 @@ def test_a_file_that_is_no_text_is_no_obstacle(tmp_path: Path) -> None:
 
 
 def test_of_many_files_the_first_are_named() -> None:
-    assert joined([Path(f"{k}.py") for k in range(6)]) == "0.py, 1.py, 2.py, 3.py and 2 more"
+    assert abbreviated_names([Path(f"{k}.py") for k in range(6)]) == "0.py, 1.py, 2.py, 3.py and 2 more"

@@ -9,7 +9,7 @@ import pytest
 
 import certgrad
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import stated
+from certgrad.obligations.certificate import verdict_text
 from certgrad.testing import assert_certified
 
 pytestmark = pytest.mark.usefixtures("proofs_alone")
@@ -80,7 +80,7 @@ def test_small_sizes_are_tried_where_sizes_must_be_numbers():
     assert report.verdict == "proved at sizes"
     assert not report.proved
     assert report.sizes == [{"n": 2, "d": 3}, {"n": 1, "d": 1}, {"n": 3, "d": 2}]
-    assert stated(report.certificate) == "proved at sizes d = 3, n = 2; d = 1, n = 1; d = 2, n = 3"
+    assert verdict_text(report.certificate) == "proved at sizes d = 3, n = 2; d = 1, n = 1; d = 2, n = 3"
     claim = report.claims[0]
     assert claim.statement.startswith("at d = 3, n = 2; d = 1, n = 1; d = 2, n = 3, for all x")
     assert [c.signature for c in claim.cases] == ["2 3 -> 3", "1 1 -> 1", "3 2 -> 2"]

@@ -347,11 +347,11 @@ def test_what_is_verified_and_what_a_script_shows(tmp_path: Any, monkeypatch: An
 def test_a_sum_that_is_known_is_its_number() -> None:
     axis, i, j = t.Axis("p", 0), t.Index("i"), t.Index("j")
     of = lambda v: t.Fold("sum", (t.Range(v.name, axis),), t.Entry("p", (v,)))
-    one = t.Compare("=", t.added([of(i), t.Number("-1")]), t.ZERO)
+    one = t.Compare("=", t.sum_of_terms([of(i), t.Number("-1")]), t.ZERO)
     assert implies([one], t.Compare(">", of(j), t.ZERO))
     assert implies([one], t.Compare("!=", of(j), t.ZERO))
     assert not implies([one], t.Compare("<", of(j), t.ZERO))
-    assert not implies([one], t.Compare("=", t.added([of(j), t.Number("-2")]), t.ZERO))
+    assert not implies([one], t.Compare("=", t.sum_of_terms([of(j), t.Number("-2")]), t.ZERO))
     share = t.ForAll((t.Range("i", axis),), t.Compare(">", t.Mul((t.Entry("p", (i,)), of(j))), t.ZERO))
     positive = t.Compare(">", t.Array("p"), t.ZERO)
     assert implies([one, positive], share)

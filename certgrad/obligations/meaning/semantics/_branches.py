@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from certgrad.language.platform import PLATFORM, number_of
-from certgrad.obligations.assume.conditions import Clauses, discharged, merged
+from certgrad.obligations.assume.conditions import Clauses, discharged, merge_clauses
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import NONNEG
@@ -53,7 +53,7 @@ def _guards(index: Tensor, count: int) -> list[Poly]:
 
 def _chosen(index: Tensor, guards: list[Poly], branches: list[Tensor | None]) -> Tensor:
     """The output of the branch that runs. A branch's conditions drop only where its guard says that it does not."""
-    outs = [_inside(b) for b in branches if b is not None]
+    outs = [_with_conditions_resolved(b) for b in branches if b is not None]
     if any(b.infinite for b in outs):
         raise UnprovedError("a branch that is infinite")
     last = outs[-1]
@@ -63,10 +63,12 @@ def _chosen(index: Tensor, guards: list[Poly], branches: list[Tensor | None]) ->
         signs |= out.signs
     defined = tuple(c for c in _either(guards, [o.defined for o in outs]) if not discharged(c, Facts()))
     smooth = _either(guards, [o.smooth for o in outs])
-    return Tensor(last.shape, body, last.kind, merged(index.defined, defined), merged(index.smooth, smooth), signs)
+    return Tensor(
+        last.shape, body, last.kind, merge_clauses(index.defined, defined), merge_clauses(index.smooth, smooth), signs
+    )
 
 
-def _inside(x: Tensor) -> Tensor:
+def _with_conditions_resolved(x: Tensor) -> Tensor:
     """Return a tensor with index conditions decided that hold in all of it, so that equal branches become equal."""
     return replace(x, body=resolved(x.body, Indices({template(k): n for k, n in enumerate(x.shape)})))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clauses, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clauses, condition, merge_clauses
 from certgrad.obligations.assume.signs import ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
@@ -40,7 +40,7 @@ def whole_part(ctx: Context, x: Tensor, limits: tuple[int, int] | None) -> Tenso
     inside: Clauses = ()
     if limits is not None:
         over, under = x.body - number(limits[0] - 1), number(limits[1] + 1) - x.body
-        inside = settle(merged(condition("> 0", over, origin), condition("> 0", under, origin)), ctx.facts)
+        inside = settle(merge_clauses(condition("> 0", over, origin), condition("> 0", under, origin)), ctx.facts)
     whole = settle(whole_or_zero(x.body, origin), ctx.facts)
-    defined, smooth = merged(x.defined, inside), merged(x.smooth, inside, whole)
+    defined, smooth = merge_clauses(x.defined, inside), merge_clauses(x.smooth, inside, whole)
     return replace(x, body=truncated(x.body), kind="i", defined=defined, smooth=smooth, signs=x.signs | ZERO)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, condition, merge_clauses
 from certgrad.obligations.assume.signs import NEG, NONNEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
@@ -77,19 +77,21 @@ def ratio(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...], origin: s
         own = tuple(c.guarded(y.kept, True) for c in settle(condition("!= 0", y.body, origin), ctx.facts, y.signs))
         body = y.kept * x.body * power(y.kept * y.body + ONE - y.kept, -1)
         signs = times(x.signs, y.signs & NONZERO) | ZERO
-        return Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own), signs)
+        return Tensor(shape, body, x.kind, merge_clauses(defined, own), merge_clauses(smooth, own), signs)
     own = settle(condition("!= 0", y.body, origin), ctx.facts, y.signs)
     if y.body.is_zero:
         return Tensor(shape, NOTHING, x.kind, UNDEFINED_EVERYWHERE, UNDEFINED_EVERYWHERE)
     if x.kind == "i":
         signs = times(x.signs, y.signs & NONZERO) | ZERO
-        return Tensor(shape, whole_quotient(x, y), "i", merged(defined, own), merged(smooth, own), signs)
+        return Tensor(shape, whole_quotient(x, y), "i", merge_clauses(defined, own), merge_clauses(smooth, own), signs)
     rests_on_exp(ctx, y.body, own)
     signs = times(x.signs, y.signs & NONZERO)
-    return Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)
+    return Tensor(
+        shape, x.body * power(y.body, -1), x.kind, merge_clauses(defined, own), merge_clauses(smooth, own), signs
+    )
 
 
-def rest(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+def truncated_remainder(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """x − y·⌊x / y⌋, rounded towards 0: it has the sign of x."""
     _, defined, smooth = common([shape], x, y)
     if y.body.is_zero:
@@ -97,8 +99,10 @@ def rest(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)
     signs = x.signs | ZERO
     if x.kind == "i":
-        return Tensor(shape, _whole_remainder(x, y), "i", merged(defined, own), merged(smooth, own), signs)
+        return Tensor(
+            shape, _whole_remainder(x, y), "i", merge_clauses(defined, own), merge_clauses(smooth, own), signs
+        )
     quotient = x.body * power(y.body, -1)
     whole = settle(whole_or_zero(quotient, "remainder"), ctx.facts)
     body = x.body - y.body * truncated(quotient)
-    return Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own, whole), signs)
+    return Tensor(shape, body, x.kind, merge_clauses(defined, own), merge_clauses(smooth, own, whole), signs)

@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clause, Clauses, condition, discharged, merged
+from certgrad.obligations.assume.conditions import (
+    UNDEFINED_EVERYWHERE,
+    Clause,
+    Clauses,
+    condition,
+    discharged,
+    merge_clauses,
+)
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.isl import Condition
 from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
-from certgrad.obligations.laws.selections import taken
+from certgrad.obligations.laws.selections import simplified_choices
 from certgrad.obligations.meaning import semantics
 from certgrad.obligations.terms.atoms import Exp
 from certgrad.obligations.terms.index import Ix
@@ -25,13 +32,23 @@ from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
-from ._infinite import LARGE_NUMBER, VANISHING, added, beside, exponential, finite, greatest, meant, selected
+from ._infinite import (
+    LARGE_NUMBER,
+    VANISHING,
+    check_beside_large_number,
+    exponential,
+    finite,
+    greatest,
+    meant,
+    selected,
+    sum_with_infinities,
+)
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
 
 def common(shapes: list[tuple], *args: Tensor) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
     """Shape and conditions of an elementwise result. Scalars and axes of size 1 stand for constant ones."""
-    return shapes[0], merged(*(a.defined for a in args)), merged(*(a.smooth for a in args))
+    return shapes[0], merge_clauses(*(a.defined for a in args)), merge_clauses(*(a.smooth for a in args))
 
 
 def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool = False) -> Clauses:
@@ -67,7 +84,9 @@ def applied(ctx: Context, name: str, x: Tensor) -> Tensor:
         return replace(x, body=NOTHING, defined=UNDEFINED_EVERYWHERE, smooth=UNDEFINED_EVERYWHERE)
     if name in _DIRECT:
         rests_on_exp(ctx, x.body, defined)
-    return Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))
+    return Tensor(
+        x.shape, body, x.kind, merge_clauses(x.defined, defined), merge_clauses(x.smooth, smooth), row.signs(x.signs)
+    )
 
 
 _DIRECT = {"log", "sqrt", "rsqrt", "cbrt"}
@@ -101,10 +120,10 @@ def _round(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list
 
 def total(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """x + y"""
-    beside(x, y)
+    check_beside_large_number(x, y)
     y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
     _, defined, smooth = common([shape], x, y)
-    return added(x, y, Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs)))
+    return sum_with_infinities(x, y, Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs)))
 
 
 def opposite(x: Tensor) -> Tensor:
@@ -114,7 +133,7 @@ def opposite(x: Tensor) -> Tensor:
 
 def multiplied(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """x · y"""
-    beside(x, y, least=1)
+    check_beside_large_number(x, y, least=1)
     if bool(x.infinite) != bool(y.infinite):
         x, y = (x, y) if x.infinite else (y, x)
         x = x if y.signs in (POS, NEG) else finite(x)  # ∞·0 is no number
@@ -137,31 +156,41 @@ def whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
             return replace(x, body=NOTHING, defined=UNDEFINED_EVERYWHERE, smooth=UNDEFINED_EVERYWHERE)
     signs = x.signs if n % 2 else (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
     signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY_SIGN)
-    return replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs)
+    return replace(
+        x,
+        body=power(x.body, n),
+        defined=merge_clauses(x.defined, own),
+        smooth=merge_clauses(x.smooth, own),
+        signs=signs,
+    )
 
 
-def raised(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
+def raised_to_power(ctx: Context, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """xʸ"""
     _, defined, smooth = common([shape], x, y)
     c = y.body.constant()
     if c is not None and c.q == 1:
         out = whole_power(ctx, x, int(c.p))
-        return replace(out, defined=merged(defined, out.defined), smooth=merged(smooth, out.smooth))
+        return replace(out, defined=merge_clauses(defined, out.defined), smooth=merge_clauses(smooth, out.smooth))
     if y.kind == "i":
         # JAX also has 0ᵏ for k ≥ 0; nothing is claimed of that.
         own = settle(condition("!= 0", x.body, "power"), ctx.facts, x.signs)
-        return Tensor(shape, fn("whole_power", x.body, y.body), "f", merged(defined, own), merged(smooth, own))
+        return Tensor(
+            shape, fn("whole_power", x.body, y.body), "f", merge_clauses(defined, own), merge_clauses(smooth, own)
+        )
     if x.body.is_zero:
         own = settle(condition("> 0", y.body, "power of 0"), ctx.facts, y.signs)
-        return Tensor(shape, NOTHING, "f", merged(defined, own), merged(smooth, own), ZERO)
+        return Tensor(shape, NOTHING, "f", merge_clauses(defined, own), merge_clauses(smooth, own), ZERO)
     if c is not None:
         e = Fraction(int(c.p), int(c.q))
         needs = settle(condition(">= 0" if c > 0 else "> 0", x.body, "power"), ctx.facts, x.signs)
         differs = settle(condition("> 0", x.body, "power"), ctx.facts, x.signs)
-        return Tensor(shape, power(x.body, e), "f", merged(defined, needs), merged(smooth, differs), NONNEG)
+        return Tensor(
+            shape, power(x.body, e), "f", merge_clauses(defined, needs), merge_clauses(smooth, differs), NONNEG
+        )
     own = settle(condition("> 0", x.body, "power"), ctx.facts, x.signs)
     body = exp_of(y.body * log_of(x.body))
-    return Tensor(shape, body, "f", merged(defined, own), merged(smooth, own), POS)
+    return Tensor(shape, body, "f", merge_clauses(defined, own), merge_clauses(smooth, own), POS)
 
 
 def greater(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
@@ -201,7 +230,7 @@ def lesser(x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
 
 def _beside_infinities(x: Tensor, y: Tensor, shape: tuple[Poly, ...], neutral: int) -> Tensor:
     """Return max (or min) where entries may be −∞ (or ∞), which leaves the other operand as it is."""
-    beside(x, y)
+    check_beside_large_number(x, y)
     x, y = (finite(t) if t.infinite * neutral < 0 else t for t in (x, y))
     for t, other in ((x, y), (y, x)):
         if t.infinite and t.kept.is_zero:  # what makes it is to have a value all the same
@@ -224,7 +253,7 @@ def angle(ctx: Context, y: Tensor, x: Tensor, shape: tuple[Poly, ...]) -> Tensor
     if off_axis and right:
         own = (Clause((*off_axis[0].alternatives, *right[0].alternatives), origin="atan2"),)
         own = () if not y.signs & ZERO or x.signs == POS else tuple(c for c in own if not discharged(c, ctx.facts))
-    return Tensor(shape, fn("atan2", y.body, x.body), "f", merged(defined, own), merged(smooth, own))
+    return Tensor(shape, fn("atan2", y.body, x.body), "f", merge_clauses(defined, own), merge_clauses(smooth, own))
 
 
 # --- predicates and selection --------------------------------------------------------------------------------------
@@ -260,11 +289,11 @@ def _whole_equal(difference: Poly) -> Poly:
 def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
     total = NOTHING
     for case in semantics._index_numbers.index_cases(difference, quotients=False):
-        total = total + case.guard * _where(case.conditions, relation(case.ix))
+        total = total + case.guard * _simplified_under_conditions(case.conditions, relation(case.ix))
     return total
 
 
-def _where(conditions: tuple[Condition, ...], holds: Poly) -> Poly:
+def _simplified_under_conditions(conditions: tuple[Condition, ...], holds: Poly) -> Poly:
     """Return a truth value of indices, simplified where conditions hold: x − m·⌊x/m⌋ < m is 1, say."""
     on_atoms = any(a.ix.atoms for a in atoms_of(holds) if isinstance(a, INDEX_PREDICATES))
     return resolved(holds, Indices(conditions=conditions)) if on_atoms else holds
@@ -278,7 +307,7 @@ def compared(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: tuple[Pol
                 return _masked_comparison(ctx, relation, x, y, shape)
             return compared(ctx, relation, finite(x), finite(y), shape)
     if x.infinite != y.infinite:
-        beside(x, y)
+        check_beside_large_number(x, y)
         if x.infinite * y.infinite > 0:  # one of them is a number
             x, y = finite(x), finite(y)
         return _against_infinity(ctx, relation, x, y, shape)
@@ -296,7 +325,7 @@ def _comparison(relation: str, x: Tensor, y: Tensor) -> Poly:
 
 def _masked_comparison(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: tuple[Poly, ...]) -> Tensor:
     """A comparison where entries of one operand can be infinite."""
-    beside(x, y)
+    check_beside_large_number(x, y)
     kept = x.kept if x.infinite else y.kept
     real = compared(ctx, relation, replace(x, infinite=0, kept=ONE), replace(y, infinite=0, kept=ONE), shape)
     beyond = _against_infinity(ctx, relation, x, y, shape).body
@@ -315,7 +344,9 @@ def _against_infinity(ctx: Context, relation: str, x: Tensor, y: Tensor, shape: 
 def _sign_bit(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, *_: Tensor) -> list[Tensor]:
     """Return [x < 0]; the sign of a float 0 is not modelled, as over the reals there is one 0."""
     needs = settle(condition("!= 0", x.body, "sign bit"), ctx.facts, x.signs)
-    return [Tensor(x.shape, pred(-x.body), "b", merged(x.defined, needs), merged(x.smooth, needs), NONNEG)]
+    return [
+        Tensor(x.shape, pred(-x.body), "b", merge_clauses(x.defined, needs), merge_clauses(x.smooth, needs), NONNEG)
+    ]
 
 
 def is_finite(ctx: Context, x: Tensor) -> Tensor:
@@ -325,13 +356,13 @@ def is_finite(ctx: Context, x: Tensor) -> Tensor:
     return replace(x, body=kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)
 
 
-def both(x: Tensor, y: Tensor) -> Tensor:
+def logical_and(x: Tensor, y: Tensor) -> Tensor:
     """x and y."""
     shape, defined, smooth = common([x.shape], x, y)
     return Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)
 
 
-def denied(x: Tensor) -> Tensor:
+def logical_not(x: Tensor) -> Tensor:
     """Return 1 − x for booleans x."""
     return replace(x, body=ONE - x.body, signs=NONNEG)
 
@@ -341,14 +372,14 @@ def selected_by(ctx: Context, which: Tensor, yes: Tensor, no: Tensor) -> Tensor:
     if which.body.constant() is None:
         yes, no = _as_meant(ctx, yes), _as_meant(ctx, no)
     no = finite(no) if no.infinite * yes.infinite < 0 else no
-    chosen, other = taken(which.body, yes.body, no.body)
+    chosen, other = simplified_choices(which.body, yes.body, no.body)
     body = other + which.body * (chosen - other) if chosen != other else other
 
     # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether
     # the branches are smooth across the seam is asked of them later.
     defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts(), cases=False))
     smooth = _either(which.body, no.smooth, yes.smooth)
-    defined, smooth = merged(which.defined, defined), merged(which.smooth, smooth)
+    defined, smooth = merge_clauses(which.defined, defined), merge_clauses(which.smooth, smooth)
     out = Tensor(which.shape, body, no.kind, defined, smooth, no.signs | yes.signs)
     return selected(which, no, yes, out) if no.infinite or yes.infinite else out
 
@@ -360,7 +391,7 @@ def _as_meant(ctx: Context, x: Tensor) -> Tensor:
     return replace(x, body=NOTHING, infinite=sign * LARGE_NUMBER, kept=NOTHING) if sign else x
 
 
-def numbered(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:
+def selected_by_number(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:
     """The choice of this number, which is in range: Σ [which = k]·choiceₖ."""
     shape, choices = which.shape, [finite(c) for c in choices]
     body, defined, smooth, signs = NOTHING, [which.defined], [which.smooth], 0
@@ -371,12 +402,12 @@ def numbered(ctx: Context, which: Tensor, choices: list[Tensor]) -> Tensor:
         smooth.append(tuple(c.guarded(here, True) for c in choice.smooth))
         signs |= choice.signs
     if _is_one_of(which.body, len(choices)):
-        return Tensor(shape, body, choices[0].kind, merged(*defined), merged(*smooth), signs)
+        return Tensor(shape, body, choices[0].kind, merge_clauses(*defined), merge_clauses(*smooth), signs)
     own = condition(">= 0", which.body, "select_n") + condition(
         ">= 0", number(len(choices) - 1) - which.body, "select_n"
     )
     own = settle(own, ctx.facts, cases=True)
-    return Tensor(shape, body, choices[0].kind, merged(*defined, own), merged(*smooth, own), signs)
+    return Tensor(shape, body, choices[0].kind, merge_clauses(*defined, own), merge_clauses(*smooth, own), signs)
 
 
 def _is_one_of(poly: Poly, count: int) -> bool:
@@ -417,4 +448,4 @@ def chosen(shape: tuple[Poly, ...], parts: Sequence[tuple[Poly, Tensor]]) -> Ten
         d, s = guarded(x, guard)
         defined.append(d)
         smooth.append(s)
-    return Tensor(shape, body, parts[0][1].kind, merged(*defined), merged(*smooth), signs)
+    return Tensor(shape, body, parts[0][1].kind, merge_clauses(*defined), merge_clauses(*smooth), signs)

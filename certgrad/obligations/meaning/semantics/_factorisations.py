@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merged
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merge_clauses
 from certgrad.obligations.assume.signs import ANY_SIGN
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.factorisations import LEFT, ORTHOGONAL, RIGHT, SINGULAR, UPPER, VALUE, VECTOR, entry_of
@@ -19,7 +19,7 @@ from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.spectra import discriminant, gram
 from certgrad.obligations.terms.variables import Var, fresh, template
 
-from ._linear_map import everywhere, within
+from ._linear_map import everywhere, resolved_within_shape
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
@@ -35,7 +35,12 @@ def _entry(x: Tensor) -> tuple[Poly, Var, Var, tuple[Poly, Poly]]:
     last = x.rank - 2
     names = {template(last): of_var(row), template(last + 1): of_var(column)}
     sizes = x.shape[last], x.shape[last + 1]
-    return within(substitute(x.body, names), x.shape, {row: sizes[0], column: sizes[1]}), row, column, sizes
+    return (
+        resolved_within_shape(substitute(x.body, names), x.shape, {row: sizes[0], column: sizes[1]}),
+        row,
+        column,
+        sizes,
+    )
 
 
 def _factors(
@@ -43,7 +48,7 @@ def _factors(
 ) -> list[Tensor]:
     """The named factors with the shapes, and the matrix's own conditions; a name with ᵀ is a transpose."""
     axes = [x.rank - 2, x.rank - 1]
-    defined, smooth = everywhere(x.defined, axes), merged(everywhere(x.smooth, axes), smooth)
+    defined, smooth = everywhere(x.defined, axes), merge_clauses(everywhere(x.smooth, axes), smooth)
     out = []
     for name, shape in named:
         index: Any = own_index(shape)[x.rank - 2 :]
@@ -91,7 +96,9 @@ def _svd(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor
     if shapes[0][-1] not in sizes or (sizes[0] != sizes[1] and not (sizes[0] - sizes[1]).positive):
         if not (sizes[1] - sizes[0]).positive:
             raise UnprovedError("svd of a matrix of which it is not known whether it has more rows or more columns")
-    smooth = merged(_all_different(*gram(body, row, column, sizes), "svd"), _full_rank(body, row, column, sizes, "svd"))
+    smooth = merge_clauses(
+        _all_different(*gram(body, row, column, sizes), "svd"), _full_rank(body, row, column, sizes, "svd")
+    )
     named = [(SINGULAR, shapes[0])]
     if params["compute_uv"]:
         ctx.note(SIGNS.format("singular vectors"))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from certgrad.jaxpr import kinds
-from certgrad.obligations.assume.conditions import Clauses, condition, merged
+from certgrad.obligations.assume.conditions import Clauses, condition, merge_clauses
 from certgrad.obligations.assume.signs import NEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.atoms import Access, Dim, IndexNumber, Max, Sum
@@ -64,7 +64,7 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tenso
     Raises UnprovedError where integers made of constants and sizes overflow at small sizes.
     """
     name = eqn.primitive.name
-    used(ctx, inputs, name)
+    note_wrapped_index_uses(ctx, inputs, name)
     fitting = list(outs)
     if name in _WITHIN:
         return fitting
@@ -75,10 +75,12 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tenso
             continue  # a boolean fits, and of real numbers it is said already
         if name == "convert_element_type" and np.dtype(v.aval.dtype).itemsize < 4:
             continue  # it is wrapped
-        if name in ("reduce_sum", "cumsum") and _most(inputs[0], ctx.ranges, QUIET) in (0, 1):
+        if name in ("reduce_sum", "cumsum") and _magnitude_bound(inputs[0], ctx.ranges, QUIET) in (0, 1):
             continue  # at most as many as the array has entries
         if small := _look(ctx, name, np.dtype(v.aval.dtype), inputs, out):
-            fitting[k] = replace(out, defined=merged(out.defined, small), smooth=merged(out.smooth, small))
+            fitting[k] = replace(
+                out, defined=merge_clauses(out.defined, small), smooth=merge_clauses(out.smooth, small)
+            )
     return fitting
 
 
@@ -103,7 +105,7 @@ def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], ou
         raise UnprovedError(f"{name} of {_type(dtype)} numbers that overflow at sizes above {largest}")
     elif largest < QUIET:
         bound = number(largest)
-        return merged(*(condition(">= 0", bound - poly_of(n), FITS) for n in _sizes(out, ctx.ranges)))
+        return merge_clauses(*(condition(">= 0", bound - poly_of(n), FITS) for n in _sizes(out, ctx.ranges)))
     return ()
 
 
@@ -125,7 +127,7 @@ def unbounded(ctx: Context, name: str, body: Poly) -> None:
     ctx.note(IN_RANGE)
 
 
-def used(ctx: Context, inputs: Sequence[Tensor | None], name: str = "") -> None:
+def note_wrapped_index_uses(ctx: Context, inputs: Sequence[Tensor | None], name: str = "") -> None:
     """An index plus a size that goes elsewhere than into where(i < 0, i + n, i) is arithmetic like any other."""
     for k, x in enumerate(inputs):
         if x is None or id(x) not in ctx.wrapped:
@@ -138,7 +140,7 @@ def used(ctx: Context, inputs: Sequence[Tensor | None], name: str = "") -> None:
 def _from_the_end(inputs: Sequence[Tensor]) -> Ix | None:
     """The index to which an addition adds a number that is not negative, and fits."""
     for x, y in (inputs, inputs[::-1]):
-        added = _most(y, {}, QUIET)
+        added = _magnitude_bound(y, {}, QUIET)
         if added is not None and added <= QUIET and not y.signs & NEG:
             return as_index(x.body)
     return None
@@ -158,18 +160,18 @@ def _largest(out: Tensor, ranges: Mapping[Var, Poly], limit: int) -> int | None:
 
     None where sizes do not bound the entries.
     """
-    found = _most(out, ranges, QUIET)
+    found = _magnitude_bound(out, ranges, QUIET)
     if found is None or found <= limit:
         return None if found is None else QUIET
     fits, fails = 0, QUIET
     while fails - fits > 1:
         size = (fits + fails) // 2
-        found = _most(out, ranges, size)
+        found = _magnitude_bound(out, ranges, size)
         fits, fails = (size, fails) if found is not None and found <= limit else (fits, size)
     return fits
 
 
-def _most(x: Tensor, ranges: Mapping[Var, Poly], size: int) -> Fraction | None:
+def _magnitude_bound(x: Tensor, ranges: Mapping[Var, Poly], size: int) -> Fraction | None:
     """Return a bound of the entries' magnitude where no axis is larger than `size`, or None."""
     try:
         return _Magnitude(size, {**ranges, **dict(x.variables)}).poly(x.body)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, merged
+from certgrad.obligations.assume.conditions import Atomic, Clause, merge_clauses
 from certgrad.obligations.assume.isl import inhabited
 from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG, POS, ZERO, signs_of_product
 from certgrad.obligations.assume.tensor import Tensor, own_index
@@ -77,7 +77,7 @@ def _extremum(x: Tensor, over: Dummies, where: Poly, sign: int) -> Tensor:
         raise UnprovedError("an extremum of infinities alone")
     defined, smooth = x.conditions_for_all(over)
     if x.infinite and (wanted := _some_kept(x.kept, over, x.shape)) is not None:
-        defined = merged(defined, [wanted])
+        defined = merge_clauses(defined, [wanted])
     body = max_over(x.body.scale(sign), over, where * x.kept).scale(sign)
     return Tensor(x.shape, body, x.kind, defined, smooth, x.signs)
 

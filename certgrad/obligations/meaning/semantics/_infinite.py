@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from certgrad.jaxpr import kinds
 from certgrad.jaxpr.kinds import MOVES_ENTRIES
-from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clauses, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED_EVERYWHERE, Clauses, condition, merge_clauses
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.order import boundaries_in_choices
@@ -50,7 +50,7 @@ def either(x: Tensor, y: Tensor) -> int:
     return max(x.infinite, y.infinite, key=abs)
 
 
-def beside(x: Tensor, y: Tensor, least: int = 0) -> None:
+def check_beside_large_number(x: Tensor, y: Tensor, least: int = 0) -> None:
     """Check the operand beside a large number that is read as an infinity.
 
     Raises UnprovedError if it is no large number itself, or not known to be at least `least`, where that is needed.
@@ -77,11 +77,13 @@ def finite(x: Tensor) -> Tensor:
     if meant(x):
         raise UnprovedError(READ_SO)
     own = tuple(c.guarded(x.kept, False) for c in UNDEFINED_EVERYWHERE) if not x.kept.is_zero else UNDEFINED_EVERYWHERE
-    seams = merged(
+    seams = merge_clauses(
         *(_boundary(a) for a in atoms_of(x.kept) if isinstance(a, Pred)),
         *(condition("!= 0", p, "kink") for p in boundaries_in_choices(x.kept)),
     )
-    return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own, seams))
+    return replace(
+        x, infinite=0, kept=ONE, defined=merge_clauses(x.defined, own), smooth=merge_clauses(x.smooth, own, seams)
+    )
 
 
 def _boundary(a: Pred) -> Clauses:
@@ -90,10 +92,12 @@ def _boundary(a: Pred) -> Clauses:
     One that counts others, as that of `any`, changes where one of these does, for whichever indices.
     """
     inner = [b for b in deep_atoms(a.poly) if isinstance(b, Pred)]
-    out = merged(*(condition("!= 0", _anywhere(b.poly), "kink") for b in inner))
+    out = merge_clauses(*(condition("!= 0", _anywhere(b.poly), "kink") for b in inner))
     counted = replaced(a.poly, lambda b: ONE if isinstance(b, Pred) else None)
     return (
-        out if inner and not any(map(tensors_in, atoms_of(counted))) else merged(out, condition("!= 0", a.poly, "kink"))
+        out
+        if inner and not any(map(tensors_in, atoms_of(counted)))
+        else merge_clauses(out, condition("!= 0", a.poly, "kink"))
     )
 
 
@@ -119,7 +123,7 @@ def exponential(x: Tensor, of_body: Tensor) -> Tensor:
     return replace(of_body, body=x.kept * of_body.body, signs=NONNEG, infinite=0, kept=ONE, support=x.kept)
 
 
-def added(x: Tensor, y: Tensor, total: Tensor) -> Tensor:
+def sum_with_infinities(x: Tensor, y: Tensor, total: Tensor) -> Tensor:
     """Return a sum of which one operand has infinite entries, or both of the same sign."""
     sign = either(x, y)
     return replace(total, infinite=sign, kept=x.kept * y.kept) if sign else total

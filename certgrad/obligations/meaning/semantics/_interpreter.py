@@ -44,7 +44,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ..literals import Reading
-from ._fits import GROWING_PRIMITIVES, noted, used
+from ._fits import GROWING_PRIMITIVES, note_wrapped_index_uses, noted
 from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, KnownIntegers, is_constant, keep, known_results
 from ._opaque import opaque
@@ -105,7 +105,7 @@ def interpret(
 ) -> list[Tensor | None]:
     """Return the program's outputs as terms; only what the `needed` ones depend on is interpreted."""
     outs = _run(ctx, program, inputs, needed)
-    used(ctx, outs)
+    note_wrapped_index_uses(ctx, outs)
     return [x and finite(x) for x in outs]
 
 
@@ -188,7 +188,7 @@ def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> 
     try:
         return _apply(ctx, eqn, use, env, read)
     except UnprovedError as error:
-        used(ctx, [env[v] for v in eqn.invars if not is_literal(v) and v in env])
+        note_wrapped_index_uses(ctx, [env[v] for v in eqn.invars if not is_literal(v) and v in env])
         if ctx.everything_followed or not all(is_literal(v) or v in env for v in eqn.invars):
             raise
         out = opaque(ctx, eqn, [read(v) for v in eqn.invars], str(error))
@@ -231,7 +231,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     rule = RULES.get(name)
     if isinstance(rule, Runs):
         known = [None if not is_literal(v) and v not in env else looked_at(name, [read(v)])[0] for v in eqn.invars]
-        used(ctx, known)
+        note_wrapped_index_uses(ctx, known)
         # What a loop carries is replaced by its value later, which nothing opaque would follow.
         outside, ctx.everything_followed = ctx.everything_followed, True
         try:
@@ -260,7 +260,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     ctx.equation = eqn
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
-    outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), shapes, *inputs)]
+    outs = [known_after(name, x) for x in rule(ctx, _params_with_polynomial_dims(eqn.params), shapes, *inputs)]
     if name in MOVES_ENTRIES and all(id(x) in ctx.untouched for x in values):
         ctx.untouched |= {id(x): x for x in outs}
     outs = noted(ctx, eqn, inputs, outs)
@@ -322,7 +322,7 @@ def _refuse_wrapping(aval: Any, name: str) -> None:
         raise UnprovedError(f"integers of dtype {aval.dtype}, which wrap")
 
 
-def _plain(params: dict[str, Any]) -> dict[str, Any]:
+def _params_with_polynomial_dims(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters with dimensions as polynomials where a rule computes with them."""
     out = dict(params)
     if "dim" in out:

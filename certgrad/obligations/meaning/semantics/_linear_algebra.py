@@ -11,10 +11,10 @@ from typing import Any
 from flint import fmpq
 
 from certgrad.jaxpr.lu_solver import LuSolver, lu_solver
-from certgrad.obligations.assume.conditions import Clause, Clauses, merged
+from certgrad.obligations.assume.conditions import Clause, Clauses, merge_clauses
 from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.laws.matrices import at, invertible, matrix, positive_definite, triangle
+from certgrad.obligations.laws.matrices import argument_entry, invertible, matrix, positive_definite, triangle
 from certgrad.obligations.laws.pivots import FACTORS, GAP, INTERCHANGES, factors, permutation_of, pivot, told_apart
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.determined import Matrix
@@ -29,9 +29,9 @@ from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import identity, program_of
 
 from ._elementwise import settle
-from ._linear_map import along_an_axis, everywhere, within
+from ._linear_map import along_an_axis, everywhere, resolved_within_shape
 from ._registry import Context, Params, UnprovedError, rule
-from ._solvers import defined_by, not_in_a_loop, written
+from ._solvers import argument_key, defined_by, not_in_a_loop
 
 Shapes = list[tuple]
 
@@ -41,7 +41,11 @@ def _square(x: Tensor) -> tuple[Poly, Var, Var]:
     row, column = fresh(), fresh()
     last = x.rank - 2
     names = {template(last): of_var(row), template(last + 1): of_var(column)}
-    return within(substitute(x.body, names), x.shape, {row: x.shape[-1], column: x.shape[-1]}), row, column
+    return (
+        resolved_within_shape(substitute(x.body, names), x.shape, {row: x.shape[-1], column: x.shape[-1]}),
+        row,
+        column,
+    )
 
 
 @rule("lu")
@@ -55,11 +59,11 @@ def _lu(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]
     body, row, column = _square(x)
     size, axes = x.shape[-1], [x.rank - 2, x.rank - 1]
     steady = told_apart(body, row, column, size, "lu")
-    defined, smooth = everywhere(x.defined, axes), merged(everywhere(x.smooth, axes), steady)
+    defined, smooth = everywhere(x.defined, axes), merge_clauses(everywhere(x.smooth, axes), steady)
     entry = factors(body, row, column, size, own_index(shapes[0])[-2:])
     interchange = of_matrix(INTERCHANGES, body, row, column, (size, size), own_index(shapes[1])[-1:])
     place = index_number(pivot(body, row, column, size, own_index(shapes[2])[-1]))
-    both = merged(smooth, invertible(body, row, column, size, "lu"))
+    both = merge_clauses(smooth, invertible(body, row, column, size, "lu"))
     return [
         Tensor(shapes[0], entry, "f", defined, both, ANY_SIGN),
         Tensor(shapes[1], interchange, "i", defined, smooth, ANY_SIGN),
@@ -106,8 +110,8 @@ def _custom_linear_solve(ctx: Context, params: Params, shapes: Shapes, *args: Te
             shapes[0],
             sum_over(inverse * right, [(dummy, size)]),
             "f",
-            merged(defined, everywhere(b.defined, [own.axis]), *(d for d, _ in factored), condition),
-            merged(smooth, everywhere(b.smooth, [own.axis]), *(s for _, s in factored), condition),
+            merge_clauses(defined, everywhere(b.defined, [own.axis]), *(d for d, _ in factored), condition),
+            merge_clauses(smooth, everywhere(b.smooth, [own.axis]), *(s for _, s in factored), condition),
             ANY_SIGN,
         )
     ]
@@ -118,7 +122,7 @@ def _by_a_users_solver(ctx: Context, jaxprs: Any, matvec: list[Tensor], solver: 
 
     given = [*matvec, *solver, b]
     not_in_a_loop("linear_solve", given)
-    key = ("linear_solve", *(identity(program_of(p)) for p in (jaxprs.matvec, jaxprs.solve)), *map(written, given))
+    key = ("linear_solve", *(identity(program_of(p)) for p in (jaxprs.matvec, jaxprs.solve)), *map(argument_key, given))
 
     def left(unknown: Tensor) -> Tensor:
         (image,) = interpret(ctx, program_of(jaxprs.matvec), [*matvec, unknown], [True])
@@ -167,7 +171,7 @@ def _operator(
     index[axis] = of_var(v)
     entry = substitute(held, {row: own_index(b.shape)[axis], column: of_var(v)})
     product = sum_over(entry * access(UNKNOWN, tuple(index)), [(v, size)])
-    if not within(image.body - product, b.shape, {}).is_zero:
+    if not resolved_within_shape(image.body - product, b.shape, {}).is_zero:
         raise UnprovedError(reason)
     return held, *conditions
 
@@ -181,7 +185,7 @@ def _held_matrix(held: Tensor, places: tuple[Var, Var], own: LuSolver) -> Poly |
     if found is None:
         return None
     row, column = places[::-1] if own.transposed else places
-    return without_stops(at(found, of_var(row), of_var(column)))
+    return without_stops(argument_entry(found, of_var(row), of_var(column)))
 
 
 def _pivoted(held: Tensor, own: LuSolver) -> Matrix | None:
@@ -249,8 +253,8 @@ def _triangular_solve(ctx: Context, params: Params, shapes: Shapes, a: Tensor, b
             shapes[0],
             sum_over(inverse * right, [(dummy, size)]),
             "f",
-            merged(defined, everywhere(b.defined, [axis]), condition),
-            merged(smooth, everywhere(b.smooth, [axis]), condition),
+            merge_clauses(defined, everywhere(b.defined, [axis]), condition),
+            merge_clauses(smooth, everywhere(b.smooth, [axis]), condition),
             ANY_SIGN,
         )
     ]
@@ -267,7 +271,10 @@ def _cholesky(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[T
     condition = positive_definite(body, row, column, size, "cholesky")
     axes = [x.rank - 2, x.rank - 1]
     entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
-    defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
+    defined, smooth = (
+        merge_clauses(everywhere(x.defined, axes), condition),
+        merge_clauses(everywhere(x.smooth, axes), condition),
+    )
     return [Tensor(shapes[0], entry, "f", defined, smooth, ANY_SIGN)]
 
 
@@ -276,7 +283,7 @@ def _det(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor
     """The determinant. Its derivative is written with the inverse, so it is claimed where there is one."""
     body, row, column = _square(x)
     axes = [x.rank - 2, x.rank - 1]
-    smooth = merged(everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
+    smooth = merge_clauses(everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
     value = matrix("determinant", body, row, column, x.shape[-1], ())
     return [Tensor(shapes[0], value, "f", everywhere(x.defined, axes), smooth)]
 
@@ -288,7 +295,10 @@ def _slogdet(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Te
     value = matrix("determinant", body, row, column, x.shape[-1], ())
     axes = [x.rank - 2, x.rank - 1]
     condition = invertible(body, row, column, x.shape[-1], "slogdet")
-    defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
+    defined, smooth = (
+        merge_clauses(everywhere(x.defined, axes), condition),
+        merge_clauses(everywhere(x.smooth, axes), condition),
+    )
     logarithm = log_of(value * value).scale(fmpq(1, 2)) if not value.is_zero else value
     return [
         Tensor(shape, body, "f", defined, smooth)
@@ -310,12 +320,12 @@ def _tridiagonal_solve(
     for band, offset in ((low, -ONE), (main, ZERO), (high, ONE)):
         entries = substitute(band.body, {template(axis): of_var(row)})
         body = body + entries * index_equal(below.shifted(offset))
-    body = within(body, b.shape, {row: size, column: size})
+    body = resolved_within_shape(body, b.shape, {row: size, column: size})
     condition = invertible(body, row, column, size, "tridiagonal solve")
     dummy, place = fresh(), own_index(b.shape)[axis]
     inverse = matrix("inverse", body, row, column, size, (place, of_var(dummy) if size != ONE else place))
     right = substitute(b.body, {template(axis): of_var(dummy)})
     given = (low, main, high, b)
-    defined = merged(*(everywhere(x.defined, [axis]) for x in given), condition)
-    smooth = merged(*(everywhere(x.smooth, [axis]) for x in given), condition)
+    defined = merge_clauses(*(everywhere(x.defined, [axis]) for x in given), condition)
+    smooth = merge_clauses(*(everywhere(x.smooth, [axis]) for x in given), condition)
     return [Tensor(shapes[0], sum_over(inverse * right, [(dummy, size)]), "f", defined, smooth, ANY_SIGN)]

@@ -18,7 +18,7 @@ from ._registry import UnprovedError
 Shape = tuple[Poly, ...]
 
 
-def within(body: Poly, shape: Shape, ranges: dict[Var, Poly]) -> Poly:
+def resolved_within_shape(body: Poly, shape: Shape, ranges: dict[Var, Poly]) -> Poly:
     """The term with the conditions on indices decided that hold in the whole of a tensor."""
     return resolved(body, Indices({**{template(k): n for k, n in enumerate(shape)}, **ranges}))
 
@@ -47,7 +47,7 @@ def along_an_axis(image: Poly, shape: Shape, unknown: str, axis: int, row: Var, 
     total = ZERO
     for mono, c in image.items():
         total = total + _coefficient(mono, shape, unknown, axis, row, column).scale(c)
-    return within(total, shape, {row: shape[axis], column: shape[axis]})
+    return resolved_within_shape(total, shape, {row: shape[axis], column: shape[axis]})
 
 
 def _coefficient(mono: Mono, shape: Shape, unknown: str, axis: int, row: Var, column: Var) -> Poly:

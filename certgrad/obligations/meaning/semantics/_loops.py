@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from certgrad.obligations.assume.conditions import LOOP_STEP, WHILE_EXIT, Atomic, Clause, Clauses, merged, polys
+from certgrad.obligations.assume.conditions import LOOP_STEP, WHILE_EXIT, Atomic, Clause, Clauses, merge_clauses, polys
 from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
 from certgrad.obligations.decide.correspondence import MOST_STEPS
@@ -219,8 +219,8 @@ class _Body:
         started = [start for start, step in zip(self.initial, self.steps, strict=True) if step is not None]
         live = [x for x in (*self.steps, *started) if x is not None]
         self.conditions = (
-            merged(*(self._everywhere(x.defined) for x in live)),
-            merged(*(self._everywhere(x.smooth) for x in live)),
+            merge_clauses(*(self._everywhere(x.defined) for x in live)),
+            merge_clauses(*(self._everywhere(x.smooth) for x in live)),
         )
         for x in (x for x in (*outs, *started) if x is not None):
             _indices_are_fixed(x, self.names)
@@ -313,7 +313,7 @@ class _Body:
         body = Rewriter(place)(self.value(out.body))
         # Beyond what the carries need at every step, a row needs what it needs at its own step.
         defined, smooth = (
-            merged(carried, (c.rewritten(self.value).substituted(place) for c in own))
+            merge_clauses(carried, (c.rewritten(self.value).substituted(place) for c in own))
             for carried, own in zip(self.conditions, (out.defined, out.smooth), strict=True)
         )
         return Tensor(shape, body, out.kind, defined, smooth, out.signs)
@@ -375,7 +375,7 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     out: list[Tensor | None] = []
     for k, wanted in enumerate(use):
         x = body.carry(k, of_const(exit_time)) if wanted else None
-        out.append(x and replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth)))
+        out.append(x and replace(x, defined=merge_clauses(x.defined, defined), smooth=merge_clauses(x.smooth, smooth)))
     return out
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from certgrad.obligations.assume.conditions import merged, nowhere
+from certgrad.obligations.assume.conditions import merge_clauses, nowhere
 from certgrad.obligations.assume.signs import ANY_SIGN, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.terms.atoms import access
@@ -60,9 +60,9 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     key = "\n".join([text, *(f"{x.shape} {x.kind} {x.body.key} {x.infinite} {x.kept.key}" for x in inputs)])
     digest = hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=6).hexdigest()
     conditions = [x.conditions_over(range(x.rank), {}) for x in inputs]
-    defined, smooth = merged(*(c[0] for c in conditions)), merged(*(c[1] for c in conditions))
+    defined, smooth = merge_clauses(*(c[0] for c in conditions)), merge_clauses(*(c[1] for c in conditions))
     if found & ctx.moving:
-        smooth = merged(smooth, nowhere(reason))
+        smooth = merge_clauses(smooth, nowhere(reason))
     ctx.note(f"{called}: taken as some function of its operands, where it is defined")
     out = []
     for k, v in enumerate(eqn.outvars):

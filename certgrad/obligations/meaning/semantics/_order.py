@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from certgrad.obligations.assume.conditions import Clause, Clauses, condition, merged
+from certgrad.obligations.assume.conditions import Clause, Clauses, condition, merge_clauses
 from certgrad.obligations.assume.isl import inhabited
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
@@ -33,7 +33,9 @@ def _refuse_carries(polys: Sequence[Poly]) -> None:
         raise UnprovedError("a comparison of values that a loop carries")
 
 
-def first(x: Tensor, over: Dummies, where: Poly, ranges: Mapping[Var, Poly]) -> tuple[dict[Var, Ix], Clauses, Clauses]:
+def first_argmax(
+    x: Tensor, over: Dummies, where: Poly, ranges: Mapping[Var, Poly]
+) -> tuple[dict[Var, Ix], Clauses, Clauses]:
     """Return the first arg-maximum, by variable, where it is determined, and where it is locally constant."""
     defined, smooth = x.conditions_for_all(over)
     if not over:
@@ -45,7 +47,7 @@ def first(x: Tensor, over: Dummies, where: Poly, ranges: Mapping[Var, Poly]) -> 
         place, atom = argument_of(x.body, over, where)
     except UndefinedTermError as error:
         raise UnprovedError(str(error)) from None
-    return place, defined, merged(smooth, _steady(x, atom))
+    return place, defined, merge_clauses(smooth, _steady(x, atom))
 
 
 def _steady(x: Tensor, atom: Max | None) -> Clauses:
@@ -84,7 +86,7 @@ def of_few(x: Tensor, v: Var, n: Poly) -> Tensor | None:
     if body is None:
         return None
     defined, smooth = ([c.substituted(place) for c in clauses for place in places] for clauses in (x.defined, x.smooth))
-    return Tensor(x.shape, body, "i", merged(defined), merged(smooth), NONNEG)
+    return Tensor(x.shape, body, "i", merge_clauses(defined), merge_clauses(smooth), NONNEG)
 
 
 def _first_by_cases(entries: list[Poly]) -> Poly | None:
@@ -129,4 +131,4 @@ def coming_to(keys: Sequence[Tensor], v: Var, n: Poly, place: Ix, sign: int) -> 
     elif any(k.kind == "f" for k in keys):
         raise UnprovedError("an order by integers first")
     conditions = [k.conditions_for_all([(v, n)]) for k in keys]
-    return found, merged(*(d for d, _ in conditions)), merged(*(s for _, s in conditions), steady)
+    return found, merge_clauses(*(d for d, _ in conditions)), merge_clauses(*(s for _, s in conditions), steady)

@@ -188,11 +188,11 @@ class Places:
 # --- forms
 
 
-def numbered(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
+def numbered_choices(x: t.Node, which: t.Node, relation: str, k: int = 0) -> list[t.Node]:
     """Return the nested choices by an integer: the first for 0, or at most 0, the next for 1, …"""
     match x:
         case t.If(t.Compare(found, left, t.Integer(at)), then, otherwise) if (found, left, at) == (relation, which, k):
-            return [then, *numbered(otherwise, which, relation, k + 1)]
+            return [then, *numbered_choices(otherwise, which, relation, k + 1)]
     return [x]
 
 

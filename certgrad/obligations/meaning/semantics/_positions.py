@@ -15,7 +15,7 @@ from operator import add, mul
 from typing import TYPE_CHECKING
 
 from certgrad.language import tree as t
-from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merged
+from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merge_clauses
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.isl import Condition, feasible, inhabited
 from certgrad.obligations.assume.signs import POS
@@ -23,7 +23,7 @@ from certgrad.obligations.assume.tensor import Tensor, for_all
 from certgrad.obligations.laws.order import argument_of, may_be_empty
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import Ix, of_var
-from certgrad.obligations.terms.index_terms import index_condition, index_number, within
+from certgrad.obligations.terms.index_terms import index_condition, index_number, index_within
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, poly_of
 from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import IxEq
@@ -74,20 +74,27 @@ def _has_indices(x: t.Node) -> bool:
     return isinstance(x, t.Index) or (not isinstance(x, t.SortedEntry) and any(map(_has_indices, t.children(x))))
 
 
-def whole(r: Entry, x: t.Node) -> Tensor:
+def tensor_with_conditions(r: Entry, x: t.Node) -> Tensor:
     """Return an expression with entries at positions that values hold, with its conditions on these."""
     asked: Clauses = ()
     while True:
         match x:
             case t.Given(holds, value) if rounded(x) is None:
-                asked, x = merged(asked, _required(r, holds)), value
+                asked, x = merge_clauses(asked, _required(r, holds)), value
             case t.If(t.Both() as holds, value, t.Integer() | t.Infinity()) if places_in(value) and _has_entries(holds):
-                asked, x = merged(asked, _required(r, holds)), value  # an integer or ∞ that fills in is not looked at
+                asked, x = (
+                    merge_clauses(asked, _required(r, holds)),
+                    value,
+                )  # an integer or ∞ that fills in is not looked at
             case _:
                 break
     places = places_in(x)
     out = by_cases(r, x, places) if places else r.tensor(x)
-    return replace(out, defined=merged(out.defined, asked), smooth=merged(out.smooth, asked)) if asked else out
+    return (
+        replace(out, defined=merge_clauses(out.defined, asked), smooth=merge_clauses(out.smooth, asked))
+        if asked
+        else out
+    )
 
 
 def by_cases(r: Entry, x: t.Node, places: Sequence[t.Node]) -> Tensor:
@@ -148,9 +155,9 @@ def _required(r: Entry, x: t.Node) -> Clauses:
     match x:
         case t.Both((t.Compare("<=", t.Integer(0), left), t.Compare("<", right, size))) if left == right:
             last, ranges = r.size_of(size) - ONE, r.ctx.ranges | r.ranges
-            return merged(*(in_range(case, last, ranges) for case in _cases(r, left)))
+            return merge_clauses(*(in_range(case, last, ranges) for case in _cases(r, left)))
         case t.Both(parts):
-            return merged(*(_required(r, part) for part in parts))
+            return merge_clauses(*(_required(r, part) for part in parts))
         case t.ForAll():
             over, _, body = r.opened(x)
             return for_all(_promised(r, body) if isinstance(body, t.Either) else _required(r, body), over)
@@ -186,7 +193,9 @@ def _promised(r: Entry, x: t.Either) -> Clauses:
             origin = f"indices that are {what}"
             said = tuple(c.guarded(later, True) for c in condition(kept[0], index_number(kept[1]), origin))  # type: ignore[arg-type]
             relations: dict[str, Relation] = {">=": ">= 0", "=": "= 0", "!=": "!= 0"}
-            return merged(*(condition(relations[s], index_number(e), origin) for e, s in plain[0].conditions), said)
+            return merge_clauses(
+                *(condition(relations[s], index_number(e), origin) for e, s in plain[0].conditions), said
+            )
     raise UnprovedError(f"a promise that indices are {what}, which is not shown")
 
 
@@ -289,7 +298,7 @@ def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> Iterator[list[Condition]]:
         equal.append((a.minus(b), "="))
 
 
-def _which(x: t.Node) -> t.Node:
+def _update_condition(x: t.Node) -> t.Node:
     """Return the condition on updates in a binder, or in "one meets an entry"."""
     while isinstance(x, (t.Fold, t.Minimum, t.Exists)):
         x = x.holds if isinstance(x, t.Exists) else x.body
@@ -298,7 +307,7 @@ def _which(x: t.Node) -> t.Node:
 
 def meets_places(r: Entry, x: t.Node) -> bool:
     """Return whether a binder is over the updates that meet an entry."""
-    return any(place not in r.known for place in places_in(_which(x), compared=True))
+    return any(place not in r.known for place in places_in(_update_condition(x), compared=True))
 
 
 def _hits(r: Entry, x: t.Node, value: t.Node = t.TRUE) -> Hits:
@@ -342,7 +351,7 @@ def replaced(r: Entry, x: t.If) -> Tensor:
             return _extremum(r, old, hits, 1 if left == x.otherwise else -1)
         case t.Fold("sum") | t.Exists():
             hits = _hits(r, new)
-            met = hits if _which(new) == _which(x.condition) else _hits(r, x.condition)
+            met = hits if _update_condition(new) == _update_condition(x.condition) else _hits(r, x.condition)
         case _:
             hits = met = _hits(r, x.condition, new)
     if met.may_meet(r):
@@ -350,7 +359,7 @@ def replaced(r: Entry, x: t.If) -> Tensor:
     left_out = ONE - met.total(ONE)
     kept, own = of.guarded(old, left_out), hits.conditions()
     body, signs = hits.total(hits.value.body) + left_out * old.body, old.signs | hits.value.signs
-    return Tensor(r.shape, body, old.kind, merged(kept[0], own[0]), merged(kept[1], own[1]), signs)
+    return Tensor(r.shape, body, old.kind, merge_clauses(kept[0], own[0]), merge_clauses(kept[1], own[1]), signs)
 
 
 TWICE = "a scatter that may write an entry twice: which write wins is not defined"
@@ -390,7 +399,7 @@ def _one_of_several(r: Entry, old: Tensor, hits: Hits, met: Hits) -> Tensor:
         r.ctx.note(ONE_COUNTS)
     kept, own = of.guarded(old, ONE - some), hits.conditions()
     body, signs = some * value + (ONE - some) * old.body, old.signs | hits.value.signs
-    return Tensor(r.shape, body, old.kind, merged(kept[0], own[0]), merged(kept[1], own[1]), signs)
+    return Tensor(r.shape, body, old.kind, merge_clauses(kept[0], own[0]), merge_clauses(kept[1], own[1]), signs)
 
 
 def _told_by_entry(r: Entry, hits: Hits) -> tuple[dict[Var, Ix], Poly]:
@@ -402,7 +411,7 @@ def _told_by_entry(r: Entry, hits: Hits) -> tuple[dict[Var, Ix], Poly]:
                 continue
             rest = a.ix.minus(of_var(v).scaled(c)).scaled(-c)
             if set(rest.free) <= r.own_ranges.keys():
-                told[v], where = rest, substitute(where, {v: rest}) * within(rest, n, r.own_ranges)
+                told[v], where = rest, substitute(where, {v: rest}) * index_within(rest, n, r.own_ranges)
                 break
     return told, where
 
@@ -413,7 +422,7 @@ def _extremum(r: Entry, old: Tensor, hits: Hits, sign: int) -> Tensor:
     nothing = old.infinite * sign < 0 and old.kept.is_zero
     old = old if nothing else finite(old)
     defined, smooth = hits.conditions()
-    defined, smooth = merged(old.defined, defined), merged(old.smooth, smooth)
+    defined, smooth = merge_clauses(old.defined, defined), merge_clauses(old.smooth, smooth)
     if not nothing and not hits.may_meet(r):
         met = combined(old, hits.value, r.shape)
         body = old.body + hits.total(met.body - old.body)
@@ -427,4 +436,6 @@ def _extremum(r: Entry, old: Tensor, hits: Hits, sign: int) -> Tensor:
         return replace(made, infinite=old.infinite, kept=some)
     met = combined(old, made, r.shape)
     body = old.body + some * (met.body - old.body)
-    return replace(met, body=body, signs=old.signs | met.signs, defined=defined, smooth=merged(smooth, met.smooth))
+    return replace(
+        met, body=body, signs=old.signs | met.signs, defined=defined, smooth=merge_clauses(smooth, met.smooth)
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from certgrad.obligations.assume.conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merged
+from certgrad.obligations.assume.conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merge_clauses
 from certgrad.obligations.assume.signs import ANY_SIGN
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.differentiate.derivative import Differentiator
@@ -30,7 +30,7 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, determine, ten
 from certgrad.obligations.tracing.jax_internals import MarkedSolver, identity, marked_solver
 
 from ._interpreter import interpret
-from ._linear_map import along_an_axis, diagonal, everywhere, within
+from ._linear_map import along_an_axis, diagonal, everywhere, resolved_within_shape
 from ._registry import Context, UnprovedError, control
 
 
@@ -42,11 +42,11 @@ def _solution(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | Non
         raise UnprovedError(f"an argument of the solver {marked.name} is not known")
     not_in_a_loop(marked.name, given)
     arguments = marked.of_solver(given)
-    key = (marked.name, identity(marked.solver), *map(written, arguments))
-    return [_called(ctx, marked, key, given)]
+    key = (marked.name, identity(marked.solver), *map(argument_key, arguments))
+    return [_new_solver_result(ctx, marked, key, given)]
 
 
-def written(x: Tensor) -> tuple:
+def argument_key(x: Tensor) -> tuple:
     """Return a key that tells arguments of a solver apart."""
     return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key, x.infinite, x.kept.key
 
@@ -63,7 +63,7 @@ def _carried(body: Poly) -> bool:
     return any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(body))
 
 
-def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor]) -> Tensor:
+def _new_solver_result(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor]) -> Tensor:
     """The value of a call that is new in this proof."""
     plain = Context(ctx.facts, reading=ctx.reading)
     plain.notes, plain.primitives, plain.used_facts = ctx.notes, ctx.primitives, ctx.used_facts
@@ -93,8 +93,8 @@ def defined_by(
     return replace(
         known,
         body=fn("stop", known.body) if hidden else known.body,
-        defined=merged(known.defined, defined),
-        smooth=merged(known.smooth, smooth),
+        defined=merge_clauses(known.defined, defined),
+        smooth=merge_clauses(known.smooth, smooth),
     )
 
 
@@ -104,8 +104,8 @@ def _bodies(given: Sequence[Tensor]) -> tuple[Poly, ...]:
 
 def _of_arguments(given: Sequence[Tensor]) -> tuple[Clauses, Clauses]:
     """Where all entries of the arguments are defined, and where they are differentiable."""
-    defined = merged(*(everywhere(x.defined, list(range(x.rank))) for x in given))
-    return defined, merged(*(everywhere(x.smooth, list(range(x.rank))) for x in given))
+    defined = merge_clauses(*(everywhere(x.defined, list(range(x.rank))) for x in given))
+    return defined, merge_clauses(*(everywhere(x.smooth, list(range(x.rank))) for x in given))
 
 
 def _newly_defined(
@@ -119,7 +119,7 @@ def _newly_defined(
     determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
     unknown = Tensor(shape, access(name, own_index(shape)))
     equation = left(unknown)
-    residual = within(equation.body, shape, {})
+    residual = resolved_within_shape(equation.body, shape, {})
     if not stands_in(name, residual):
         raise UnprovedError(f"the equation of the solver {name} does not say what the solver returns")
     if has_loop(residual) or any(isinstance(a, Max) for a in deep_atoms(residual)):
@@ -133,11 +133,11 @@ def _newly_defined(
     axes = list(range(len(shape)))
     stated = Clause((Atomic("= 0", residual),), origin=f"{SOLVER}{name}{'' if affine else CONTINUOUS}")
     defined, smooth = _of_arguments(given)
-    defined = merged(defined, everywhere(equation.defined, axes))
-    smooth = merged(smooth, everywhere(equation.smooth, axes))
+    defined = merge_clauses(defined, everywhere(equation.defined, axes))
+    smooth = merge_clauses(smooth, everywhere(equation.smooth, axes))
     determined = everywhere(_solvable(jacobian, shape, name), axes)
-    defined = merged(everywhere((stated,), axes), defined, determined if affine else ())
-    smooth = merged(smooth, determined, _kinks(residual))
+    defined = merge_clauses(everywhere((stated,), axes), defined, determined if affine else ())
+    smooth = merge_clauses(smooth, determined, _kinks(residual))
     body = jacobian.solved(-start, shape) if affine else unknown.body
     solution = Solution(name, shape, residual, change, jacobian, affine)
     return keep_call(key, Tensor(shape, body, "f", defined, smooth, ANY_SIGN), _bodies(given), solution)

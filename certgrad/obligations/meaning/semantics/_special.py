@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from certgrad.obligations.assume.conditions import merged
+from certgrad.obligations.assume.conditions import merge_clauses
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import OF_SEVERAL
 from certgrad.obligations.terms.polynomials import Poly
@@ -22,4 +22,6 @@ def of_several(ctx: Context, name: str, args: Sequence[Tensor], shape: tuple[Pol
     own_defined = settle(row.defined(*bodies), ctx.facts, cases=True)
     own_smooth = settle(row.smooth(*bodies), ctx.facts)
     signs = row.signs(*(a.signs for a in args))
-    return Tensor(shape, row.value(*bodies), "f", merged(defined, own_defined), merged(smooth, own_smooth), signs)
+    return Tensor(
+        shape, row.value(*bodies), "f", merge_clauses(defined, own_defined), merge_clauses(smooth, own_smooth), signs
+    )

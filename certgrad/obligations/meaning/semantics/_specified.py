@@ -14,12 +14,12 @@ from typing import Any
 
 from certgrad.language import tree as t
 from certgrad.language.functions import FUNCTIONS as RECORDS
-from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.conditions import Clauses, merge_clauses
 from certgrad.obligations.assume.signs import ANY_SIGN, NEG, NONNEG, POS
 from certgrad.obligations.assume.signs import ZERO as IS_0
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS, OF_SEVERAL
-from certgrad.obligations.laws.recurrences import joined
+from certgrad.obligations.laws.recurrences import merge_agreeing_cases
 from certgrad.obligations.meaning import semantics
 from certgrad.obligations.terms.atoms import Num
 from certgrad.obligations.terms.index import Ix, of_const, of_var
@@ -41,7 +41,7 @@ from certgrad.specification.rule import RULES as SPECIFIED
 from certgrad.specification.rule import Call, Entries, Operand, Result, UnreadableError, unravelled
 
 from . import _elementwise as of
-from ._places import Places, Shape, Sizes, in_order, numbered, rounded, towards_0
+from ._places import Places, Shape, Sizes, in_order, numbered_choices, rounded, towards_0
 from ._registry import RULES, Context, Params, UnprovedError
 
 Indices = tuple[Ix, ...]
@@ -54,7 +54,9 @@ def specified(ctx: Context, params: Params, shapes: list[Shape], *operands: Tens
     equation, sizes = ctx.equation, Sizes(ctx.equation.params)
     name, dtypes = equation.primitive.name, [v.aval.dtype for v in equation.outvars]
     results = [Result(sizes.written(s), SORTS[kind_of(d)], d) for s, d in zip(shapes, dtypes, strict=True)]
-    return _read(ctx, Call(name, equation.params, results, ctx.notes), sizes, operands, ctx.dtypes, shapes)
+    return _results_by_specification(
+        ctx, Call(name, equation.params, results, ctx.notes), sizes, operands, ctx.dtypes, shapes
+    )
 
 
 OWN = frozenset("empty empty2 shift_left shift_right_arithmetic shift_right_logical stop_gradient".split())
@@ -65,10 +67,10 @@ RULES.also(specified, SPECIFIED, but=OWN)
 def one_after_another(ctx: Context, parts: Sequence[Tensor], shape: Shape) -> Tensor:
     """The tensors along the first axis, of this shape together."""
     call = Call("concatenate", {"dimension": 0}, [], ctx.notes)
-    return _read(ctx, call, Sizes({}), parts, [None] * len(parts), [shape])[0]
+    return _results_by_specification(ctx, call, Sizes({}), parts, [None] * len(parts), [shape])[0]
 
 
-def _read(
+def _results_by_specification(
     ctx: Context, call: Call, sizes: Sizes, operands: Sequence[Tensor], dtypes: Sequence[Any], shapes: list[Shape]
 ) -> list[Tensor]:
     given = [
@@ -103,7 +105,7 @@ def _fold(x: Binder) -> Callable[[Tensor, Dummies, Poly], Tensor]:
     return folds.least if isinstance(x, t.Minimum) else folds.every if isinstance(x, t.ForAll) else folds.some
 
 
-def _with(known: Indices, ix: Ix) -> Indices:
+def _with_nonnegative_index(known: Indices, ix: Ix) -> Indices:
     """Return the indices known to be ≥ 0 with one more, without those that follow from another."""
     if any(_follows(ix, a) for a in known):
         return known
@@ -133,7 +135,7 @@ class Entry(Places):
         """An expression, with all conditions."""
         if not self.by_values:
             return self._steady(self.tensor(x))
-        found = semantics._positions.whole(self, x)
+        found = semantics._positions.tensor_with_conditions(self, x)
         for name in self.holding:  # where an arg-maximum jumps, so does what is read there
             self.open.append(self.operands[int(name)].conditions_over(range(self.operands[int(name)].rank), {}))
         return self._steady(found)
@@ -160,13 +162,13 @@ class Entry(Places):
             case t.Compare(relation, left, right):
                 return of.compared(self.ctx, relation, self.tensor(left), self.tensor(right), self.shape)
             case t.Not(part):
-                return of.denied(self.tensor(part))
+                return of.logical_not(self.tensor(part))
             case t.Both(()) | t.Either(()):
                 return Tensor(self.shape, ONE if x == t.TRUE else ZERO, "b", signs=NONNEG)
             case t.Both(parts):
-                return reduce(of.both, map(self.tensor, parts))
+                return reduce(of.logical_and, map(self.tensor, parts))
             case t.Either(parts):
-                return of.denied(reduce(of.both, (of.denied(self.tensor(part)) for part in parts)))
+                return of.logical_not(reduce(of.logical_and, (of.logical_not(self.tensor(part)) for part in parts)))
             case t.Fold() | t.Minimum() | t.ForAll() | t.Exists():
                 return self._folded(x)
             case t.Chosen("argmax", (r,), (body,), ()):
@@ -223,11 +225,13 @@ class Entry(Places):
             case t.If(otherwise=t.Apply("quotient", (left, right))) if towards_0(x) == (left, right):
                 return semantics._division.ratio(self.ctx, self.tensor(left), self.tensor(right), self.shape)
             case t.If(t.Compare("<=", t.SortedEntry() as which, t.Integer(0))):
-                return of.numbered(self.ctx, self.tensor(which), list(map(self.tensor, numbered(x, which, "<="))))
+                return of.selected_by_number(
+                    self.ctx, self.tensor(which), list(map(self.tensor, numbered_choices(x, which, "<=")))
+                )
         if not self.reads(x.condition):
             whole = of.chosen(self.shape, self.placed(x, ONE))
             one_after_another = isinstance(x.condition, t.Compare)
-            return replace(whole, body=joined(whole.body, self.ranges)) if one_after_another else whole
+            return replace(whole, body=merge_agreeing_cases(whole.body, self.ranges)) if one_after_another else whole
         return self._by_condition(x)
 
     def _by_condition(self, x: t.If) -> Tensor:
@@ -243,12 +247,12 @@ class Entry(Places):
             return [(where, self.tensor(x))]
         match x:
             case t.If(t.Compare("=", t.Index() as axis, t.Integer(0))):
-                parts, ix = numbered(x, axis, "="), self.index(axis)
+                parts, ix = numbered_choices(x, axis, "="), self.index(axis)
                 if bounds(ix, self.ranges) == (ZERO, number(len(parts) - 1)):
                     places = (index_equal(ix.shifted(number(-k))) for k in range(len(parts)))
                     return [(where * here, self.tensor(part)) for here, part in zip(places, parts, strict=True)]
             case t.If(t.Compare("<", left, right), then, otherwise):
-                beyond = _with(known, self.index(left).minus(self.index(right)))
+                beyond = _with_nonnegative_index(known, self.index(left).minus(self.index(right)))
                 before = where - self._where(reached, beyond)
                 return [*self.placed(then, before), *self.placed(otherwise, reached, beyond)]
             case t.If(t.Both(parts), then, otherwise):
@@ -353,7 +357,9 @@ class Entry(Places):
             case t.Add((left, right)):
                 return of.total(self.tensor(left), self.tensor(right), self.shape)
             case t.Subtract(left, t.Mul((right, t.ToReal(q) | q))) if towards_0(q) == (left, right):
-                return semantics._division.rest(self.ctx, self.tensor(left), self.tensor(right), self.shape)
+                return semantics._division.truncated_remainder(
+                    self.ctx, self.tensor(left), self.tensor(right), self.shape
+                )
             case t.Subtract(t.Number("1") as one, t.Apply(function) as right) if RECORDS[function].size == "below 1":
                 found = of.total(self.tensor(one), of.opposite(self.tensor(right)), self.shape)
                 return replace(found, signs=POS)
@@ -370,7 +376,7 @@ class Entry(Places):
             case t.Power(base, exponent) if exponent.removeprefix("-").isdigit():
                 return of.whole_power(self.ctx, self.tensor(base), int(exponent))
             case t.Apply("real power" | "whole power" | "integer power", (base, exponent)):
-                return of.raised(self.ctx, self.tensor(base), self.tensor(exponent), self.shape)
+                return of.raised_to_power(self.ctx, self.tensor(base), self.tensor(exponent), self.shape)
             case t.Apply("atan2", (y, along)):
                 return of.angle(self.ctx, self.tensor(y), self.tensor(along), self.shape)
             case t.Apply("is finite", (argument,)):
@@ -465,7 +471,7 @@ class Entry(Places):
         over = [(v, n) for v, n, _ in self._variables(r, index_condition) if n != ONE]
         over, where = self._where_all_hold(x.where, over)
         around = {v: n for v, n in self.ranges.items() if v not in dict(over)}
-        place, *conditions = semantics._order.first(self._steady(self.tensor(body)), over, where, around)
+        place, *conditions = semantics._order.first_argmax(self._steady(self.tensor(body)), over, where, around)
         self.open.append((conditions[0], conditions[1]))
         sizes, here = self._factors(r.size), t.Index(r.variable)
         axes = zip(unravelled(x, sizes), unravelled(here, sizes), strict=True) if len(sizes) > 1 else [(x, here)]
@@ -474,7 +480,7 @@ class Entry(Places):
     def _steady(self, x: Tensor) -> Tensor:
         """Return a tensor with its conditions on the positions in it."""
         for defined, smooth in self.open:
-            x = replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth))
+            x = replace(x, defined=merge_clauses(x.defined, defined), smooth=merge_clauses(x.smooth, smooth))
         self.open.clear()
         return x
 

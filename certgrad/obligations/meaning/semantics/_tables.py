@@ -61,7 +61,7 @@ def table(array: Any, kind: str, reading: Reading | None = None) -> Tensor:
         others = array.size - Counter(entries.values()).most_common(1)[0][1]
         if others > MAX_ENTRIES:
             raise LargeTableError(f"a constant array of {array.size} entries that differ")
-        body = _listed(array.shape, _read(array, kind, entries, reading))
+        body = _listed(array.shape, _entry_terms(array, kind, entries, reading))
     shape = tuple(number(n) for n in array.shape)
     return Tensor(shape, body, kind, signs=_signs(array, kind))  # type: ignore[arg-type]
 
@@ -158,7 +158,7 @@ def _progression(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction
     return body
 
 
-def _read(
+def _entry_terms(
     array: Any, kind: str, entries: dict[tuple[int, ...], Fraction], reading: Reading | None
 ) -> dict[tuple[int, ...], Poly]:
     """The entries as terms: as written, or what a long one stands for."""

@@ -205,11 +205,11 @@ def _program(one: Approximation, aval: Any) -> Program:
     key = one.name, str(aval)
     if key not in _programs.table:
         program = _traced(one.function, one.arity, aval)
-        _programs.table[key] = program if one in INLINED else _called(program)
+        _programs.table[key] = program if one in INLINED else _called_program(program)
     return _programs.table[key]
 
 
-def _called(program: Program) -> Program:
+def _called_program(program: Program) -> Program:
     """The program that the one equation of a program calls, with the constants that it is called with."""
     (eqn,) = program.jaxpr.eqns
     held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))

@@ -25,7 +25,7 @@ MOST_ENTRIES = 1 << 10
 
 def integers(x: Any, like: Any) -> np.ndarray | None:
     """Return an array with an abstract value's shape and dtype; None unless it has few integers that fit 32 bits."""
-    if kind_of(like.dtype) not in "ib" or not _few(like.shape):
+    if kind_of(like.dtype) not in "ib" or not _has_few_entries(like.shape):
         return None
     array = np.asarray(x)
     if array.shape != tuple(like.shape) or array.dtype.kind not in "biu":
@@ -36,10 +36,10 @@ def integers(x: Any, like: Any) -> np.ndarray | None:
 
 def integers_throughout(value: int, like: Any) -> np.ndarray | None:
     """Return the same for an array that has one value everywhere."""
-    return integers(np.full(like.shape, value), like) if _few(like.shape) else None
+    return integers(np.full(like.shape, value), like) if _has_few_entries(like.shape) else None
 
 
-def _few(shape: Sequence[Any]) -> bool:
+def _has_few_entries(shape: Sequence[Any]) -> bool:
     """Return whether the shape is of numbers, and of few entries."""
     return all(isinstance(n, int) for n in shape) and math.prod(shape) <= MOST_ENTRIES
 
@@ -47,7 +47,7 @@ def _few(shape: Sequence[Any]) -> bool:
 def is_computed(eqn: Any) -> bool:
     """Return whether an equation gives integers or booleans that are known where its operands are."""
     avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
-    return eqn.primitive.name in COMPUTED and all(kind_of(a.dtype) in "ib" and _few(a.shape) for a in avals)
+    return eqn.primitive.name in COMPUTED and all(kind_of(a.dtype) in "ib" and _has_few_entries(a.shape) for a in avals)
 
 
 def computed(eqn: Any, operands: Sequence[np.ndarray]) -> list[np.ndarray] | None:

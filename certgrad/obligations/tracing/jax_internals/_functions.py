@@ -59,16 +59,18 @@ def _function_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
             len(held),
             *(n for n, _ in named),
         )
-        return _all(FunctionType, said, parts, within)
+        return _key_of_parts(FunctionType, said, parts, within)
     if type(value) is partial:
         named = sorted(value.keywords.items())
-        return _all(partial, tuple(n for n, _ in named), [value.func, *value.args, *(x for _, x in named)], within)
+        return _key_of_parts(
+            partial, tuple(n for n, _ in named), [value.func, *value.args, *(x for _, x in named)], within
+        )
     if dataclasses.is_dataclass(value) and module_of(type(value)).startswith("jax."):  # how JAX holds a callback
-        return _all(type(value), (), [getattr(value, f.name) for f in dataclasses.fields(value)], within)
+        return _key_of_parts(type(value), (), [getattr(value, f.name) for f in dataclasses.fields(value)], within)
     return None
 
 
-def _all(kind: type, said: tuple[Any, ...], parts: list[Any], within: tuple[int, ...]) -> Hashable | None:
+def _key_of_parts(kind: type, said: tuple[Any, ...], parts: list[Any], within: tuple[int, ...]) -> Hashable | None:
     keys = [_part_key(x, within) for x in parts]
     return None if any(k is None for k in keys) else (kind, said, tuple(keys))
 
@@ -79,7 +81,7 @@ def _part_key(value: Any, within: tuple[int, ...]) -> Hashable | None:
     if type(value) in _PLAIN or type(value) is jax.ShapeDtypeStruct or _says_all(value):
         return type(value), value
     if type(value) is tuple:
-        return _all(tuple, (), list(value), within)
+        return _key_of_parts(tuple, (), list(value), within)
     if type(value) is _TREE:
         return _tree(value, within)
     if type(value) is FunctionType or type(value) is partial:
@@ -101,4 +103,4 @@ def _tree(tree: Any, within: tuple[int, ...]) -> Hashable | None:
         return _TREE, str(tree)
     kind, kept = node
     kept = tuple(kept) if type(kept) is list else kept  # the names in a dictionary
-    return _all(_TREE, (kind,), [kept, *tree.children()], within)
+    return _key_of_parts(_TREE, (kind,), [kept, *tree.children()], within)

@@ -77,10 +77,10 @@ def part_of(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> 
     """The program of some of the outputs, with the equations and constants that they need, of some of the inputs."""
     jaxpr = program.jaxpr
     kept = [eqn for eqn, _ in live_equations(jaxpr, [k in outputs for k in range(len(jaxpr.outvars))])]
-    return _of(program, [jaxpr.invars[k] for k in inputs], kept, [jaxpr.outvars[k] for k in outputs])
+    return _subprogram(program, [jaxpr.invars[k] for k in inputs], kept, [jaxpr.outvars[k] for k in outputs])
 
 
-def _of(program: Program, invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[Any]) -> Program:
+def _subprogram(program: Program, invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[Any]) -> Program:
     """Return some equations of a program as a program, with the constants that they read."""
     read = {v for eqn in eqns for v in eqn.invars if not is_literal(v)} | {v for v in outvars if not is_literal(v)}
     constants = [(v, c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=False) if v in read]
@@ -94,7 +94,7 @@ def up_to_mark(program: Program, inputs: Sequence[int], outputs: Sequence[int]) 
         return None
     jaxpr = program.jaxpr
     before, outvars = jaxpr.eqns[: program.marked], [jaxpr.outvars[k] for k in outputs]
-    return _of(program, [jaxpr.invars[k] for k in inputs], before, outvars)
+    return _subprogram(program, [jaxpr.invars[k] for k in inputs], before, outvars)
 
 
 def live_results(

@@ -106,7 +106,7 @@ class Numbering:
         return known
 
 
-def reached(outputs: Iterable[Atom], stop: Collection[Value] = ()) -> list[Value]:
+def reached_values(outputs: Iterable[Atom], stop: Collection[Value] = ()) -> list[Value]:
     """The values that outputs depend on, themselves among them; not those behind the ones to stop at."""
     found: dict[Value, None] = {}
     queue = [v for v in outputs if isinstance(v, Value)]
@@ -123,7 +123,7 @@ def reached(outputs: Iterable[Atom], stop: Collection[Value] = ()) -> list[Value
 def rebuilt(outputs: Sequence[Atom], inputs: Sequence[Value]) -> Program:
     """The program that computes outputs from these inputs."""
     given = set(inputs)
-    values = reached(outputs, given)
+    values = reached_values(outputs, given)
     steps = {v.step for v in values if v.step is not None and v not in given}
     constants = [v for v in values if v.step is None and v not in given]
     eqns = [

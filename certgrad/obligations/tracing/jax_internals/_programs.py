@@ -11,7 +11,7 @@ from typing import Any
 from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
-from certgrad.jaxpr.lowerings import called
+from certgrad.jaxpr.lowerings import executed_program
 from certgrad.jaxpr.programs import bound, consts_of, is_literal, jaxpr_of, results
 from certgrad.obligations.terms.polynomials import Poly
 
@@ -67,7 +67,7 @@ def without_mark(jaxpr: Any) -> tuple[Any, int | None]:
 
 def inner_program(eqn: Any) -> Program | None:
     """The program that a call-like equation runs."""
-    program = called(eqn)
+    program = executed_program(eqn)
     return None if program is None else program_of(program)
 
 

@@ -14,7 +14,7 @@ from jax.extend import core as jex
 
 from certgrad.errors import TraceError
 from certgrad.jaxpr.kinds import KEEPS_CONSTANTS
-from certgrad.jaxpr.lowerings import written
+from certgrad.jaxpr.lowerings import identifying_params
 from certgrad.jaxpr.programs import equations_of, is_literal
 from certgrad.obligations.terms.session import Memo
 
@@ -206,13 +206,13 @@ class Serialiser:
         if self.fold and not v.aval.shape:
             value = np.asarray(v.val)
             if self.erase and kind_of(value.dtype) == "f":
-                return f"lit({str(_narrow(value)).removesuffix('.0')})"
+                return f"lit({str(_as_float32(value)).removesuffix('.0')})"
             return f"lit({self.value(v.val).removesuffix('.0')})"
         return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
 
     def params(self, eqn: Any) -> str:
         ignored, param = self.IGNORED, self.param
-        return ",".join([f"{k}={param(v)}" for k, v in sorted(written(eqn).items()) if k not in ignored])
+        return ",".join([f"{k}={param(v)}" for k, v in sorted(identifying_params(eqn).items()) if k not in ignored])
 
     def aval(self, aval: Any) -> str:
         found = self.types.get(id(aval))
@@ -233,7 +233,7 @@ class Serialiser:
             )
         array = data_of(value) if not isinstance(value, np.ndarray) else value
         if self.erase and kind_of(array.dtype) == "f":
-            array = _narrow(array)
+            array = _as_float32(array)
             return f"float{array.shape}{array.tobytes().hex()}"
         if array.ndim == 0:
             return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
@@ -278,17 +278,17 @@ class _Identity(Serialiser):
 
     def _param(self, value: Any) -> str:
         if callable(value) and not hasattr(value, "eqns") and not hasattr(value, "jaxpr"):
-            return f"callable{_numbered(value)}"
+            return f"callable{_identity_number(value)}"
         return super()._param(value)
 
 
 def identity(program: Program) -> str:
     """A text that is equal for two programs of one proof only if they compute the same function."""
-    foreign = [str(_numbered(e.primitive)) for e in equations_of(program.jaxpr) if not genuine(e.primitive)]
+    foreign = [str(_identity_number(e.primitive)) for e in equations_of(program.jaxpr) if not genuine(e.primitive)]
     return " ".join([_Identity(str, False).program(program), *foreign])
 
 
-def _numbered(value: Any) -> int:
+def _identity_number(value: Any) -> int:
     """A number for each of what Python tells apart, and one for functions that are made anew of the same."""
     key = as_made(value)
     try:
@@ -311,7 +311,7 @@ def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any
     return found[1]
 
 
-def _narrow(array: np.ndarray) -> np.ndarray:
+def _as_float32(array: np.ndarray) -> np.ndarray:
     """Return an array in float32; what is too large is infinite, as when it runs."""
     with np.errstate(over="ignore"):
         return array.astype(np.float32)

@@ -19,7 +19,7 @@ from certgrad.obligations.assume.tensor import Tensor, argument
 from certgrad.obligations.decide.evaluate import evaluate
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.meaning.semantics import Context, interpret
-from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.prove.satisfiable import _relation_holds
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
@@ -189,7 +189,9 @@ def holds(clause: Any, point: Point, env: dict) -> bool:
         try:
             if any((evaluate(g, point.sizes, point.value, here) == 1) != wanted for g, wanted in clause.guards):
                 continue
-            if not any(_true(a, evaluate(a.poly, point.sizes, point.value, here)) for a in clause.alternatives):
+            if not any(
+                _relation_holds(a, evaluate(a.poly, point.sizes, point.value, here)) for a in clause.alternatives
+            ):
                 return False
         except (KeyError, ZeroDivisionError, ValueError):
             continue

@@ -49,7 +49,7 @@ from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols
-from certgrad.specification.rule import within
+from certgrad.specification.rule import in_bounds
 
 
 def grouped(factors: list, rng: np.random.Generator) -> tuple:
@@ -139,7 +139,7 @@ def test_binders(said: Node, found: str) -> None:
         (Fold("sum", (Range("k", Index("0") // Size("m")),), entry(0, "real")), "a range that depends on an index"),
         (Fold("sum", (Range("k", Index("0") - Integer(5)),), entry(0, "real")), "is not shown to have a size"),
         (Minimum((Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
-        (If(Both((within(Integer(0), Index("0")),)), Z, Z), "a size that depends on an index"),
+        (If(Both((in_bounds(Integer(0), Index("0")),)), Z, Z), "a size that depends on an index"),
         (If(Both((Compare("=", Index("0") % Integer(2), Integer(0)),)), Z, Z), "a multiple that has no bound"),
         (If(Both((Compare("=", Index("0") % Integer(0), Integer(0)),)), Z, Z), "a division by what is not a size"),
         (Fold("maximum", (Range("k", Index("0")),), entry(0, "real")), "a range that may be empty"),
@@ -210,10 +210,10 @@ def drawn(rng: np.random.Generator, depth: int) -> Node:
         case 2:
             return If(Compare("=", Index("0"), Integer(int(rng.integers(2)))), then, otherwise)
         case 3:
-            return If(Both((within(moved, Size("m")),)), then, otherwise)
+            return If(Both((in_bounds(moved, Size("m")),)), then, otherwise)
     multiple = Compare("=", moved % Integer(2), Integer(0))
     there = SortedEntry("0", (moved // Integer(2), Integer(0)))
-    return If(Both((multiple, within(moved // Integer(2), Size("m")))), there, otherwise)
+    return If(Both((multiple, in_bounds(moved // Integer(2), Size("m")))), there, otherwise)
 
 
 def number_of(x: Node, i: int, m: int) -> Any:
