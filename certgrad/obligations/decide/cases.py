@@ -22,12 +22,11 @@ from certgrad.obligations.assume.index_cases import (
     split_by_condition,
 )
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
+from certgrad.obligations.laws.formal_sums import collected, has_products
 from certgrad.obligations.laws.matrices import FEW_SUMMANDS, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import (
-    collected,
     constant_products_as_powers,
     gathered,
-    has_products,
     split_off,
 )
 from certgrad.obligations.laws.range_products import written_out as products_written_out

@@ -1,16 +1,8 @@
-"""Products over index variables: Π f(k) over those k of a range at which a 0/1-valued term is 1. An empty one is 1.
-
-Two products are compared through formal sums. Let ⟨r⟩ be a generator for each real number r, and give Π_{k∈S} f(k)ᵉ
-the formal sum Σ_{k∈S} e·⟨f(k)⟩. Products (of products) with the same formal sum are equal wherever they are defined:
-each number r then has the same total exponent in both. Where no exponent of r is negative, both have the same power of
-r, zero or not; where one is, r ≠ 0, as its inverse is defined. So nothing is divided by, and Π_{k<j} f·Π_{k>j} f is
-Π_{k≠j} f at zeros too. In a formal sum ⟨f(k)⟩ is a function of f(k) of which nothing is known, so that sums over index
-sets decide whether two of them are equal.
-"""
+"""Products over index variables: Π f(k) over those k of a range at which a 0/1-valued term is 1. An empty one is 1."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -21,7 +13,7 @@ from certgrad.obligations.assume.decided import decide_predicates
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
-from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Product, Sum
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, IndexNumber, Product, Sum
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
@@ -33,7 +25,6 @@ from certgrad.obligations.terms.polynomials import (
     ZERO,
     Accumulator,
     Atom,
-    Mono,
     Poly,
     mono_positive,
     monomial,
@@ -59,8 +50,6 @@ MAX_FACTORS = 16
 """Factors of a product that is written out; a longer one stays a product."""
 MAX_POINTS = 6
 """Places that are split off one product, at most; others stay inside."""
-GENERATOR = "⟨⟩"
-"""The name of ⟨r⟩ as a function of r."""
 
 
 def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
@@ -211,11 +200,6 @@ def others(a: Product, place: Place) -> Poly:
 # --- products that are compared -------------------------------------------------------------------------------------
 
 
-def has_products(poly: Poly) -> bool:
-    """Return whether a product, or the exponential of a sum over an index set, stands in the term."""
-    return any(_compared(a) for a in deep_atoms(poly))
-
-
 def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]:
     """Π_S f = f(j)·Π_{S without j} f for j ∈ S, at every j that another product of the same f leaves out or is over.
 
@@ -357,57 +341,6 @@ def _over_the_same(a: Product, b: Atom) -> bool:
     if not isinstance(b, Product) or a.ranges != b.ranges:
         return False
     return a.where == Rewriter({w: of_var(v) for v, w in zip(a.vars, b.vars, strict=True)})(b.where)
-
-
-def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
-    """The term with equal products written alike, those of exponentials too. `vanishes` says that a sum is 0."""
-    groups: dict[Mono, Poly] = {}
-    for mono, c in poly.sorted_items():
-        products = tuple((a, e) for a, e in mono if _compared(a))
-        left = Poly({tuple((a, e) for a, e in mono if not _compared(a)): c})
-        groups[products] = groups.get(products, ZERO) + left
-    kept: dict[Mono, Poly] = {}
-    for products, rest in groups.items():
-        equal = next((m for m in kept if _equal(products, m, vanishes)), products)
-        kept[equal] = kept.get(equal, ZERO) + rest
-    if len(kept) == len(groups):
-        return poly
-    applied(Law.PRODUCT_BY_FORMAL_SUM)
-    total = ZERO
-    for products, rest in kept.items():
-        total = total + rest * monomial(dict(products))
-    return total
-
-
-def _compared(a: Atom) -> bool:
-    if isinstance(a, Exp):
-        return a.structured and any(isinstance(b, Sum) for b, _ in a.mono)
-    return isinstance(a, Product)
-
-
-def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
-    """Return whether the formal sums are the same, and so are the sums whose exponentials are taken."""
-    return vanishes(_formal(one) - _formal(other)) and vanishes(_exponent(one) - _exponent(other))
-
-
-def _formal(products: Mono) -> Poly:
-    """Σ e·Σ_{k∈S} ⟨f(k)⟩ for the product of all Π_{k∈S} f(k)ᵉ."""
-    total = ZERO
-    for a, e in products:
-        if isinstance(a, Product):
-            dummies, body, where = opened(a)
-            term = sum_over(where * poly_of(intern(Fn(GENERATOR, (body,)))), dummies)
-            total = total + term.scale(fmpq(e.numerator, e.denominator))
-    return total
-
-
-def _exponent(products: Mono) -> Poly:
-    """Σ e·p for the product of all exp(p)ᵉ."""
-    total = ZERO
-    for a, e in products:
-        if isinstance(a, Exp):
-            total = total + Poly({a.mono: fmpq(e.numerator, e.denominator)})
-    return total
 
 
 def constant_products_as_powers(poly: Poly, indices: Indices) -> Poly:
