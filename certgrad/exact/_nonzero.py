@@ -18,7 +18,7 @@ POWERS = frozenset({"whole power", "integer power"})
 
 
 class Nonzero:
-    """Reads expressions.
+    """Decides, for an expression that is not identically 0 at the size evaluated, whether it is so at every size.
 
     `meant` gives an entry by its definition. `is_plain` says that a number depends on no index but its own, on no size
     and on nothing free; `sums` that there are sums, maxima or sizes in it; `is_count` that it is a product or sum of
@@ -65,7 +65,9 @@ class Nonzero:
         return above if holds else None
 
     def holds(self, x: t.Node) -> bool:
-        """Return whether the node is identically 0 at no size if it is not at the one at which it is evaluated."""
+        """Return whether this implication is known: if the node is not identically 0 at the size evaluated, it is
+        identically 0 at no size.
+        """
         x = self.meant(x)
         if self.is_plain(x) or self.sure(x):
             return True

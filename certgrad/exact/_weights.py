@@ -142,8 +142,11 @@ def _lengths(program: Program) -> set[t.Node]:
 
 
 def weighted(program: Program, lengths: Sequence[t.Node], sizes: Iterable[str], free: bool = False) -> Program:
-    """The program with a weight for each index of axes of these lengths, and their sum for a size. It takes both at its
-    end."""
+    """Return the program with Σ_i w_i·f(i) for every Σ_i f(i) over axes of these lengths, and Σ_i w_i for a size.
+
+    One size then stands for all (docs/exact.md). The weights, and their sums for `sizes`, are inputs after the others.
+    `free`: numbers with an index become free arrays.
+    """
     read = Widths(program, "", SizeQuestions(frozenset(), frozenset(), {}))
 
     def number(x: t.Node) -> t.Node:

@@ -303,7 +303,7 @@ class Reader:
         return lambda scope: self.called(p.function, [x(scope) for x in arguments])
 
     def called(self, function: str, values: Sequence[Any]) -> Any:
-        """A function at numbers; of two, ⌊x / y⌋ and x − y·⌊x / y⌋."""
+        """Return the value of a function at numbers: "quotient" is ⌊x / y⌋, "remainder" is x − y·⌊x / y⌋."""
         a = self.a
         if function == "stop":
             return values[0]

@@ -53,8 +53,8 @@ class Noise:
         self.unit = unit
         self._signs = np.random.default_rng(0)
 
-    def on(self, x: Array) -> Array:
-        """The array with each float or complex number moved by a unit of itself."""
+    def perturbed(self, x: Array) -> Array:
+        """Return the array with each float or complex number multiplied by 1 + unit or 1 − unit."""
         if kind_of(x.dtype) not in ("f", "c"):
             return x
         return (x * (1 + self.unit * (1 - 2 * self._signs.integers(0, 2, x.shape)))).astype(x.dtype)
@@ -116,7 +116,7 @@ def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
     dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
     found = _applied(eqn, params, operands, dtypes, setting)
     out = [v if v.dtype == dtype else v.astype(dtype) for v, dtype in zip(found, dtypes, strict=True)]
-    return [setting.noise.on(v) for v in out] if setting.noise and eqn.primitive.name not in _EXACT else out
+    return [setting.noise.perturbed(v) for v in out] if setting.noise and eqn.primitive.name not in _EXACT else out
 
 
 def _applied(

@@ -47,7 +47,10 @@ def _arrays(op: Op, values: list[Any]) -> list[Any]:
 
 
 def _promoted(op: Op, values: list[Any], arrays: list[Any]) -> list[Any]:
-    """The float arguments in one dtype, that which jax.numpy's promotion gives them."""
+    """Return `arrays` with all float arguments cast to the dtype to which they promote in jax.numpy; others as they are.
+
+    Where no float argument is a float array (Python numbers, integers), that dtype is JAX's default float.
+    """
     floats = [i for i, spec in enumerate(op.cases[0].signature.inputs) if spec.dtype == "float"]
     dtypes = {arrays[i].dtype for i in floats}
     if len(dtypes) > 1:

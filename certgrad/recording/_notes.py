@@ -156,20 +156,20 @@ class Notes:
             return
         with PROCESS_LOCK:  # a re-entrant lock: one thread at a time walks what a rule reaches
             try:
-                again = custom in self._known
-                if not again:
+                seen_before = custom in self._known
+                if not seen_before:
                     self._known[custom] = self._placed(custom)
                 known = self._known[custom]
                 if known is None:
                     return
-                if known == _WRAPPED:
+                if known == _WRAPPED:  # a library's wrapper calls the rule: the call noted is the wrapper's
                     outer = _outer()
                     if outer is not None:
                         self.note(*outer)
                     return
                 assert not isinstance(known, str)
                 rule, variant = known
-                variant.compare(custom, again)
+                variant.compare(custom, seen_before)
                 if not _noted(custom, variant, args, kwargs):
                     rule.more += 1
             except Exception as error:

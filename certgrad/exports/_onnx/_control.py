@@ -87,7 +87,7 @@ def _cond(w: Writer, step: Step, xs: list[str]) -> list[str]:
     count = len(step.outputs)
 
     def branch(writer: Writer, k: int) -> list[str]:
-        """The results of the branches from the k-th on."""
+        """Write an If that runs branch k where `index` ≤ k and the later ones else; return the names of its outputs."""
         program = step.programs[k]
         writer.names.update((id(v), n) for v, n in zip(program.inputs, given, strict=True))
         if k == len(step.programs) - 1:

@@ -54,7 +54,7 @@ REACH = 600
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     """Return the graph with such operations put together, in the graphs inside nodes as well."""
     traced = with_regions_inside(traced, shared)
-    seeds = list(_seeds(traced))
+    seeds = list(_nodes_without_lemma(traced))
     regions = list(_rounded_casts(traced, shared))
     if not seeds and not regions:
         return traced
@@ -125,9 +125,9 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
     return replace(traced, bodies=bodies, ir=msgspec.structs.replace(traced.ir, nodes=nodes))
 
 
-def _seeds(traced: TracedGraph) -> Iterator[int]:
-    """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants, and
-    factorisations whose rule is right for symmetric matrices only.
+def _nodes_without_lemma(traced: TracedGraph) -> Iterator[int]:
+    """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants and what is made
+    of these, and factorisations whose rule is right for symmetric matrices only.
     """
     depends: set[int] = set()
     for node in traced.nodes:
@@ -145,7 +145,7 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
             has_lemma = False
         elif node.kind == "constant":
             has_lemma = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
-        else:
+        else:  # max(x, −∞) and x < ∞ have one for every x; constants made of an infinity, and −∞ + x, have none
             has_lemma = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
         if not has_lemma:
             yield node.id

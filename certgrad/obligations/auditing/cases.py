@@ -56,7 +56,7 @@ def proved_case(
     texts: list[str] = []
     looks = [Looks(one, instances, dtypes.numbers) for one in dtypes.traces]
     for one, looked in zip(dtypes.traces, looks, strict=True):
-        found, programs = _in_one_dtype(one, looked, record)
+        found, programs = _claims_over_families(one, looked, record)
         texts += programs
         for kind, more in found.items():
             results[kind] += more
@@ -158,10 +158,12 @@ def _impure(traces: Traces, instance: Instance) -> str:
     return "" if same else "it traces differently a second time: it is impure"
 
 
-def _in_one_dtype(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
-    """Return the claims of a case by obligation, and the texts of its traces.
+def _claims_over_families(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
+    """Return the claims of a case at every family of shapes in one dtype, by obligation, and the texts of its traces.
 
-    It ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
+    What the first family, the general one, is proved under (`general` as clauses, `stated` as statements, with the
+    `ranges` of its variables) is what later ones may use; a later family has hypotheses of its own beyond these. The
+    loop ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
     """
     op = traces.op
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}

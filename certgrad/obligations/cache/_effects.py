@@ -144,16 +144,19 @@ class _Reader:
         if isinstance(node, FUNCTIONS):
             a = node.args
             annotated = [one.annotation for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if one]
+            # Defaults, annotations and decorators run where the function is defined.
             at_once = [*a.defaults, *a.kw_defaults, *annotated, getattr(node, "returns", None)]
             self.read(filter(None, at_once), scope)
             for decorator in getattr(node, "decorator_list", ()):
                 self._call(decorator, [node], scope)
-            if scope.whole:
+            if (
+                scope.whole
+            ):  # the body runs only when the function is called: read where every function counts as called
                 self._body(node, scope)
         elif isinstance(node, ast.ClassDef):
             self._class(node, scope)
         elif scope.whole and isinstance(node, ast.Name | ast.Attribute) and self._names_own(node, scope):
-            self._handed([node], scope, _Use.CALLED)  # it may be returned, and called then
+            self._handed([node], scope, _Use.CALLED)  # a function that is named may be returned, and called later
         elif isinstance(node, ast.Call):
             given = [*node.args, *(k.value for k in node.keywords)]
             self.read(given, scope)

@@ -138,8 +138,9 @@ def _difference_in_traces(
 ) -> Difference | None:
     """Return the first difference in traces at numbers, in the widest dtype; None if there is none.
 
-    `asked` and `compared` are added to: what the code asked in these traces, and in words what was compared. `forgot`
-    says that something which the code reads was emptied, so that the proof's own trace does not stand for one of now.
+    `asked` and `compared` are added to: what the code asked in these traces, and in words what was compared. `earlier`
+    is what it asked in a call that was made before, which counts for the first sizes. `forgot` says that a cache of the
+    code was emptied since the proof's trace, which then is not used in the place of a new one.
     """
     widest = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     places = chosen(subject.names, subject.questioned, in_code(subject.functions))

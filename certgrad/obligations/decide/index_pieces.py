@@ -54,8 +54,8 @@ class Piece:
     def kind(self) -> tuple:
         return tuple((f.text, str(f.exponent), len(f.arguments)) for f in self.factors)
 
-    def solve(self, known_of: Knowledge) -> None:
-        """Name opaque integers, and order the factors."""
+    def prepare(self, known_of: Knowledge) -> None:
+        """Replace the integers that isl cannot express by variables, and sort the factors."""
         self._name_integers(known_of)
         self.factors.sort(key=lambda f: (f.text, str(f.exponent)))
 

@@ -42,7 +42,7 @@ def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condit
         for count, piece in enumerate(pieces(poly)):
             if count > MAX_PIECES:
                 return False
-            piece.solve(known_of)
+            piece.prepare(known_of)
             groups.setdefault(piece.kind, []).append(piece)
         with _few_operations():
             return all(

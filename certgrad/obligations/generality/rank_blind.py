@@ -135,7 +135,11 @@ def _makes_arrays(above: Sequence[ast.AST]) -> bool:
 
 
 def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
-    """Return whether a step function of this number could not go unseen by a trace."""
+    """Return whether a use of the rank always shows in the jaxpr, so that ranks that are not traced differ visibly.
+
+    `above` are the syntax nodes around the use, the outermost first: an argument of JAX's functions shows, what is
+    assigned, divided with remainder or passed elsewhere may not.
+    """
     for outer in reversed(above):
         if isinstance(outer, ast.Call):
             return library_call([outer], of=("jnp", "lax", "jax"))

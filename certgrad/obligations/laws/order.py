@@ -303,7 +303,9 @@ def _taking_part(t: Chosen) -> list[Atom]:
 
 
 def by_rules(poly: Poly, indices: Indices) -> Poly:
-    """Return the term with the conditions decided that say which entries take part in a choice of an integer."""
+    """Return the term with arg-max and rank atoms whose condition on entries (which of them take part) is simplified by
+    the ranges and facts of `indices`.
+    """
 
     def moved(ix: Ix) -> Ix:
         parts = [(1, of_const(ix.const))]

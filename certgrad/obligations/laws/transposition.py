@@ -65,11 +65,12 @@ def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = L
 def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt) -> Poly:
     """Return the term without one atom's recurrence, by an identity above, read from left to right.
 
-    The term is split into its uses of the loop's carries and the rest. Uses at the end give the adjoint's final values,
-    those at other times its sources, and one step of the loop, paired with the adjoint, its transpose. The adjoint loop
-    with reversed time is solved and put into the sums of what each step adds and of the initial values. `looked_at`
-    says how uses at varying times are read. Raises NoInvariantError if the loop is not linear in the tangents, or of
-    another form.
+    The term is split into its uses of the loop's carries (the p and q of the identities: `finals` at the end, `sources`
+    at other times) and the rest. One step of the loop, paired with the adjoint μ, gives its transpose. The adjoint loop,
+    in reversed time, is solved for μ and put into the sums of what each step adds and of the initial values.
+    `looked_at` says how uses at varying times are read: as they are, with the first one split off (CUT), or as all from
+    1 on (AFTER: after each step, so that the last use is at `end` − 1). Raises NoInvariantError if the loop is not
+    linear in the tangents, or of another form.
     """
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
@@ -90,10 +91,11 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
 
     uses, rest = linear_in(Rewriter(replace=marked)(poly), set(marks))
     end = _end(uses)
-    if after:
+    if after:  # uses at t + 1 for t < end − 1
         if not all(_late(u) for u in uses):
             raise NoInvariantError("no invariant: a loop is not looked at after each step alone")
         end = end - ONE
+    # p and q: what the uses multiply, at the end and at other times.
     t = fresh()
     finals, sources = [ZERO] * len(loop.carries), [ZERO] * len(loop.carries)
     for use in uses:
@@ -124,6 +126,7 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
         transposes[k] = transposes[k] + back.coefficient(c.index, 1, dict(zip(c.axes, c.ranges, strict=True)))
     if after and any(system.step in _at_no_time(p, cotangents).free for p in transposes):
         raise NoInvariantError("no invariant: the steps of a loop are not alike")
+    # The adjoint in reversed time: μ[0] = p, μ[r + 1] = Aᵀ·μ[r] + q.
     r = fresh()
     reversed_time = of_var(r).scaled(-1).shifted(end - ONE)
     names = {n: fresh_carry() for n in cotangents}
@@ -135,6 +138,7 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
         for n, c, final, transpose, source in zip(cotangents, system.carries, finals, transposes, sources, strict=True)
     ]
     values = solve(System(r, adjoint))
+    # What is left: the rest, ⟨u, μ⟩ over the steps, and ⟨c₀, μ⟩ at the start.
     when = of_var(r).shifted(ONE) if after else of_var(r)
     settled = replacing(names, lambda a: values[names[a.tensor]](when, a.index[1:]))
     total = rest + sum_over(Rewriter({system.step: reversed_time}, settled)(inputs), [(r, end)])

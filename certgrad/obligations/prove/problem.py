@@ -313,7 +313,12 @@ def posed(subject: Subject, shapes: Shapes, programs: Programs, reading: Reading
 
 
 def build(given: Posed) -> Problem:
-    """Interpret the programs. Raises UnprovedError where the calculus cannot follow them."""
+    """Return the programs as terms: each is interpreted on symbolic inputs, tangents and seeds.
+
+    The forward is differentiated, so stop_gradient is marked in it (context `stopped`); the rules are read as they
+    stand (`plain`). Both contexts share what is learned of tensors. Raises UnprovedError where the calculus cannot
+    follow a program.
+    """
     clear_caches()
     names, params, domain, reading = [*given.names], given.params, given.domain, given.reading
     shapes, programs, where = given.shapes, given.programs, given.where

@@ -229,8 +229,10 @@ class AtShape:
         self.axes = asked.axes(shape)
 
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
-        """Yield points inside all hypotheses, each with whether it is on a boundary; at a small shape also on other
-        sides.
+        """Yield points, each with whether it was moved to a boundary or beyond one.
+
+        First `draws` inside all hypotheses; then one anywhere in the domain; then, at the first small shapes, points on
+        boundaries and points on other sides of what the programs compare.
         """
         inside: list[Point] = []
         for k in draws:

@@ -77,7 +77,9 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Negative indices, a term, a factor or a sum that is left out, and all but the diagonal of the Jacobian."""
+    """Yield candidate mistakes of omission, to be tried: negative indices are not handled, a term or a factor is not
+    differentiated, a sum is left out, the Jacobian is taken to be diagonal.
+    """
     plain = replace(rules, jvp=None, primal=None)
     for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
         if spec.dtype == "int":

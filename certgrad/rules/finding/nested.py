@@ -28,20 +28,23 @@ class Maker:
 
 
 def makers_in(module: ModuleType, rules: Mapping[str, Any]) -> Iterator[Maker]:
-    """Yield what makes rules in a module by its text, but for what made one of these `rules`, by their names there."""
+    """Yield the functions and statements of a module that make rules by its text, without those that made one of the
+    `rules` that were found (by their names in the module).
+    """
     tree = _parsed(getattr(module, "__file__", None) or "")
-    makers = _names_of_makers(tree)
+    constructors = _names_of_makers(tree)
     made_by = {name: _outer_functions(rule) for name, rule in rules.items()}
     known = {outer for functions in made_by.values() for outer in functions}
     functions = {
         name: node.lineno
         for name, node in _functions(tree, "")
-        if any(_makes(inner, makers) for part in node.body for inner in ast.walk(part))
+        if any(_makes(inner, constructors) for part in node.body for inner in ast.walk(part))
     }
     yield from (Maker(name, line, AT_EACH_CALL) for name, line in functions.items() if name not in known)
-    statements = list(_statements(tree, "", makers))
+    statements = list(_statements(tree, "", constructors))
     # A rule that was found, and that no function or statement explains by its name, comes of a statement that does not
-    # say it: a loop, a call that registers it. So many of the statements that explain no rule are passed over.
+    # say it: a loop, a call that registers it. As many statements as there are such rules, the first ones, are taken to
+    # have made them, and are not yielded.
     written = {*functions, *(name for name, _ in statements)}
     unexplained = [n for n, outer in made_by.items() if not (outer & written or any(_leads(w, n) for w in written))]
     to_pass_over = len(unexplained)

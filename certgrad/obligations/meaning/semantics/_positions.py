@@ -167,12 +167,12 @@ def _required(r: Entry, x: t.Node) -> Clauses:
 
 
 def _promised(r: Entry, x: t.Either) -> Clauses:
-    """Return the condition that two places of indices are unique or sorted, as the program promises; none where it is
-    shown.
+    """Return the clauses under which `unique_indices` or `indices_are_sorted` holds for two rows of indices; no clause
+    where that is proved.
 
-    `x` says "the two are no pair, or the promise holds". The promise is about the indices as they are given: what wraps
-    or clamps them keeps it where they are in range, which is a part of the condition. Raises UnprovedError for other
-    forms.
+    `x` says "these are not two rows, or the promise holds for them". The promise is about the indices as the program
+    gets them: wrapping or clamping keeps it where they are in range, which is a part of the clauses. Raises
+    UnprovedError for other forms.
     """
     no_pair, claim = x.parts
     places = [*dict.fromkeys(_compared(claim))]
