@@ -186,8 +186,8 @@ class Model(Field):
         """Return exp u: a homomorphism from the exponents' field.
 
         A summand n·log a of u is taken out as a factor aⁿ where n is whole or a half: the field has square roots and no
-        others. `u.b` are the residues of u modulo Q, `x` is the ball that encloses the real number: it is exp of u's own
-        ball throughout.
+        others. `u.b` are the residues of u modulo Q; `x` is the ball that encloses the real number, exp of u's own ball
+        throughout.
         """
         if isinstance(u, Infinite):
             return 0

@@ -47,7 +47,7 @@ def _arrays(op: Op, values: list[Any]) -> list[Any]:
 
 
 def _promoted(op: Op, values: list[Any], arrays: list[Any]) -> list[Any]:
-    """Return `arrays` with all float arguments cast to the dtype to which they promote in jax.numpy; others as they are.
+    """Return `arrays` with all float arguments cast to the dtype to which they promote in jax.numpy.
 
     Where no float argument is a float array (Python numbers, integers), that dtype is JAX's default float.
     """

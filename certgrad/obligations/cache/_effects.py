@@ -149,9 +149,7 @@ class _Reader:
             self.read(filter(None, at_once), scope)
             for decorator in getattr(node, "decorator_list", ()):
                 self._call(decorator, [node], scope)
-            if (
-                scope.whole
-            ):  # the body runs only when the function is called: read where every function counts as called
+            if scope.whole:  # every function counts as called; elsewhere a body does not run here
                 self._body(node, scope)
         elif isinstance(node, ast.ClassDef):
             self._class(node, scope)

@@ -188,7 +188,7 @@ def _rounded_otherwise(
     eps = float(ml_dtypes.finfo(coarsest).eps)
     real = next((x.dtype for x in operands if x.dtype.kind == "f"), np.dtype(np.float64))
     noise = Noise(eps)
-    noisy = run(program, [noise.on(x) for x in operands], Setting(sizes, real, noise=noise))
+    noisy = run(program, [noise.perturbed(x) for x in operands], Setting(sizes, real, noise=noise))
     out = []
     for a, b in zip(noisy, own, strict=True):
         if b.dtype.kind != "f":

@@ -65,8 +65,8 @@ def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = L
 def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt) -> Poly:
     """Return the term without one atom's recurrence, by an identity above, read from left to right.
 
-    The term is split into its uses of the loop's carries (the p and q of the identities: `finals` at the end, `sources`
-    at other times) and the rest. One step of the loop, paired with the adjoint μ, gives its transpose. The adjoint loop,
+    The term is split into its uses of the loop's carries (p and q of the identities: `finals` at the end, `sources` at
+    other times) and the rest. One step of the loop, paired with the adjoint μ, gives its transpose. The adjoint loop,
     in reversed time, is solved for μ and put into the sums of what each step adds and of the initial values.
     `looked_at` says how uses at varying times are read: as they are, with the first one split off (CUT), or as all from
     1 on (AFTER: after each step, so that the last use is at `end` − 1). Raises NoInvariantError if the loop is not
