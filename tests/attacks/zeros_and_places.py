@@ -99,6 +99,7 @@ def wide(name, factor, at):
         "n, n:int -> n",
         [1.0, 2.0],
         at,
+        excluded_by=("and below 2^",),
     )
 
 

@@ -48,7 +48,7 @@ def convert_element_type(call: Call, x: Operand) -> Entries:
         if kept.bits < 32:
             return lambda *i: _wrapped(x.at(*i), int(kept.min), 2**kept.bits)
     if kept.bits >= 32 and kept.min < 0:
-        call.note(f"integers are in the range of {np.dtype(after.dtype)}")
+        call.note(f"integers are in the range of {np.dtype(after.dtype)}{_exactly_held(x.dtype, kept.bits)}")
         return lambda *i: cast(x.at(*i), x.sort, after.sort)
 
     def entry(*i: Node) -> Node:
@@ -64,6 +64,12 @@ def _rounds(x: Operand, dtype: Any) -> bool:
         return sort_of(x.dtype) == "integer" and jnp.finfo(dtype).bits < 32
     fine, coarse = jnp.finfo(x.dtype), jnp.finfo(dtype)
     return bool(coarse.nmant < fine.nmant or coarse.maxexp < fine.maxexp or coarse.minexp > fine.minexp)
+
+
+def _exactly_held(dtype: Any, bits: int) -> str:
+    """Return up to which size integers are exact in a float dtype, in words; "" where all of so many bits are."""
+    exact = jnp.finfo(dtype).nmant + 1
+    return f", and below 2^{exact} where they come from {np.dtype(dtype)}" if exact < bits - 1 else ""
 
 
 def _wrapped(x: Node, low: int, count: int) -> Node:
