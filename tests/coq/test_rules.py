@@ -17,7 +17,7 @@ from certgrad.obligations.certificate import Certificate, sealed
 from certgrad.rules.certificates import printed
 from certgrad.rules.certificates.printed import print_rule
 from certgrad.rules.finding.find import FoundRule, find
-from tests.rules.certificates.test_verify import CHECKSUM_MISMATCH as EDITED_RULES
+from tests.rules.certificates.test_verify import EDITED as EDITED_RULES
 from tests.rules.certificates.test_verify import certificate_of, of_text
 
 FILE = Path(__file__).parent / "rules_for_coq.py"

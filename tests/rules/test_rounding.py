@@ -61,8 +61,11 @@ def by_duplication(one):
     return rule(lambda x: gammaln(2 * (1 + x * x)), bwd)
 
 
-def test_a_rule_without_a_value_at_a_single_point_is_not_refuted_by_it():
-    assert certgrad.check(by_duplication(lambda x: x / x), "n -> n").verdict == "unproved"
+def test_a_rule_that_is_not_proved_and_has_no_value_at_a_single_point_is_refuted_there():
+    report = certgrad.check(by_duplication(lambda x: x / x), "n -> n")
+    assert report.verdict == "refuted"
+    witness = next(c.witness for claim in report.claims for c in claim.cases if c.witness is not None)
+    assert "0" in witness.inputs["x"]
 
 
 def test_a_rule_without_values_on_an_open_set_is_refuted():

@@ -228,6 +228,13 @@ def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
     return filled_by(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
 
 
+def generic_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
+    """Return tangents or cotangents that are never 0 and hardly ever equal: inputs that are tied are not so beside the
+    point, and summands of a side do not cancel.
+    """
+    return filled_by(shape, lambda: Fraction(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
+
+
 def draw_point(
     programs: Programs,
     kind: str,

@@ -17,7 +17,16 @@ from flint import arb
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._boundaries import on_boundaries
-from certgrad.obligations.balls._draw import SCHEDULE, Domain, draw_dims, draw_point, nested, seeded, structured
+from certgrad.obligations.balls._draw import (
+    SCHEDULE,
+    Domain,
+    draw_dims,
+    draw_point,
+    generic_direction,
+    nested,
+    seeded,
+    structured,
+)
 from certgrad.obligations.balls._errors import BallError, MalformedRule
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._gaps import Gap, Point, settled_gap
@@ -147,7 +156,11 @@ class _Search:
             start = draw_point(programs, self.kind, STYLE, rng, self.domain, until=until)
             if start is None:
                 return
-            exact = replace(start, inputs=[lifted(s.rational, 1)(x) if x.dtype == object else x for x in start.inputs])
+            exact = Point(
+                inputs=[lifted(s.rational, 1)(x) if x.dtype == object else x for x in start.inputs],
+                tangents=[generic_direction(dx.shape, rng) for dx in start.tangents],
+                seeds=[generic_direction(ct.shape, rng) for ct in start.seeds],
+            )
             watch = partial(self._distances, programs, until)
             for point in on_boundaries(exact, kinds, programs.moving, watch, exact=True):
                 if time.thread_time() > until:

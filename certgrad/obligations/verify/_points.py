@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-from flint import fmpq
 
 from certgrad.obligations.balls import _draw
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._draw import SCHEDULE, STYLES, draw_input, filled_by
+from certgrad.obligations.balls._draw import SCHEDULE, STYLES, draw_input, generic_direction
 from certgrad.obligations.balls._gaps import Point
 from certgrad.obligations.balls._rule import Input
 from certgrad.obligations.balls._values import Array, lifted
@@ -54,8 +53,8 @@ class Space:
                 )
             ]
             if fits(inputs):
-                tangents = [_direction(self.shapes[i], rng) for i in self.moving]
-                return Point(inputs, tangents, [_direction(shape, rng) for shape in self.outputs])
+                tangents = [_exact(generic_direction(self.shapes[i], rng)) for i in self.moving]
+                return Point(inputs, tangents, [_exact(generic_direction(shape, rng)) for shape in self.outputs])
         return None
 
 
@@ -67,11 +66,6 @@ def coincides(k: int) -> bool:
 def _exact(array: Array) -> Array:
     """Return rationals as exact scalars; integers and booleans as they are."""
     return lifted(s.rational, 1)(array) if array.dtype == object else array
-
-
-def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Return tangents or cotangents: never 0, hardly ever equal, so that tied inputs are not tied beside the point."""
-    return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
 def collapsed(arrays: Mapping[str, Array], axes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:

@@ -140,7 +140,7 @@ def test_what_makes_rules_that_are_not_found(tmp_path, monkeypatch, case):
 
 
 def test_the_limit_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(named_objects, "MOST", 20)
+    monkeypatch.setattr(named_objects, "MOST_OBJECTS", 20)
     found = _found(tmp_path, monkeypatch, f"{BEGIN}T = [[k] for k in range(50)]\nT.append([made(1)])\n", "large_table")
     (one,) = (one for name, one in found.items() if name.startswith("<objects"))
     assert "and the others were not searched for rules" in one.problem
