@@ -16,7 +16,6 @@ import numpy as np
 from flint import arb
 
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._boundaries import on_boundaries
 from certgrad.obligations.balls._draw import (
     SCHEDULE,
     Domain,
@@ -24,6 +23,7 @@ from certgrad.obligations.balls._draw import (
     draw_point,
     generic_direction,
     nested,
+    on_boundaries,
     seeded,
     structured,
 )
@@ -151,7 +151,7 @@ class _Search:
         if sum(int(np.prod(shape, dtype=int)) for shape in programs.shapes) > ENTRIES:
             return
         until = min(time.thread_time() + BOUNDARY_SECONDS, self.deadline)
-        kinds = ["bool" if one.kind == "int" else one.kind for one in self.inputs]  # indices stay in their range
+        kinds = [one.kind for one in self.inputs]
         for _ in range(STARTS):
             start = draw_point(programs, self.kind, STYLE, rng, self.domain, until=until)
             if start is None:

@@ -22,11 +22,11 @@ from certgrad.obligations.assume.index_cases import (
     split_by_condition,
 )
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.laws.formal_sums import collected, has_products
 from certgrad.obligations.laws.matrices import FEW_SUMMANDS, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import (
     constant_products_as_powers,
     gathered,
+    has_products,
     split_off,
 )
 from certgrad.obligations.laws.range_products import written_out as products_written_out
@@ -128,6 +128,8 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         if form != poly:
             return nonzero_part(form, region, depth + 1)
     if has_products(poly):
+        from certgrad.obligations.laws.formal_sums import collected  # most rules have no products
+
         poly, undecided = split_off(poly, region.places)
         if undecided is not None:
             return _by_condition(poly, undecided, region, depth)

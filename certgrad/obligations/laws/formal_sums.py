@@ -12,32 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
-from itertools import product
-from math import prod
 
 from flint import fmpq
 
-from certgrad.obligations.terms.atoms import Exp, Fn, Product, Sum
-from certgrad.obligations.terms.index import of_const, whole_number
+from certgrad.obligations.terms.atoms import Exp, Fn, Product
 from certgrad.obligations.terms.law import Law, applied
-from certgrad.obligations.terms.polynomials import ZERO, Atom, Mono, Poly, monomial, number, poly_of
-from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.polynomials import ZERO, Mono, Poly, monomial, poly_of
+from certgrad.obligations.terms.session import Memo, intern
 from certgrad.obligations.terms.sums import sum_over
-from certgrad.obligations.terms.walk import deep_atoms
 
 from .order import opened
+from .range_products import is_product_or_exponential, substitutions_at_places
 
 GENERATOR = "⟨⟩"
 """The name of ⟨r⟩ as a function of r."""
 MAX_PLACES = 64
 """Places of a product whose factors are counted, at most."""
-
-
-def has_products(poly: Poly) -> bool:
-    """Return whether a product, or the exponential of a sum over an index set, stands in the term."""
-    return any(is_product_or_exponential(a) for a in deep_atoms(poly))
+_counts: Memo[Mono, Fraction | None] = Memo()
 
 
 def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
@@ -60,12 +51,6 @@ def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
     return total
 
 
-def is_product_or_exponential(a: Atom) -> bool:
-    if isinstance(a, Exp):
-        return a.structured and any(isinstance(b, Sum) for b, _ in a.mono)
-    return isinstance(a, Product)
-
-
 def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
     """Return whether the formal sums are the same, and so are the sums whose exponentials are taken."""
     counts = _count_factors(one), _count_factors(other)
@@ -74,20 +59,23 @@ def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
     return vanishes(_formal(one) - _formal(other)) and vanishes(_exponent(one) - _exponent(other))
 
 
-@lru_cache(maxsize=1024)
 def _count_factors(products: Mono) -> Fraction | None:
     """Return the sum of the exponents of all factors, where ranges and conditions are numbers; else None."""
+    if products not in _counts.table:
+        _counts.table[products] = _counted(products)
+    return _counts.table[products]
+
+
+def _counted(products: Mono) -> Fraction | None:
     total = Fraction(0)
     for a, e in products:
-        if isinstance(a, Product):
-            sizes = [whole_number(n) for n in a.ranges]
-            if any(n is None for n in sizes) or prod(n or 0 for n in sizes) > MAX_PLACES:
-                return None
-            for place in product(*(range(n or 0) for n in sizes)):
-                at_place = Rewriter({v: of_const(number(k)) for v, k in zip(a.vars, place, strict=True)})
-                if (value := at_place(a.where).constant()) is None:
-                    return None
-                total += e * Fraction(int(value.p), int(value.q))
+        if not isinstance(a, Product):
+            continue
+        places = substitutions_at_places(a, MAX_PLACES)
+        values = None if places is None else [at_place(a.where).constant() for at_place in places]
+        if values is None or None in values:
+            return None
+        total += e * sum(Fraction(int(value.p), int(value.q)) for value in values if value is not None)
     return total
 
 

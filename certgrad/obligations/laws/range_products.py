@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -50,6 +50,18 @@ MAX_FACTORS = 16
 """Factors of a product that is written out; a longer one stays a product."""
 MAX_POINTS = 6
 """Places that are split off one product, at most; others stay inside."""
+
+
+def has_products(poly: Poly) -> bool:
+    """Return whether a product, or the exponential of a sum over an index set, stands in the term."""
+    return any(is_product_or_exponential(a) for a in deep_atoms(poly))
+
+
+def is_product_or_exponential(a: Atom) -> bool:
+    """Return whether it is a product, or the exponential of a sum over an index set."""
+    if isinstance(a, Exp):
+        return a.structured and any(isinstance(b, Sum) for b, _ in a.mono)
+    return isinstance(a, Product)
 
 
 def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
@@ -416,16 +428,24 @@ def written_out(poly: Poly) -> Poly:
 
 
 def _factors(a: Atom) -> Poly | None:
-    counts = [whole_number(n) for n in a.ranges] if isinstance(a, Product) else [None]
-    if not isinstance(a, Product) or any(n is None for n in counts) or prod(n or 0 for n in counts) > MAX_FACTORS:
+    places = substitutions_at_places(a, MAX_FACTORS) if isinstance(a, Product) else None
+    if not isinstance(a, Product) or places is None:
         return None
     result = ONE
-    for place in product(*(range(n or 0) for n in counts)):
-        at = Rewriter({v: of_const(number(k)) for v, k in zip(a.vars, place, strict=True)})
-        here = at(a.where)
+    for at_place in places:
+        here = at_place(a.where)
         if not here.is_zero:
-            result = result * (ONE - here + here * at(a.body))
+            result = result * (ONE - here + here * at_place(a.body))
     return result
+
+
+def substitutions_at_places(a: Product, most: int) -> Iterator[Rewriter] | None:
+    """Return the substitution of each place for the product's variables; None unless these are at most so many."""
+    counts = [whole_number(n) for n in a.ranges]
+    if any(n is None for n in counts) or prod(n or 0 for n in counts) > most:
+        return None
+    places = product(*(range(n or 0) for n in counts))
+    return (Rewriter({v: of_const(number(k)) for v, k in zip(a.vars, place, strict=True)}) for place in places)
 
 
 @rebuilds(Product)

@@ -19,8 +19,7 @@ from certgrad.jaxpr.at_shapes import Programs, traced
 from certgrad.language.arithmetic import UnfitError
 from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._boundaries import on_boundaries
-from certgrad.obligations.balls._draw import seeded
+from certgrad.obligations.balls._draw import on_boundaries, seeded
 from certgrad.obligations.balls._errors import BallError, OutOfTime, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
 from certgrad.obligations.balls._readings import Run
