@@ -169,7 +169,7 @@ def traced_only(operation: Operation, setting: Setting) -> Proof:
     return Proof(_lemma(rules, [], [], []), setting.names, programs)
 
 
-def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: Mapping[str, Size]) -> bool:
+def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: dict[str, Size]) -> bool:
     """Return whether the operation's rules, traced there, are the general programs at these sizes. False where that is
     not seen.
     """

@@ -77,8 +77,8 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1, until: floa
     """Check an obligation in floats, at points of the domain at some shapes of a family; return what came of it.
 
     Of many families (`of`) fewer shapes and points are looked at, and none after `until`, by the thread's processor
-    time. A difference that a witness confirms ends the search;
-    one that none confirms is looked for at as many further shapes.
+    time. A difference that a witness confirms ends the search; one that none confirms is looked for at as many further
+    shapes.
     """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     programs_of, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")

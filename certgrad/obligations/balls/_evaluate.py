@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,9 +14,10 @@ from certgrad.jaxpr.lowerings import lowered
 from certgrad.jaxpr.programs import consts_of, is_dropped, is_literal, jaxpr_of, needed_for, rounded_constant
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import beyond
-from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._errors import BallError, Unsupported
 from certgrad.obligations.balls._random import drawing
 from certgrad.obligations.balls._registry import RULES, Rule
+from certgrad.obligations.balls._scalars import Real
 from certgrad.obligations.balls._values import (
     Array,
     Context,
@@ -187,3 +189,17 @@ def _with_tangent(x: Value, dx: Any | None) -> Value:
     if dx is None:
         return x
     return Value(x.primal, tangent_or_none(argument(dx, np.float64).primal))
+
+
+def watched_distances(runs: Iterable[Any], is_enough: Callable[[Sequence[Real]], bool]) -> list[Real]:
+    """Return the distances to boundaries of programs, each with its arguments: of those that begin before it is enough.
+
+    A program that cannot be evaluated gives those up to where it ends.
+    """
+    with s.watched() as seen:
+        for run in runs:
+            if is_enough(seen):
+                break
+            with suppress(BallError):
+                evaluate(*run)
+    return seen

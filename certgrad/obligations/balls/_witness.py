@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any
@@ -27,8 +25,8 @@ from certgrad.obligations.balls._draw import (
     seeded,
     structured,
 )
-from certgrad.obligations.balls._errors import BallError, MalformedRule
-from certgrad.obligations.balls._evaluate import PRECISION, evaluate
+from certgrad.obligations.balls._errors import MalformedRule
+from certgrad.obligations.balls._evaluate import PRECISION, watched_distances
 from certgrad.obligations.balls._gaps import Gap, Point, settled_gap
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import Real
@@ -152,6 +150,10 @@ class _Search:
             return
         until = min(time.thread_time() + BOUNDARY_SECONDS, self.deadline)
         kinds = [one.kind for one in self.inputs]
+
+        def watch(at: Point) -> list[Real]:
+            return watched_distances(programs.runs(at), lambda _: time.thread_time() > until)
+
         for _ in range(STARTS):
             start = draw_point(programs, self.kind, STYLE, rng, self.domain, until=until)
             if start is None:
@@ -161,7 +163,6 @@ class _Search:
                 tangents=[generic_direction(dx.shape, rng) for dx in start.tangents],
                 seeds=[generic_direction(ct.shape, rng) for ct in start.seeds],
             )
-            watch = partial(self._distances, programs, until)
             for point in on_boundaries(exact, kinds, programs.moving, watch, exact=True):
                 if time.thread_time() > until:
                     return
@@ -169,16 +170,6 @@ class _Search:
                     continue
                 if (gap := self.gap(programs, at)) is not None:
                     yield _Candidate(programs, at, gap, on_boundary=True)
-
-    def _distances(self, programs: Programs, until: float, point: Point) -> list[Any]:
-        """Return the distances to boundaries of the programs at a point: of those that begin in time."""
-        with s.watched() as seen:
-            for program, arguments, along in programs.runs(point):
-                if time.thread_time() > until:
-                    break
-                with suppress(BallError):
-                    evaluate(program, arguments, along)
-        return seen
 
     def undefined_around(self, found: _Candidate, rng: Random) -> bool:
         """A side is undefined beside the point as well: so at a corner of a region, and not at single points.

@@ -39,7 +39,9 @@ from ._harmless import (
     is_keeper,
     is_listed,
     is_pure,
+    is_super_call,
     keeps,
+    sets_array_entries,
 )
 from ._homes import home_of
 from ._outside import import_reads, tells
@@ -261,7 +263,7 @@ class _Reader:
             if not is_listed(value):
                 self._node(callee.value, scope)
             known = callee.attr in METHODS and not self._is_method(callee.attr)
-            if value is _UNKNOWN and (known or _is_super(callee) or _sets_entries(callee)):
+            if value is _UNKNOWN and (known or is_super_call(callee) or sets_array_entries(callee)):
                 self._handed(given, scope, _Use.KEPT if callee.attr in TAKES_FUNCTIONS else _Use.CALLED)
                 return
             if isinstance(getattr(value, "__self__", None), _TABLES) and not self._writes_table(callee.value, scope):
@@ -495,15 +497,3 @@ def _unasked(kind: type) -> list[str]:
     made = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
     properties = [name for name, held in vars(kind).items() if isinstance(held, property)]
     return [name for name in dict.fromkeys([*found, *made, *properties]) if name not in _SHOWN]
-
-
-def _is_super(node: ast.Attribute) -> bool:
-    """Return whether it is `super().__init__`, which is read with the class."""
-    of = node.value.func if isinstance(node.value, ast.Call) else None
-    return isinstance(of, ast.Name) and of.id == "super"
-
-
-def _sets_entries(node: ast.Attribute) -> bool:
-    """Return whether it is `x.at[...].set`."""
-    at = node.value.value if isinstance(node.value, ast.Subscript) else None
-    return node.attr in ("set", "add", "multiply") and isinstance(at, ast.Attribute) and at.attr == "at"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType
@@ -112,3 +113,15 @@ def is_pure(value: Any) -> bool:
     written = isinstance(value, FunctionType | BuiltinFunctionType | type)  # and no object that holds a function
     offered = written or getattr(sys.modules.get(module), name, None) is value or isinstance(value, np.ufunc)
     return known and offered and not module.startswith("numpy.random") and not name.startswith(_SETTINGS)
+
+
+def is_super_call(node: ast.Attribute) -> bool:
+    """Return whether it is `super().__init__`, which is read with the class."""
+    of = node.value.func if isinstance(node.value, ast.Call) else None
+    return isinstance(of, ast.Name) and of.id == "super"
+
+
+def sets_array_entries(node: ast.Attribute) -> bool:
+    """Return whether it is `x.at[...].set`."""
+    at = node.value.value if isinstance(node.value, ast.Subscript) else None
+    return node.attr in ("set", "add", "multiply") and isinstance(at, ast.Attribute) and at.attr == "at"

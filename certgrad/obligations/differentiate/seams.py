@@ -271,10 +271,9 @@ class _Search:
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
         """Return where the forms of a term on the sides of a seam do not fit together where the equations hold.
 
-        A failure is a place, as equations, with the gap between two forms there, or None where it is not known or is no
-        term in the op's parameters. While a predicate on some r is undecided there, the place is split: into r > 0 and
-        r < 0 with the forms as they are, and into the place with r = 0 as a further equation, at which each form has a
-        version for each side of r.
+        A failure is a place, as equations, with the gap between two forms, or None if that is no known term in the op's
+        parameters. While a predicate on some r is undecided there, the place is split: into r > 0 and r < 0 with the
+        forms as they are, and into r = 0, a further equation, with a version of each form for each side.
         """
         if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
@@ -328,8 +327,7 @@ class _Search:
             for form in forms[1:]:
                 differences += [form.poly - first, *([d(form.poly) - d(first)] if self.slopes else [])]
             out: list[tuple[tuple[Poly, ...], Poly | None]] = []
-            for difference in differences:
-                difference = _restricted_to_equations(difference, equations)
+            for difference in (_restricted_to_equations(x, equations) for x in differences):
                 if nonzero_part(difference, Region(facts)) is not None:
                     if _parameter_gap([difference], self.tangents) is None:
                         return [(equations, None)]

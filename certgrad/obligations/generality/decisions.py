@@ -182,9 +182,7 @@ def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
     return not has_same_programs(general, special, fixed)
 
 
-def has_same_programs(
-    general: HasPrograms, special: HasPrograms, fixed: Mapping[str, Size], erase_dtypes: bool = False
-) -> bool:
+def has_same_programs(general: HasPrograms, special: HasPrograms, fixed: Fixed, erase_dtypes: bool = False) -> bool:
     """Return whether the special programs are the general ones with their dimensions set."""
     expected, found = (
         serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
@@ -362,9 +360,8 @@ def _samples(difference: Poly) -> list[Fixed]:
         for name in names:
             others = dict(zip((n for n in names if n != name), cycle(small), strict=False))
             if sizes_alone:
-                size = (
-                    _solution(_with_dimensions_set(difference, {n: number(k) for n, k in others.items()})) or {}
-                ).get(name)
+                solved = _solution(_with_dimensions_set(difference, {n: number(k) for n, k in others.items()}))
+                size = (solved or {}).get(name)
             else:
                 size = None if (least := _least_root(difference, others, name)) is None else integer_size(least)
             if size is not None and size != ONE:

@@ -21,7 +21,7 @@ from certgrad.language.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import on_boundaries, seeded
 from certgrad.obligations.balls._errors import BallError, OutOfTime, Undecided, Unsupported
-from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations
+from certgrad.obligations.balls._evaluate import PRECISION, evaluate, needed_equations, watched_distances
 from certgrad.obligations.balls._readings import Run
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.balls.statements import compared_with, question
@@ -303,15 +303,8 @@ class AtShape:
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
         """Return the distances to boundaries of the programs at the point: all, or at least the first `most`."""
         self.asked.in_time()
-        with s.watched() as seen:
-            for run in self.runs(point):
-                if run[0] is self._repeated:
-                    continue
-                if most is not None and len(seen) >= most:
-                    break
-                with suppress(BallError):
-                    evaluate(*run)
-        return seen
+        runs = (run for run in self.runs(point) if run[0] is not self._repeated)
+        return watched_distances(runs, lambda seen: most is not None and len(seen) >= most)
 
     @cached_property
     def _repeated(self) -> Any:

@@ -167,9 +167,7 @@ class Search:
         self.out.count, self.out.cut_short = len(self.seen), not budget.seconds_left()
         if found:
             alike = [c for c in self.seen if c.kinds == found[0].kinds and max(c.ranks) >= max(found[0].ranks)]
-            beside = dict.fromkeys(
-                self.seen[c].signature for c in sorted(alike, key=lambda c: _choice_distance(c, found[0]))
-            )
+            beside = [self.seen[c].signature for c in sorted(alike, key=lambda c: _choice_distance(c, found[0]))]
             in_calls = [text for _, agreeing in self.out.calls for text in agreeing]
             shown = dict.fromkeys([*in_calls, *beside])
             self.out.refused = {text: self.out.refused[text] for text in shown if text in self.out.refused}
