@@ -243,11 +243,13 @@ def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
     return filled_by(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
 
 
-def generic_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
+def generic_direction(
+    shape: tuple[int, ...], rng: random.Random, rational: Callable[[int, int], Any] = Fraction
+) -> Array:
     """Return tangents or cotangents that are never 0 and hardly ever equal: inputs that are tied are not so beside the
-    point, and summands of a side do not cancel.
+    point, and summands of a side do not cancel. `rational` makes a number of numerator and denominator.
     """
-    return filled_by(shape, lambda: Fraction(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
+    return filled_by(shape, lambda: rational(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
 def draw_point(

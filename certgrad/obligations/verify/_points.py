@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
+from flint import fmpq
 
 from certgrad.obligations.balls import _draw
 from certgrad.obligations.balls import _scalars as s
@@ -53,8 +54,8 @@ class Space:
                 )
             ]
             if fits(inputs):
-                tangents = [_exact(generic_direction(self.shapes[i], rng)) for i in self.moving]
-                return Point(inputs, tangents, [_exact(generic_direction(shape, rng)) for shape in self.outputs])
+                tangents = [generic_direction(self.shapes[i], rng, fmpq) for i in self.moving]
+                return Point(inputs, tangents, [generic_direction(shape, rng, fmpq) for shape in self.outputs])
         return None
 
 
