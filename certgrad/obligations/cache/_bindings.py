@@ -1,10 +1,15 @@
-"""What binds the names of a module, a class or a function, by its text."""
+"""What binds the names of a module, a class or a function, by its text, and what they mean where code runs."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
+
+from ._harmless import DEFINE_RULES
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _DISPLAYS = ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp
@@ -99,6 +104,22 @@ def targets(node: ast.AST) -> Iterator[ast.AST]:
             yield target
 
 
+@lru_cache(maxsize=4096)
+def parts_of_rules(node: ast.AST) -> frozenset[ast.AST]:
+    """Return the functions inside of a function that it only gives to rules (`rule.defvjp(fwd, bwd)`)."""
+    if not isinstance(node, FUNCTIONS):
+        return frozenset()
+    inside = [*ast.walk(node)]
+    calls = [n for n in inside if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    calls = [n for n in calls if n.func.attr in DEFINE_RULES]  # type: ignore[attr-defined]
+    given = [value for n in calls for value in (*n.args, *(k.value for k in n.keywords))]
+    times_given = Counter(n.id for n in given if isinstance(n, ast.Name))
+    times_read = Counter(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    named = [n for n in inside if isinstance(n, ast.FunctionDef) and n is not node]
+    parts = [n for n in named if n.name in times_given and times_read[n.name] == times_given[n.name]]
+    return frozenset([*parts, *(n for n in given if isinstance(n, ast.Lambda))])
+
+
 def makes_a_table(node: ast.AST) -> bool:
     named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _MAKE_TABLES
     return named or isinstance(node, _DISPLAYS)
@@ -122,3 +143,43 @@ def _without_functions(node: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(child, FUNCTIONS | ast.ClassDef):
             yield child
             yield from _without_functions(child)
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """An argument of a function."""
+
+    of: ast.AST
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The meaning of names where code runs."""
+
+    names: Mapping[str, Any]
+    """The variables of the module, and what a function closes over."""
+    local: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """What binds the variables of functions and classes,"""
+    enclosing: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """and those of functions alone, which functions inside see."""
+    whole: bool = False
+    """The bodies of functions are read as well: they may be called."""
+    parts: frozenset[ast.AST] = frozenset()
+    """Of these functions those that are only given to rules."""
+
+    @property
+    def module(self) -> str:
+        return str(self.names.get("__name__"))
+
+    def inside(self, node: ast.AST, whole: bool) -> Scope:
+        """The scope inside of a function or class."""
+        arguments: dict[str, list[Any]] = {}
+        if isinstance(node, FUNCTIONS):
+            arguments = {name: [Argument(node)] for name in arguments_of(node)}
+            arguments |= {one.arg: [None] for one in (node.args.vararg, node.args.kwarg) if one is not None}
+        bound = bindings(node)
+        outside = {n for inner in ast.walk(node) if isinstance(inner, ast.Global) for n in inner.names}
+        inner = {name: [*arguments.get(name, ()), *bound.get(name, ())] for name in {*arguments, *bound} - outside}
+        local = {**self.enclosing, **inner}
+        enclosing = local if isinstance(node, FUNCTIONS) else self.enclosing
+        return replace(self, local=local, enclosing=enclosing, whole=whole, parts=parts_of_rules(node))

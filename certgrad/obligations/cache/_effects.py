@@ -15,8 +15,7 @@ import ast
 import builtins
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
 from enum import EnumMeta, IntEnum
 from importlib.util import resolve_name
 from types import FunctionType, MethodType, ModuleType
@@ -28,8 +27,9 @@ import numpy as np
 from certgrad.jaxpr.closures import captured, closed_over
 from certgrad.obligations.generality.syntax import tree_of_code
 
-from ._bindings import FUNCTIONS, arguments_of, bindings, makes_a_table, methods_in, returns_its_own, targets
+from ._bindings import FUNCTIONS, Argument, Scope, bindings, makes_a_table, methods_in, returns_its_own, targets
 from ._harmless import (
+    DEFINE_RULES,
     FUNCTION_ATTRIBUTES,
     METHODS,
     REGISTERED,
@@ -64,7 +64,7 @@ def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, s
         return "" if held is not None and hasattr(held, "__path__") else "it has no text", ""
     reader = _Reader(own, tree_of)
     try:
-        reader.read(tree.body, _Scope(vars(held)))
+        reader.read(tree.body, Scope(vars(held)))
     except _EffectError as error:
         return str(error), ""
     except Exception as error:  # an object may answer any question with an error
@@ -83,44 +83,6 @@ class _Use(IntEnum):
     """It may be called whatever it is, or that which it holds."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Argument:
-    """An argument of a function."""
-
-    of: ast.AST
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """The meaning of names where code runs."""
-
-    names: Mapping[str, Any]
-    """The variables of the module, and what a function closes over."""
-    local: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """What binds the variables of functions and classes,"""
-    enclosing: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """and those of functions alone, which functions inside see."""
-    whole: bool = False
-    """The bodies of functions are read as well: they may be called."""
-
-    @property
-    def module(self) -> str:
-        return str(self.names.get("__name__"))
-
-    def inside(self, node: ast.AST, whole: bool) -> _Scope:
-        """The scope inside of a function or class."""
-        arguments: dict[str, list[Any]] = {}
-        if isinstance(node, FUNCTIONS):
-            arguments = {name: [_Argument(node)] for name in arguments_of(node)}
-            arguments |= {one.arg: [None] for one in (node.args.vararg, node.args.kwarg) if one is not None}
-        bound = bindings(node)
-        outside = {n for inner in ast.walk(node) if isinstance(inner, ast.Global) for n in inner.names}
-        inner = {name: [*arguments.get(name, ()), *bound.get(name, ())] for name in {*arguments, *bound} - outside}
-        local = {**self.enclosing, **inner}
-        enclosing = local if isinstance(node, FUNCTIONS) else self.enclosing
-        return replace(self, local=local, enclosing=enclosing, whole=whole)
-
-
 class _Reader:
     """Raises _EffectError at the first thing that is not known to be harmless."""
 
@@ -130,14 +92,16 @@ class _Reader:
         """The functions that were read: whether they call, or hand on, what they are given,"""
         self.takers: set[ast.AST] = set()
         """as these do."""
+        self.parts: list[tuple[ast.AST, Scope]] | None = []
+        """Functions that rules were given, which no call has run so far; None after a call that may have run a rule."""
         self.reads = ""
         """What is read of the outside; of several things the first."""
 
-    def read(self, nodes: Iterable[ast.AST], scope: _Scope) -> None:
+    def read(self, nodes: Iterable[ast.AST], scope: Scope) -> None:
         for node in nodes:
             self._node(node, scope)
 
-    def _node(self, node: ast.AST, scope: _Scope) -> None:
+    def _node(self, node: ast.AST, scope: Scope) -> None:
         """Read what a node of syntax does when it runs. Raises _EffectError for a change beyond the project."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.reads = self.reads or import_reads(node, lambda name: self._is_known(name, scope))
@@ -151,7 +115,9 @@ class _Reader:
             self.read(filter(None, at_once), scope)
             for decorator in getattr(node, "decorator_list", ()):
                 self._call(decorator, [node], scope)
-            if scope.whole:  # every function counts as called; elsewhere a body does not run here
+            if node in scope.parts and self.parts is not None and not any(map(self._is_method, DEFINE_RULES)):
+                self.parts.append((node, scope))
+            elif scope.whole:  # every other function counts as called; elsewhere a body does not run here
                 self._body(node, scope)
         elif isinstance(node, ast.ClassDef):
             self._class(node, scope)
@@ -169,7 +135,7 @@ class _Reader:
                     raise _EffectError(f"it changes {ast.unparse(target)}")
             self.read(ast.iter_child_nodes(node), scope)
 
-    def _reads(self, node: ast.Name | ast.Attribute, scope: _Scope) -> None:
+    def _reads(self, node: ast.Name | ast.Attribute, scope: Scope) -> None:
         """Read the use of a name that is not called."""
         value = self._value(node, scope)
         if value is _UNKNOWN and isinstance(node, ast.Name) and node.id not in scope.local:
@@ -177,13 +143,13 @@ class _Reader:
         if told := tells(value):
             self.reads = self.reads or f"it reads {told}"
 
-    def _is_known(self, name: str, scope: _Scope) -> bool | None:
+    def _is_known(self, name: str, scope: Scope) -> bool | None:
         """Return whether the meaning of a name is known; None where it has none after the import."""
         if scope.local or scope.whole or not self._is_bound_once(name, scope):
             return False
         return True if name in scope.names or name == "*" else None
 
-    def _body(self, node: ast.AST, scope: _Scope) -> bool:
+    def _body(self, node: ast.AST, scope: Scope) -> bool:
         """Read a function's body once; return whether it calls, or passes on, its arguments."""
         if node not in self.calling:
             self.calling[node] = True  # until all of it is read: it may call itself
@@ -194,9 +160,15 @@ class _Reader:
                 self._handed([*node.args.defaults, *node.args.kw_defaults], scope, _Use.ALL_CALLED)  # type: ignore[attr-defined]
         return self.calling[node]
 
+    def _run_rules(self) -> None:
+        """Read what rules were given: one of them may be called, and differentiated."""
+        parts, self.parts = self.parts or [], None
+        for node, scope in parts:
+            self._body(node, scope)
+
     # --- what is changed ---
 
-    def _adds_to(self, name: str, scope: _Scope) -> None:
+    def _adds_to(self, name: str, scope: Scope) -> None:
         """Read `x += …`, which changes a table in place: x must be written here, or be no table."""
         tree = self.tree_of(scope.module)
         bound = scope.local.get(name, bindings(tree).get(name, []) if tree is not None else [])
@@ -205,7 +177,7 @@ class _Reader:
         if not (made and all(isinstance(one, plain) or makes_a_table(one) for one in made)):
             raise _EffectError(f"it changes {name}")
 
-    def _is_own(self, node: ast.expr, scope: _Scope) -> bool:
+    def _is_own(self, node: ast.expr, scope: Scope) -> bool:
         """Return whether the object that gets an attribute or an entry was made by the project."""
         root = node
         while isinstance(root, ast.Attribute | ast.Subscript):
@@ -222,7 +194,7 @@ class _Reader:
             return self._writes_table(node, scope)
         return isinstance(value, np.ndarray) or (value is not _UNKNOWN and self._owns(type(value)))
 
-    def _writes_table(self, node: ast.expr, scope: _Scope) -> bool:
+    def _writes_table(self, node: ast.expr, scope: Scope) -> bool:
         """Return whether the table of this name is written in a module of the project, or in a class of it."""
         if isinstance(node, ast.Name):
             return self._table_in(scope.module, node.id)
@@ -250,7 +222,7 @@ class _Reader:
 
     # --- what is called ---
 
-    def _call(self, callee: ast.expr, given: Sequence[ast.AST], scope: _Scope) -> None:
+    def _call(self, callee: ast.expr, given: Sequence[ast.AST], scope: Scope) -> None:
         if isinstance(callee, ast.Call):
             self._node(callee, scope)
             self._call_of_result(callee, given, scope)
@@ -271,7 +243,7 @@ class _Reader:
         if not self._registers(value, given, scope):
             self._handed(given, scope, self._run(value, ast.unparse(callee)))
 
-    def _call_of_result(self, made: ast.Call, given: Sequence[ast.AST], scope: _Scope) -> None:
+    def _call_of_result(self, made: ast.Call, given: Sequence[ast.AST], scope: Scope) -> None:
         """A call of what another call returns."""
         keywords = [k.value for k in made.keywords]
         value = self._value(made.func, scope)
@@ -286,7 +258,7 @@ class _Reader:
         else:
             raise _EffectError(f"it calls what {ast.unparse(made.func)} returns")
 
-    def _is_option(self, node: ast.AST, scope: _Scope) -> bool:
+    def _is_option(self, node: ast.AST, scope: Scope) -> bool:
         """Return whether an argument is no function of the project, and holds none."""
         if isinstance(node, ast.Tuple | ast.List | ast.Dict | ast.Call):
             made_by = self._value(node.func, scope) if isinstance(node, ast.Call) else None
@@ -301,6 +273,7 @@ class _Reader:
         """Return how a function, or one inside of it, uses its arguments."""
         node = tree_of_code(value.__code__)
         self._function(value)
+        self._run_rules()
         inside = [n for n in ast.walk(node) if isinstance(n, FUNCTIONS)] if node is not None else []
         return _Use.ALL_CALLED if any(self.calling.get(n, True) for n in inside) else _Use.KEPT
 
@@ -309,19 +282,22 @@ class _Reader:
         modules = [n for n in list(sys.modules) if n.partition(".")[0] in self.own]
         return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
 
-    def _local(self, name: str, scope: _Scope) -> _Use:
+    def _local(self, name: str, scope: Scope) -> _Use:
         """Read the call of a local variable and return how it uses its arguments; an argument may not call any
         (`_handed`).
         """
         for bound in scope.local[name]:
-            if isinstance(bound, _Argument):
+            if isinstance(bound, Argument):
+                if self.calling.get(bound.of) is False:  # its calls were read as of a function that calls none
+                    raise _EffectError(f"it calls {name} in a rule")
                 self.takers.add(bound.of)
             elif not isinstance(bound, FUNCTIONS):
                 raise _EffectError(f"it calls {name}, which it computes")
-        inside = [bound for bound in scope.local[name] if isinstance(bound, FUNCTIONS)]
+        if inside := [bound for bound in scope.local[name] if isinstance(bound, FUNCTIONS)]:
+            self._run_rules()
         return _Use.ALL_CALLED if any(self.calling.get(one, True) for one in inside) else _Use.KEPT
 
-    def _handed(self, given: Iterable[ast.AST | None], scope: _Scope, use: _Use) -> None:
+    def _handed(self, given: Iterable[ast.AST | None], scope: Scope, use: _Use) -> None:
         """Read what is passed on, by its use. What may be called must be known, and call nothing itself."""
         strict = use is _Use.ALL_CALLED
         for one in given:
@@ -333,10 +309,12 @@ class _Reader:
             elif strict and one is not None and not isinstance(one, FUNCTIONS):
                 self._written(one, scope)
 
-    def _named(self, node: ast.Name | ast.Attribute, scope: _Scope, use: _Use) -> None:
+    def _named(self, node: ast.Name | ast.Attribute, scope: Scope, use: _Use) -> None:
         """Read an object with a name that is passed on."""
         strict, shown = use is _Use.ALL_CALLED, ast.unparse(node)
         if isinstance(node, ast.Name) and node.id in scope.local:
+            if use is not _Use.KEPT:
+                self._run_rules()
             if strict and self._local(node.id, scope) is _Use.ALL_CALLED:
                 raise _EffectError(f"it hands on {shown}, which calls what it is given")
             return
@@ -347,7 +325,7 @@ class _Reader:
             if self._run(value, shown) is _Use.ALL_CALLED and strict:
                 raise _EffectError(f"it hands on {shown}, which calls what it is given")
 
-    def _written(self, node: ast.AST, scope: _Scope) -> None:
+    def _written(self, node: ast.AST, scope: Scope) -> None:
         """Read a function that is written where it is passed on."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             self._handed(node.elts, scope, _Use.ALL_CALLED)
@@ -398,12 +376,12 @@ class _Reader:
         node = tree_of_code(function.__code__)
         if node is None:
             raise _EffectError(f"it calls {function.__qualname__}, of which there is no text")
-        calling = self._body(node, _Scope({**function.__globals__, **dict(closed_over(function))}))
+        calling = self._body(node, Scope({**function.__globals__, **dict(closed_over(function))}))
         return _Use.ALL_CALLED if calling else _Use.KEPT
 
     # --- classes ---
 
-    def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
+    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
         """Read what making a class runs: its decorators, its bases' hooks, its metaclass and its body."""
         for decorator in node.decorator_list:
             self._call(decorator, [node], scope)
@@ -447,14 +425,14 @@ class _Reader:
         module = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", None))
         return home_of(module, self.own) == "own"
 
-    def _names_own(self, node: ast.AST, scope: _Scope) -> bool:
+    def _names_own(self, node: ast.AST, scope: Scope) -> bool:
         """Return whether an expression names code of the project, which may be called wherever its result is."""
         if isinstance(node, ast.Name) and node.id in scope.local:
-            return any(isinstance(b, FUNCTIONS) for b in scope.local[node.id])
+            return False  # its body is read where it stands
         value = self._value(node, scope)
-        return isinstance(node, ast.Lambda) or (callable(value) and self._owns(value))
+        return callable(value) and self._owns(value)
 
-    def _registers(self, value: Any, given: Sequence[ast.AST], scope: _Scope) -> bool:
+    def _registers(self, value: Any, given: Sequence[ast.AST], scope: Scope) -> bool:
         """Return whether a call registers a class of the project with JAX, or configures JAX: both are in the key."""
         if getattr(value, "__self__", None) is jax.config:
             return getattr(value, "__name__", "") == "update"
@@ -463,7 +441,7 @@ class _Reader:
             return False
         return isinstance(given[0], ast.ClassDef) or self._owns(self._value(given[0], scope))
 
-    def _value(self, node: ast.AST, scope: _Scope) -> Any:
+    def _value(self, node: ast.AST, scope: Scope) -> Any:
         """Return the value of a dotted name; unknown where it depends on the time."""
         if isinstance(node, ast.Name):
             if node.id in scope.local or not self._is_bound_once(node.id, scope):
@@ -479,7 +457,7 @@ class _Reader:
             return _UNKNOWN
         return MethodType(method, value)
 
-    def _is_bound_once(self, name: str, scope: _Scope) -> bool:
+    def _is_bound_once(self, name: str, scope: Scope) -> bool:
         tree = self.tree_of(scope.module)
         if tree is None:
             return False

@@ -52,7 +52,9 @@ REGISTERED = frozenset("register_pytree_node register_pytree_node_class register
 """Of `jax.tree_util`: what they register for a class is read with the class."""
 _KEEPERS = frozenset("jaxtyping beartype typeguard equinox flax chex".split())
 """Packages whose decorators and base classes keep what they are given in that alone."""
-TAKES_FUNCTIONS = frozenset("defvjp defjvp defjvps def_vmap def_fwd def_bwd setter getter deleter".split())
+DEFINE_RULES = frozenset("defvjp defjvp defjvps def_vmap def_fwd def_bwd".split())
+"""Methods that give a rule its parts, which no call of the method runs."""
+TAKES_FUNCTIONS = DEFINE_RULES | frozenset("setter getter deleter".split())
 """Methods that give a function to another one, and call neither."""
 METHODS = TAKES_FUNCTIONS | frozenset(
     "astype reshape sum mean max min tolist item copy transpose ravel flatten dot "

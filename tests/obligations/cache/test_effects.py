@@ -181,7 +181,36 @@ def test_what_reaches_beyond_the_project_is_noticed(effect: Callable[[str], str]
     assert effect(BEYOND[how])
 
 
+RULE_MAKER = (
+    "def made():\n    @jax.custom_vjp\n    def f(x):\n        return x\n    def back(_, g):\n"
+    "        jnp.effect_of_test = 1\n        return (g,)\n    f.defvjp(lambda x: (x, None), back)\n    return "
+)
+"""A function that gives a rule a backward with an effect; what it returns follows."""
+RUNS_THE_BACKWARD = {
+    "differentiated where it is made": "jax.grad(f)(1.0)\nmade()",
+    "its derivative is called": "jax.grad(f)\nG = made()\nG(1.0)",
+    "differentiated later": "f\njax.grad(made())(1.0)",
+    "its result is differentiated": "f\nF = made()\njax.vjp(F, 1.0)",
+    "compiled and differentiated": "f\nF = jax.jit(made())\njax.grad(F)(1.0)",
+    "returned too": "f, back\nmade()[1](None, 1.0)",
+    "called beside": "back(None, 1.0)\nmade()",
+    "called by a function beside": "f\ndef other():\n    def run(x):\n        return made()(x)\n"
+    "    return jax.grad(run)(1.0)\nother()",
+}
+
+
+@pytest.mark.parametrize("how", RUNS_THE_BACKWARD)
+def test_a_backward_that_the_import_runs_is_read(effect: Callable[[str], str], how: str) -> None:
+    assert effect(RULE_MAKER + RUNS_THE_BACKWARD[how])
+
+
 WITHIN = {
+    "a backward that nothing runs": RULE_MAKER + "f\nF = made()",
+    "factories whose backward calls what they are given": "def made(write):\n"
+    "    f = jax.custom_vjp(lambda x, k: x[k])\n"
+    "    def back(kept, g):\n        return write(jnp.zeros_like(kept[0]).at[kept[1]], g), None\n"
+    "    f.defvjp(lambda x, k: (x[k], (x, k)), back)\n    return f\n"
+    "rule = made(lambda at, g: at.add(g))",
     "functions": "def f(x, y: int = 2, *, z=(1, 2)):\n    jnp.effect_of_test = 1\n    return x",
     "rules": "@jax.custom_vjp\ndef f(x):\n    return x\nf.defvjp(lambda x: (x, None), lambda _, g: (g,))",
     "rules with options": "@partial(jax.custom_jvp, nondiff_argnums=(1,))\ndef f(x, n):\n    return x\n"
