@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from certgrad.signatures.sizes import Size
 
 FORMAT = 4
-KERNEL = "43"
+KERNEL = "44"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal[

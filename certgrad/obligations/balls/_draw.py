@@ -286,7 +286,7 @@ def on_boundaries(
     One entry of each argument is moved. Where the watched distance is a polynomial of degree 2 in the entry with
     rational zeros, the zero is exact; other zeros, by the secant method, are enclosed by a ball. Integers go to the
     sizes of the axes, as indices do. `kinds` are those of the arguments, of which `moving` ones have a tangent.
-    With `exact`, integers stay, as indices in their range, and zeros that are not rational are left out.
+    With `exact`, nothing but the points with rational zeros is yielded, and integers stay, as indices in their range.
     """
     distances = watch(point)
     sizes = sorted({n for x in point.inputs for n in x.shape})
@@ -307,7 +307,8 @@ def on_boundaries(
             zeros |= dict.fromkeys(start + u for u in _zeros(values))
         for value in list(zeros)[:_FOUND]:
             yield point.moved(which, at, value)
-            yield point.moved(which, at, value + (value - start) / 8)
+            if not exact:
+                yield point.moved(which, at, value + (value - start) / 8)
         balls = 0
         for k, (before, after) in enumerate(zip(distances, there[0], strict=False)):
             irrational = not exact and s.finite(before) and s.finite(after) and arb in (type(before), type(after))
@@ -316,8 +317,9 @@ def on_boundaries(
                 if zero is not None:
                     balls += 1
                     yield point.moved(which, at, zero)
-    origin = [filled_by(x.shape, lambda: ZERO) if k in moving else x for k, x in enumerate(point.inputs)]
-    yield Point(origin, point.tangents, point.seeds)
+    if not exact:
+        origin = [filled_by(x.shape, lambda: ZERO) if k in moving else x for k, x in enumerate(point.inputs)]
+        yield Point(origin, point.tangents, point.seeds)
 
 
 def _zeros(values: Sequence[Any]) -> list[fmpq]:

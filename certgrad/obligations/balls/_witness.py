@@ -41,7 +41,7 @@ SECONDS = 60.0
 """Seconds of one search, a backstop: it decides only where one point takes seconds."""
 SHRINK_POINTS = 12
 """Points at smaller dims at which a failure is looked for, to show it there."""
-BOUNDARY_SIZES, STARTS, ENTRIES = 2, 40, 12
+BOUNDARY_SIZES, STARTS, ENTRIES = 2, 10, 12
 """Sizes at which points on the boundaries of what the programs compare are looked at, points from which one entry is
 moved there, and entries of the inputs, at most."""
 STYLE = SCHEDULE.index("plain")
