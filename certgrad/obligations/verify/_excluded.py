@@ -8,7 +8,7 @@ balls, and a value that is not the derivative refutes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import fmpq
+from msgspec.structs import replace
 
 from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.jaxpr.at_shapes import Programs
@@ -23,6 +24,7 @@ from certgrad.language.arithmetic import UnfitError
 from certgrad.language.parse import parse
 from certgrad.language.text import text
 from certgrad.language.tree import (
+    UNKNOWN,
     ZERO,
     Compare,
     Entry,
@@ -32,7 +34,9 @@ from certgrad.language.tree import (
     Statement,
     Truth,
     Where,
+    Words,
     arrays,
+    walk,
 )
 from certgrad.obligations.balls import Dims, WitnessPoint
 from certgrad.obligations.balls import _scalars as s
@@ -97,9 +101,11 @@ def excluded_look(
     wrong.
 
     Points outside of the declared domain are not looked at, nor those that a hypothesis excludes which bounds an
-    argument without a gradient: a label is an index, whatever the forward does with another number.
+    argument without a gradient: a label is an index, whatever the forward does with another number. What cannot
+    be evaluated excludes no point either: that something is finite, say, which shows in the forward's value.
     """
     outside = Outside()
+    certificate = _with_evaluable_hypotheses(certificate)
     with s.precision(PRECISION):
         try:
             case = Case(subject, subject.cases[index], certificate, index)
@@ -113,6 +119,19 @@ def excluded_look(
     return outside
 
 
+def _with_evaluable_hypotheses(certificate: Certificate) -> Certificate:
+    """Return a certificate without the hypotheses that are said in words, or of places that nothing counts."""
+
+    def is_evaluable(statement: Statement) -> bool:
+        return not any(isinstance(node, Words) or node == UNKNOWN for node in walk(statement))
+
+    def of_case(case: CaseClaim) -> CaseClaim:
+        return replace(case, hypotheses=[h for h in case.hypotheses if is_evaluable(h.tree)])
+
+    claims = [replace(claim, cases=[*map(of_case, claim.cases)]) for claim in certificate.claims]
+    return replace(certificate, claims=claims)
+
+
 def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random) -> None:
     """Add the results at one shape, up to the first point at which the rule is wrong."""
     looks = [look for look in looks if look.excluding]
@@ -120,7 +139,7 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
         return
     kinks = 0
     with s.precision(PRECISION), suppress(UnfitError, BallError):
-        for point in _points(at, looks, rng):
+        for point in _points(at, looks, rng, seen.kinked):
             asked = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
             broken = {statement for _, failing in asked for statement in failing}
             try:
@@ -165,14 +184,20 @@ Excluding = Sequence[tuple[Look, list[Statement]]]
 """The claims whose hypotheses exclude a point, each with those that do."""
 
 
-def _points(at: AtShape, looks: Sequence[Look], rng: Random) -> Iterator[Point]:
-    """Yield points that hypotheses of some claim exclude."""
+def _points(at: AtShape, looks: Sequence[Look], rng: Random, kinked: Set[Statement]) -> Iterator[Point]:
+    """Yield points that hypotheses of some claim exclude: rather others than those which are `kinked` by now."""
+    every = {statement for look in looks for statement, _ in look.excluding}
 
     def excluded(inputs: Sequence[Array]) -> bool:
         return any(look.broken(at, inputs) for look in looks)
 
+    def excluded_by_others(inputs: Sequence[Array]) -> bool:
+        broken = {statement for look in looks for statement in look.broken(at, inputs)}
+        return bool(broken) and not broken & kinked
+
     for k in DRAWS:
-        point = at.space.draw(k, rng, excluded, _TRIES)
+        point = at.space.draw(k, rng, excluded_by_others, _TRIES) if kinked and every - kinked else None
+        point = point or at.space.draw(k, rng, excluded, _TRIES)
         if point is None:
             break
         yield point
