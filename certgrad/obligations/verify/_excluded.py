@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,10 @@ DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 """The points that are drawn at each shape: entries are often 0 or equal, as hypotheses exclude them."""
 _TRIES = 40
 """At most this many draws of a point until a hypothesis excludes one."""
-_KINKS = 3
-"""Points without a derivative, at most, at which an excluded side is tried."""
+_BESIDE = 12
+"""Points beside one inside of all hypotheses, with special numbers and with others."""
+_KINKS = 2
+"""Points without a derivative, at most, beside the first one for each hypothesis."""
 _NEAR_ENTRIES = 12
 """The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
 _SIMPLER = 24
@@ -139,7 +142,7 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
         return
     kinks = 0
     with s.precision(PRECISION), suppress(UnfitError, BallError):
-        for point in _points(at, looks, rng, seen.kinked):
+        for point in _points(at, looks, seen.kinked, rng):
             asked = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
             broken = {statement for _, failing in asked for statement in failing}
             try:
@@ -148,8 +151,8 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
                     return
                 seen.smooth |= broken if len(broken) == 1 else set()
             except NoDerivative:
+                kinks += not (len(broken) == 1 and broken - seen.kinked)  # such a one tells something new
                 seen.kinked |= broken if len(broken) == 1 else set()
-                kinks += 1
                 if kinks == _KINKS:
                     return
 
@@ -184,28 +187,44 @@ Excluding = Sequence[tuple[Look, list[Statement]]]
 """The claims whose hypotheses exclude a point, each with those that do."""
 
 
-def _points(at: AtShape, looks: Sequence[Look], rng: Random, kinked: Set[Statement]) -> Iterator[Point]:
-    """Yield points that hypotheses of some claim exclude: rather others than those which are `kinked` by now."""
-    every = {statement for look in looks for statement, _ in look.excluding}
+def _points(at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Random) -> Iterator[Point]:
+    """Yield points that hypotheses of some claim exclude; where there are several, first those that one alone does.
 
-    def excluded(inputs: Sequence[Array]) -> bool:
-        return any(look.broken(at, inputs) for look in looks)
+    Of a point that is drawn most often several hypotheses fail: one that fails alone does so beside a point inside of
+    all. None of these follows for a hypothesis that is `kinked` by then.
+    """
 
-    def excluded_by_others(inputs: Sequence[Array]) -> bool:
-        broken = {statement for look in looks for statement in look.broken(at, inputs)}
-        return bool(broken) and not broken & kinked
+    def broken(point: Point) -> set[Statement]:
+        return {statement for look in looks for statement in look.broken(at, point.inputs)}
 
+    several = len({statement for look in looks for statement, _ in look.excluding}) > 1
+    inside = at.space.draw(GENERIC, rng, lambda x: at.holds(at.asked.all, x)) if several else None
+    for beside in chain(_beside(at, inside, rng), _on_boundaries(at, inside)) if inside is not None else ():
+        if len(failing := broken(beside)) == 1 and not failing & kinked:
+            yield beside
     for k in DRAWS:
-        point = at.space.draw(k, rng, excluded_by_others, _TRIES) if kinked and every - kinked else None
-        point = point or at.space.draw(k, rng, excluded, _TRIES)
-        if point is None:
+        drawn = at.space.draw(k, rng, lambda inputs: any(look.broken(at, inputs) for look in looks), _TRIES)
+        if drawn is None:
             break
-        yield point
-    if sum(np.prod(x, dtype=int) for x in at.space.shapes) <= _NEAR_ENTRIES:
-        start = at.space.draw(GENERIC, rng, lambda inputs: at.holds(looks[0].domain, inputs))
-        for point in at.on_boundaries(start) if start is not None else ():
-            if excluded(point.inputs):
-                yield point
+        yield drawn
+    start = at.space.draw(GENERIC, rng, lambda x: at.holds(looks[0].domain, x)) if inside is None else None
+    yield from filter(broken, _on_boundaries(at, start)) if start is not None else ()
+
+
+def _beside(at: AtShape, inside: Point, rng: Random) -> Iterator[Point]:
+    """Yield points with one entry changed, to a special number or another one."""
+    entries = [(which, place) for which, x in enumerate(inside.inputs) for place in np.ndindex(x.shape)]
+    for style in (DRAWS[0], GENERIC) if entries else ():
+        for k in range(_BESIDE):
+            other = at.space.draw(style, rng, lambda _: True)
+            if other is not None:
+                which, place = entries[k % len(entries)]
+                yield inside.moved(which, place, other.inputs[which][place])
+
+
+def _on_boundaries(at: AtShape, start: Point) -> Iterable[Point]:
+    small = sum(np.prod(x, dtype=int) for x in at.space.shapes) <= _NEAR_ENTRIES
+    return at.on_boundaries(start) if small else ()
 
 
 def _wrong_claim_at(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded | None:

@@ -9,9 +9,13 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import pytest
+from msgspec.structs import replace
 
 import certgrad
 from certgrad.language.parse import parse
+from certgrad.language.tree import UNKNOWN, ZERO, Compare, Words
+from certgrad.obligations import verify
+from certgrad.obligations.certificate import Hypothesis
 from certgrad.obligations.verify._excluded import bounds_no_gradient
 from certgrad.rules.finding.find import find
 
@@ -153,6 +157,44 @@ def test_where_a_rule_is_wrong_is_found_whatever_its_name(name):
 
     report = certgrad.check(rule(log_of_mixture, backward), "n k, k -> n", domain="w >= 0", name=name)
     assert report.verdict == "refuted"
+
+
+@pytest.mark.parametrize("entries", [3, 6])
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda y: 2 * jnp.exp(jnp.log(y)), lambda y: 2 * jnp.exp(jnp.log(y + 2)) - 4],
+    ids=["negative", "below -2"],
+)
+def test_a_rule_is_wrong_where_one_of_several_hypotheses_fails(wrong, entries):
+    """The function needs x > 0 and nothing of y; of a drawn point most often x > 0 fails too."""
+
+    def forward(x, y):
+        return jnp.sum(jnp.log(x)) + y * y
+
+    backward = rule(forward, lambda g, x, y: (jnp.sum(g) / x, g * wrong(y)))
+    report = certgrad.check(backward, f"{entries}, n -> n")
+    assert report.verdict == "refuted"
+    assert any("the rule alone needs y" in c.reason for claim in report.claims for c in claim.cases)
+    right = rule(forward, lambda g, x, y: (jnp.sum(g) / x, g * 2 * y))
+    assert certgrad.check(right, f"{entries}, n -> n").verdict == "proved under hypotheses"
+
+
+@pytest.mark.parametrize("hypothesis", [Words("something is finite"), Compare("!=", UNKNOWN, ZERO)])
+def test_a_hypothesis_that_is_not_evaluated_ends_no_look(hypothesis, monkeypatch):
+    look = verify.excluded_look
+
+    def looked_at(subject, certificate, index, places):
+        def added(case):
+            more = Hypothesis("", "", "", source="inferred", negligible=True, tree=hypothesis)
+            return replace(case, hypotheses=[*case.hypotheses, more])
+
+        claims = [replace(claim, cases=[*map(added, claim.cases)]) for claim in certificate.claims]
+        return look(subject, replace(certificate, claims=claims), index, places)
+
+    monkeypatch.setattr(verify, "excluded_look", looked_at)
+    signature, forward, wrong, right, _ = CASES["a product divided by its factor"]
+    assert certgrad.check(rule(forward, wrong), signature).verdict == "refuted"
+    assert certgrad.check(rule(forward, right), signature).verdict.startswith("proved")
 
 
 def test_what_the_forward_divides_by_as_well_is_left_out():
