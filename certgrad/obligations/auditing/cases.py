@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, cycle
+from itertools import cycle
 from math import prod
 
 import msgspec
@@ -56,10 +56,11 @@ def proved_case(
     texts: list[str] = []
     looks = [Looks(one, instances, dtypes.numbers) for one in dtypes.traces]
     for one, looked in zip(dtypes.traces, looks, strict=True):
-        found, programs = _claims_over_families(one, looked, record)
-        texts += programs
-        for kind, more in found.items():
-            results[kind] += more
+        families = _FamilyClaims(one, looked, record)
+        families.run()
+        texts += families.texts
+        for kind, claims in families.results.items():
+            results[kind] += claims
     if dtypes.unproved:
         for kind in results:
             results[kind].insert(0, at_shapes("unproved", reason=dtypes.unproved))
@@ -158,119 +159,148 @@ def _impure(traces: Traces, instance: Instance) -> str:
     return "" if same else "it traces differently a second time: it is impure"
 
 
-def _claims_over_families(traces: Traces, looks: Looks, record: Record) -> tuple[dict[str, list[CaseClaim]], list[str]]:
-    """Return the claims of a case at every family of shapes in one dtype, by obligation, and the texts of its traces.
+class _FamilyClaims:
+    """The claims of a case in one dtype, as they come at one family of shapes after the other.
 
-    What the first family, the general one, is proved under (`general` as clauses, `stated` as statements, with the
-    `ranges` of its variables) is what later ones may use; a later family has hypotheses of its own beyond these. The
-    loop ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
+    The first family is the general one. What is proved there says under which hypotheses a claim holds; those of a
+    later family are added where they do not follow from these.
     """
-    op = traces.op
-    results: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
-    texts: list[str] = []
-    covered = looks.covered
-    proved: set[str] = set()
-    general: dict[str, Sequence[Clause]] = {}
-    stated: dict[str, Sequence[Statement]] = {}
-    ranges: dict[str, Mapping[Var, Poly]] = {}
-    sizes: Mapping[str, Sequence[Poly]] = {}
 
-    def settled() -> set[str]:
-        """Return the obligations refuted at one family of shapes; other families cannot change that."""
-        return {kind for kind, so_far in results.items() if any(plainly_refuted(r.witness) for r in so_far)}
+    def __init__(self, traces: Traces, looks: Looks, record: Record) -> None:
+        self.traces, self.op, self.looks, self.record = traces, traces.op, looks, record
+        self.results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
+        self.texts: list[str] = []
+        """Those of the traces that were looked at."""
+        self._examined: set[str] = set()
+        """The texts of the traces whose obligations have claims."""
+        self._general: dict[str, Sequence[Clause]] = {}
+        """The general hypotheses of each obligation,"""
+        self._stated: dict[str, Sequence[Statement]] = {}
+        """as statements,"""
+        self._ranges: dict[str, Mapping[Var, Poly]] = {}
+        """and the ranges of their variables."""
+        self._sizes: Mapping[str, Sequence[Poly]] = {}
+        """The shapes of the arguments at the general family."""
 
-    def listed_at(instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
+    def run(self) -> None:
+        """Add the claims at every family of shapes.
+
+        It ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
+        """
+        for look in self.looks:
+            shapes = ", ".join(f"({' '.join(map(str, dims))})" for dims in look.instance.inputs)
+            if why := budget.over(" at ".join(filter(None, [f"the shapes {shapes} were looked at", look.where]))):
+                self._add_unproved(why)
+                return
+            if isinstance(look.trace, Trace):
+                self.texts.append(look.text)
+                self._examine(look.trace, look.fixed)
+            else:
+                self._add_unproved(look.problem)
+            if len(self._refuted_kinds()) == len(self.op.kinds) or (self.op.proofs_alone and self._open_kinds()):
+                return
+
+    def _examine(self, trace: Trace, fixed: Fixed) -> None:
+        """Prove the obligations of a trace, in which `fixed` sizes are set, and add the claims.
+
+        A trace of a program that was examined already adds nothing; nor does an obligation at sizes at which the
+        function has no value.
+        """
+        if trace.text in self._examined:  # another family of shapes came to the same programs
+            return
+        self._examined.add(trace.text)
+        instance, programs = trace.instance, trace.programs
+        claims, outcomes, shapes = self._claims_at(trace, fixed)
+        listed = self._specialised(instance, fixed, shapes)
+        for kind, claim in claims.items():
+            if claim.verdict == "unproved" and fixed and (witness := _witness_at(self.traces, instance, kind, fixed)):
+                claim = msgspec.structs.replace(claim, verdict="refuted", reason=DIFFERS_AT_WITNESS, witness=witness)
+            if claim.verdict != "refuted" and fixed and self._is_excluded(kind, listed, shapes, programs):
+                continue
+            if not fixed and instance is self.looks.general:
+                self._general[kind] = outcomes[kind].hypotheses
+                self._sizes = dim_shapes(self.op, shapes)
+                self._ranges[kind] = outcomes[kind].ranges
+                self._stated[kind] = [h.tree for h in claim.hypotheses]
+            else:
+                further = self._further(claim, outcomes[kind], trace, shapes, fixed, kind, listed.get(kind, ()))
+                claim = msgspec.structs.replace(claim, hypotheses=further)
+            self.results[kind].append(claim)
+
+    def _claims_at(self, trace: Trace, fixed: Fixed) -> tuple[dict[str, CaseClaim], dict[str, Outcome], Shapes]:
+        """Return the claims and outcomes of a trace by obligation, and the shapes that these name: proved now, or
+        taken from a proof at other shapes that covers them (`Looks.covered`).
+        """
+        instance, shapes, programs = trace.instance, trace.shapes, trace.programs
+        listed = self._specialised(instance, fixed, shapes)
+        self.record.listed = {
+            kind: Listed(listed[kind], self.looks.general, s) for kind, s in self._stated.items() if s
+        }
+        known = self.looks.covered.hypotheses(instance, shapes, programs)
+        if known is None:
+            claims, outcomes = prove_all(
+                self.traces, instance, shapes, programs, self.record, self._refuted_kinds(), self._open_kinds()
+            )
+            self.looks.covered.add(shapes, programs, outcomes)
+            return claims, outcomes, shapes
+        hypotheses, shapes, primitives = known
+        self.record.primitives.update(dict.fromkeys(primitives))
+        outcomes = {kind: Outcome(list(c), ranges=self._ranges.get(kind, {})) for kind, c in hypotheses.items()}
+        claims = {
+            kind: judged(self.traces, instance, kind, outcome, self.record, shapes)
+            for kind, outcome in outcomes.items()
+        }
+        return claims, outcomes, shapes
+
+    def _specialised(self, instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
         """Return the general hypotheses at another family of shapes, by obligation."""
-        there = dim_shapes(op, shapes)
-        return {k: specialised(c, looks.general, instance, fixed, sizes, there) for k, c in general.items()}
+        there = dim_shapes(self.op, shapes)
+        return {
+            kind: specialised(clauses, self.looks.general, instance, fixed, self._sizes, there)
+            for kind, clauses in self._general.items()
+        }
 
-    def nothing_there(kind: str, instance: Instance, shapes: Shapes, programs: Programs, fixed: Fixed) -> bool:
+    def _is_excluded(
+        self, kind: str, listed: Mapping[str, Sequence[Clause]], shapes: Shapes, programs: Programs
+    ) -> bool:
         """Return whether the function has no value at these sizes, which the claim at the others then excludes."""
-        said = listed_at(instance, fixed, shapes).get(kind, []) if fixed else []
-        proved_elsewhere = bool(results[kind]) and results[kind][0].verdict not in OPEN_VERDICTS
-        return proved_elsewhere and any(map(fails_always, said)) and has_no_value(op, shapes, programs)
+        so_far = self.results[kind]
+        proved_elsewhere = bool(so_far) and so_far[0].verdict not in OPEN_VERDICTS
+        never_holds = any(map(fails_always, listed.get(kind, ())))
+        return proved_elsewhere and never_holds and has_no_value(self.op, shapes, programs)
 
-    def further(
-        kind: str,
-        result: CaseClaim,
+    def _further(
+        self,
+        claim: CaseClaim,
         outcome: Outcome,
         trace: Trace,
         shapes: Shapes,
         fixed: Fixed,
+        kind: str,
         listed: Sequence[Clause],
     ) -> list[Hypothesis]:
         """Return the hypotheses of an obligation at special shapes that do not follow from the general ones there.
 
         `listed` are the general ones, specialised to these shapes.
         """
-        own = outcome.hypotheses if trace.instance is looks.general else ()
-        reading = reads_of(op, shapes, outcome)
-        general_there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
+        own = outcome.hypotheses if trace.instance is self.looks.general else ()
+        reading = reads_of(self.op, shapes, outcome)
+        general_there = replace(reading, ranges=ranges_at(self._ranges.get(kind, {}), fixed))
         said = {*map(general_there, listed)}
-        return beyond(result.hypotheses, said, own, listed, reading, shapes.integers(op.arg_names))
+        return beyond(claim.hypotheses, said, own, listed, reading, shapes.integers(self.op.arg_names))
 
-    def examine(trace: Trace, fixed: Fixed) -> None:
-        """Prove the obligations of one trace, or take their proof at other shapes that covers it (`covered`), and add
-        the claims to `results`.
+    def _add_unproved(self, reason: str) -> None:
+        """Add to each obligation that nothing is proved at a family of shapes."""
+        for kind in self.op.kinds:
+            self.results[kind].append(at_shapes("unproved", reason=reason))
 
-        The first is at the general shapes, with all its hypotheses; later ones have those that are further. `fixed`
-        holds the sizes that are set. A trace of a program that was examined already adds nothing; nor does an
-        obligation at sizes at which the function has no value.
-        """
-        nonlocal sizes
-        instance, shapes, programs = trace.instance, trace.shapes, trace.programs
-        if trace.text in proved:  # another family of shapes came to the same programs
-            return
-        proved.add(trace.text)
-        here = listed_at(instance, fixed, shapes)
-        record.listed = {kind: Listed(here[kind], looks.general, s) for kind, s in stated.items() if s}
-        known = covered.hypotheses(instance, shapes, programs)
-        if known is not None:
-            hypotheses, shapes, primitives = known
-            here = listed_at(instance, fixed, shapes)
-            record.primitives.update(dict.fromkeys(primitives))
-            outcomes = {
-                kind: Outcome(list(clauses), ranges=ranges.get(kind, {})) for kind, clauses in hypotheses.items()
-            }
-            claims = {
-                kind: judged(traces, instance, kind, outcome, record, shapes) for kind, outcome in outcomes.items()
-            }
-        else:
-            stuck = {kind for kind, so_far in results.items() if any(r.verdict in OPEN_VERDICTS for r in so_far)}
-            claims, outcomes = prove_all(traces, instance, shapes, programs, record, settled(), stuck)
-            covered.add(shapes, programs, outcomes)
-        for kind, result in claims.items():
-            if result.verdict == "unproved" and fixed and (witness := _witness_at(traces, instance, kind, fixed)):
-                result = msgspec.structs.replace(result, verdict="refuted", reason=DIFFERS_AT_WITNESS, witness=witness)
-            if result.verdict != "refuted" and nothing_there(kind, instance, shapes, programs, fixed):
-                continue
-            if not fixed and instance is looks.general:
-                general[kind] = outcomes[kind].hypotheses
-                sizes = dim_shapes(op, shapes)
-                ranges[kind] = outcomes[kind].ranges
-                stated[kind] = [h.tree for h in result.hypotheses]
-            else:
-                more = further(kind, result, outcomes[kind], trace, shapes, fixed, here.get(kind, ()))
-                result = msgspec.structs.replace(result, hypotheses=more)
-            results[kind].append(result)
+    def _refuted_kinds(self) -> set[str]:
+        """Return the obligations refuted at one family of shapes; other families cannot change that."""
+        return {kind for kind, so_far in self.results.items() if any(plainly_refuted(one.witness) for one in so_far)}
 
-    for look in looks:
-        shapes = ", ".join(f"({' '.join(map(str, dims))})" for dims in look.instance.inputs)
-        if why := budget.over(" at ".join(filter(None, [f"the shapes {shapes} were looked at", look.where]))):
-            for kind in op.kinds:
-                results[kind].append(at_shapes("unproved", reason=why))
-            break
-        if isinstance(look.trace, Trace):
-            texts.append(look.text)
-            examine(look.trace, look.fixed)
-        else:
-            for kind in op.kinds:
-                results[kind].append(at_shapes("unproved", reason=look.problem))
-        if len(settled()) == len(op.kinds) or (
-            op.proofs_alone and any(r.verdict in OPEN_VERDICTS for r in chain(*results.values()))
-        ):
-            break
-    return results, texts
+    def _open_kinds(self) -> set[str]:
+        """Return the obligations that are open at one family of shapes."""
+        return {kind for kind, so_far in self.results.items() if any(one.verdict in OPEN_VERDICTS for one in so_far)}
 
 
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
