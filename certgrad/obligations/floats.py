@@ -287,10 +287,10 @@ def _dot_general(params: dict[str, Any], x: Array, y: Array) -> Array:
     if kind_of(x.dtype) == "f":  # as machines accumulate: halves in 32 bits
         dtype = np.dtype(np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32)
     batch = [x.shape[k] for k in batch_x]
-    many = prod(x.shape[k] for k in contract_x)
+    contracted = prod(x.shape[k] for k in contract_x)
     rows, columns = [x.shape[k] for k in free_x], [y.shape[k] for k in free_y]
-    left = x.astype(dtype).transpose([*batch_x, *free_x, *contract_x]).reshape([*batch, prod(rows), many])
-    right = y.astype(dtype).transpose([*batch_y, *contract_y, *free_y]).reshape([*batch, many, prod(columns)])
+    left = x.astype(dtype).transpose([*batch_x, *free_x, *contract_x]).reshape([*batch, prod(rows), contracted])
+    right = y.astype(dtype).transpose([*batch_y, *contract_y, *free_y]).reshape([*batch, contracted, prod(columns)])
     return (left @ right).reshape([*batch, *rows, *columns])
 
 
