@@ -31,7 +31,7 @@ from certgrad.process.threads import precision
 DIGITS = {"float64": 15, "float32": 7}
 """A literal with fewer significant digits is meant as it is written."""
 HEIGHT = {"float64": 10**11, "float32": 200}
-"""The largest numerator · denominator of a coefficient: by chance one literal in a thousand is near to such a number."""
+"""The largest numerator · denominator of a coefficient: by chance one literal in a thousand is near such a number."""
 UNITS = 2
 """Units in the last place by which a literal may be moved to a closed form."""
 FOLDED, DIVISORS = 10, (3, 6, 7, 9, 12)
@@ -56,9 +56,9 @@ LOGARITHMS_OF_PI = (1, 2)
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """The number coefficient · √root · π^pi · ln(log)^log_power, by its fields; if `log` is 1, no logarithm is a factor.
+    """The number coefficient · √root · π^pi · ln(log)^log_power, by its fields.
 
-    With `of_pi` the logarithm is ln(log·π): the constants of normal densities are ½·ln(2π) and ln(2π).
+    If `log` is 1, no logarithm is a factor. With `of_pi` the logarithm is ln(log·π): the constants of normal densities are ½·ln(2π) and ln(2π).
     """
 
     coefficient: Fraction
