@@ -58,7 +58,8 @@ LOGARITHMS_OF_PI = (1, 2)
 class ClosedForm:
     """The number coefficient · √root · π^pi · ln(log)^log_power, by its fields.
 
-    If `log` is 1, no logarithm is a factor. With `of_pi` the logarithm is ln(log·π): the constants of normal densities are ½·ln(2π) and ln(2π).
+    If `log` is 1, no logarithm is a factor. With `of_pi` the logarithm is ln(log·π): the constants of normal densities
+    are ½·ln(2π) and ln(2π).
     """
 
     coefficient: Fraction

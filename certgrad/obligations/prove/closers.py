@@ -83,8 +83,8 @@ class Closing:
     def left(self, difference: Poly) -> Residue | None:
         """Return None if every coefficient of the tangents' and seeds' entries is shown to be 0; else one that is not.
 
-        The first way to read off coefficients takes entries with different indices, as dx[i] and dx[i + 1], for
-        different; the second one compares at free coordinates, and is tried where indices are more than variables.
+        Coefficients are read off in two ways. The first keeps entries apart whose indices are written differently, as
+        dx[i] and dx[n − 1 − i]; the second, for indices that are more than variables, compares at free coordinates.
         """
         # A seed inside a loop is part of the loop's atom, so that its coefficient cannot be read off.
         families = self.families[:1] if has_loop(difference) else self.families
@@ -93,11 +93,7 @@ class Closing:
             applied(Law.PAIRED)
         groups = paired(difference, sorted(tangents), sorted(seeds))
         left = next(
-            (
-                residue
-                for coefficient, ranges in groups
-                if (residue := self._of_group(coefficient, self.region.over(ranges)))
-            ),
+            (part for group, ranges in groups if (part := self._of_group(group, self.region.over(ranges)))),
             None,
         )
         if left is None or not difference.structured:
@@ -107,11 +103,7 @@ class Closing:
         shapes |= {n: t.shape for n, t in zip(problem.seed_names, problem.seeds, strict=True)}
         by_coordinates = paired_by_coordinates(difference, shapes, families)
         return next(
-            (
-                residue
-                for coefficient, ranges in by_coordinates
-                if (residue := self._of_group(coefficient, self.region.over(ranges)))
-            ),
+            (part for group, ranges in by_coordinates if (part := self._of_group(group, self.region.over(ranges)))),
             None,
         )
 
