@@ -116,6 +116,7 @@ def trace_rules(
             raise
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
+        # `pushed` and `both` are single calls of the rule, which return the primal output with the derivative.
         jvp: Program | None
         primal: Program | None = None
         whole: Program | None = None
