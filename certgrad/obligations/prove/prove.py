@@ -121,6 +121,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         obligation = _obligation(problem, kind, facts, assumed_clauses)
         if isinstance(obligation, Outcome):
             return obligation
+        # The equation of a solver is a hypothesis as it stands: nothing below rewrites it.
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
