@@ -56,9 +56,9 @@ def proved_case(
     dtypes = proved_in(traces, instances.prove[0], instances.compare)
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
-    looks = [Looks(width, instances, dtypes.numbers) for width in dtypes.traces]
-    for width, looks_at_width in zip(dtypes.traces, looks, strict=True):
-        families = _FamilyClaims(width, looks_at_width, record)
+    looks = [Looks(width_traces, instances, dtypes.numbers) for width_traces in dtypes.traces]
+    for width_traces, looks_at_width in zip(dtypes.traces, looks, strict=True):
+        families = _FamilyClaims(width_traces, looks_at_width, record)
         families.run()
         texts += families.texts
         for kind, claims in families.results.items():

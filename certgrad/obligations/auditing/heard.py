@@ -1,4 +1,4 @@
-"""What an audit hears of code beside its proof, for `verify` to hear again: without terms and without a verdict."""
+"""What an audit learns of code beside its proof, for `verify` to compare: without terms and without a verdict."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .measured import conformances, is_about, scope_with, unlike_what_runs
 class Heard:
     """What a certificate of this code must be about.
 
-    `digest` is of the programs of all traces. `scopes` has for each case the shapes, ranks and dtypes that a claim may
-    be about.
+    `digest` is the digest of the programs of all traces. `scopes` has, for each case, the shapes, ranks and dtypes that
+    a claim may be about.
     """
 
     digest: str = ""
@@ -33,9 +33,10 @@ class Heard:
 
 
 def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
-    """What a subject's code asks of sizes, ranks, dtypes and state, and whether what runs is what was traced.
+    """Return what a subject's code asks of sizes, ranks, dtypes and state, and whether what runs is what was traced.
 
-    Of the claims, which are proved, only those count that a difference is about.
+    A difference between what runs and what was traced is a problem only if one of the `claims`, which are proved, is
+    about the programs that differ.
     """
     if why := untraceable(traces.op):
         return Heard(problems=(why,))
@@ -47,9 +48,10 @@ def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
 
 
 def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
-    """Return what `verify` needs to hear of the code again: the digest of all traces, the scopes, the differences seen.
+    """Return the digest of all traces, the scopes of the cases, and the differences that were seen.
 
-    Where nothing could be proved of the code, it says why instead.
+    All traces of an audit are made again for it. If nothing could be proved of the code, the result has only the
+    problems that say why.
     """
     texts: list[str] = []
     scopes: list[str] = []
