@@ -405,7 +405,7 @@ def _complex(re: Array, im: Array) -> Array:
 
 
 def _power(x: Array, y: Array) -> Array:
-    """Xʸ with one exponent an entry: for a single exponent ½ numpy takes the root, which differs at −∞ and −0."""
+    """Return xʸ with an array of exponents: for the number ½ numpy takes the root, which differs at −∞ and −0."""
     return np.power(x, np.ascontiguousarray(np.broadcast_to(y, x.shape))).reshape(x.shape)
 
 

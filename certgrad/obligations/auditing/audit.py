@@ -120,8 +120,8 @@ def _audited(traces: Traces) -> Certificate:
     try:
         return _audit_as_written(traces, trial)
     except StillOpenError as error:
-        other = None if error.plainly_wrong else _read_otherwise(traces, trial)
-        return other or _audit_as_written(traces, plain)
+        otherwise = None if error.plainly_wrong else _read_otherwise(traces, trial)
+        return otherwise or _audit_as_written(traces, plain)
 
 
 def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:

@@ -245,14 +245,14 @@ class _FamilyClaims:
         self.record.listed = {
             kind: Listed(listed[kind], self.looks.general, s) for kind, s in self._stated.items() if s
         }
-        known = self.looks.covered.hypotheses(instance, shapes, programs)
-        if known is None:
+        covered = self.looks.covered.hypotheses(instance, shapes, programs)
+        if covered is None:
             claims, outcomes = prove_all(
                 self.traces, instance, shapes, programs, self.record, self._refuted_kinds(), self._open_kinds()
             )
             self.looks.covered.add(shapes, programs, outcomes)
             return claims, outcomes, shapes
-        hypotheses, shapes, primitives = known
+        hypotheses, shapes, primitives = covered
         self.record.primitives.update(dict.fromkeys(primitives))
         outcomes = {kind: Outcome(list(c), ranges=self._ranges.get(kind, {})) for kind, c in hypotheses.items()}
         claims = {
@@ -308,11 +308,15 @@ class _FamilyClaims:
 
     def _refuted_kinds(self) -> set[str]:
         """Return the obligations that are plainly refuted at a family of shapes; no other family can change that."""
-        return {kind for kind, so_far in self.results.items() if any(plainly_refuted(one.witness) for one in so_far)}
+        return {
+            kind for kind, so_far in self.results.items() if any(plainly_refuted(claim.witness) for claim in so_far)
+        }
 
     def _open_kinds(self) -> set[str]:
         """Return the obligations that are open, refuted or unproved, at some family of shapes so far."""
-        return {kind for kind, so_far in self.results.items() if any(one.verdict in OPEN_VERDICTS for one in so_far)}
+        return {
+            kind for kind, so_far in self.results.items() if any(claim.verdict in OPEN_VERDICTS for claim in so_far)
+        }
 
 
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:

@@ -35,7 +35,9 @@ class AsRead:
     """Reads a literal as its closed form, found by the decimal that is written; any other as this decimal."""
 
     def __init__(self, meant: Mapping[LongLiteral, ClosedForm]) -> None:
-        self.meant = {rational(Fraction(one.text)): rational(form.approximately()) for one, form in meant.items()}
+        self.meant = {
+            rational(Fraction(literal.text)): rational(form.approximately()) for literal, form in meant.items()
+        }
 
     def __call__(self, x: Any, dtype: Any) -> Real:
         decimal = shortest(x, dtype)
@@ -50,14 +52,14 @@ def refused_literals(runs: Sequence[Run], reading: Reading) -> list[LongLiteral]
     """
     if not reading.meant:
         return []
-    apart = max(APART[literal.dtype] for literal in reading.meant)
+    tolerance = max(APART[literal.dtype] for literal in reading.meant)
 
     def otherwise(literals: Literals) -> bool:
-        return any(reads_otherwise(run, literals, shortest, apart) for run in runs)
+        return any(reads_otherwise(run, literals, shortest, tolerance) for run in runs)
 
     if not otherwise(AsRead(reading.meant)):
         return []
-    return [one for one, form in reading.meant.items() if otherwise(AsRead({one: form}))] or [*reading.meant]
+    return [single for single, form in reading.meant.items() if otherwise(AsRead({single: form}))] or [*reading.meant]
 
 
 Proof = TypeVar("Proof")

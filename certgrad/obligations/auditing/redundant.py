@@ -106,10 +106,12 @@ def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fix
     try:
         with limited(FIRST_STEPS):
             here = _clauses_at_sizes([c.rewritten(remake) for c in assumed], fixed, read.shapes, read.shapes)
-            said = {read(c) for c in here}
-            signs, others = facts_of(here, read.shapes)
+            stated = {read(c) for c in here}
+            signs, clauses_here = facts_of(here, read.shapes)
             facts = Facts(signs)
-            return [c for c in clauses if read(c) not in said and not entailed(c.rewritten(remake), facts, others)]
+            return [
+                c for c in clauses if read(c) not in stated and not entailed(c.rewritten(remake), facts, clauses_here)
+            ]
     except BudgetError:
         return list(clauses)
 

@@ -73,6 +73,7 @@ class _Reader:
     where: str
 
     def atomic(self, s: t.Statement) -> Atomic:
+        """Return a comparison as a relation of a term to 0, and `not in` as one of a term to a set of numbers."""
         if isinstance(s, t.NotIn):
             return Atomic(_SETS[s.numbers], self.term(s.term))
         assert isinstance(s, t.Compare)
@@ -82,6 +83,7 @@ class _Reader:
         return Atomic(_RELATIONS[s.relation], left - right)
 
     def term(self, p: t.Term) -> Poly:
+        """Return a syntax tree as a term. Raises ZeroDivisionError for a negative power of 0."""
         if isinstance(p, t.Number):
             return number(Fraction(p.value))
         if isinstance(p, t.Array):
@@ -101,6 +103,7 @@ class _Reader:
         return FUNCTIONS[p.function].value(self.term(p.arguments[0]))
 
     def length(self, axis: t.Axis) -> Poly:
+        """Return the size of an axis of an array. Raises DomainError if the array has no such axis."""
         shape = self.shapes[axis.array]
         if not -len(shape) <= axis.position < len(shape):
             raise DomainError(
@@ -110,6 +113,7 @@ class _Reader:
         return shape[axis.position]
 
     def array(self, name: str) -> Poly:
+        """Return the entry of an array at the template variables; along an axis of size 1 its index is 0."""
         shape = self.shapes[name]
         shift = self.rank - len(shape)
         return access(

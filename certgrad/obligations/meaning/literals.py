@@ -77,8 +77,8 @@ class ClosedForm:
         if self.pi:
             out = out * power(poly_of(intern(Num("pi"))), self.pi)
         if self.logarithmic:
-            inside = number(self.log) * (poly_of(intern(Num("pi"))) if self.of_pi else number(1))
-            out = out * power(log_of(inside), self.log_power)
+            argument = number(self.log) * (poly_of(intern(Num("pi"))) if self.of_pi else number(1))
+            out = out * power(log_of(argument), self.log_power)
         return out
 
     def approximately(self) -> Fraction:
@@ -94,8 +94,8 @@ class ClosedForm:
         side, whole = above if self.pi > 0 else below, abs(self.pi)
         side += {Fraction(1, 2): ["√π"], Fraction(1): ["π"], Fraction(3, 2): ["π", "√π"]}.get(whole, [])
         if self.logarithmic:
-            inside = ("" if self.log == 1 else str(self.log)) + "π" if self.of_pi else str(self.log)
-            (above if self.log_power > 0 else below).append(f"log({inside})")
+            argument = ("" if self.log == 1 else str(self.log)) + "π" if self.of_pi else str(self.log)
+            (above if self.log_power > 0 else below).append(f"log({argument})")
         top, bottom = "·".join(above) or "1", "·".join(below)
         return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}" if bottom else top
 

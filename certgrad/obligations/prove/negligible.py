@@ -140,8 +140,8 @@ def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
     if isinstance(a, Base):
         return _spread(a.poly, tensor, reals)
     if isinstance(a, Fn):
-        known = a.name in _ANALYTIC or a.name == "stop"
-        return known and len(a.args) == 1 and _spread(a.args[0], tensor, reals)
+        analytic = a.name in _ANALYTIC or a.name == "stop"
+        return analytic and len(a.args) == 1 and _spread(a.args[0], tensor, reals)
     if isinstance(a, Sum):
         return all(n.positive for n in a.ranges) and _spread(Poly({a.body: fmpq(1)}), tensor, reals, a.vars)
     if isinstance(a, Product):

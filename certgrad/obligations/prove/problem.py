@@ -178,8 +178,12 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
         "bool": np.bool_,
     }
     exact = shapes.exact or [""] * len(shapes.dtypes)
-    own = [e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)]
-    return [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)], [abstract((), real, weak=True)] * params
+    argument_dtypes = [
+        e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)
+    ]
+    return [abstract(s, d) for s, d in zip(shapes.inputs, argument_dtypes, strict=True)], [
+        abstract((), real, weak=True)
+    ] * params
 
 
 def _derivative_and_primal(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:

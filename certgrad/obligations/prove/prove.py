@@ -301,13 +301,13 @@ def _undischarged_conditions(
     The assumptions are `facts`, the signs of terms, and `assumed`, the other clauses; `ranges` are those of indices.
     """
     region = Region(facts, assumed).over(ranges)
-    known = Indices(facts=facts, clauses=assumed, sizes=shapes)
-    rewritten = [c.rewritten(lambda p: _with_places(decide_max_comparisons(p, known), known)) for c in conditions]
+    indices = Indices(facts=facts, clauses=assumed, sizes=shapes)
+    rewritten = [c.rewritten(lambda p: _with_places(decide_max_comparisons(p, indices), indices)) for c in conditions]
     if domain:  # it may decide conditions on integers inside the terms: t < 2³¹ − 1
-        rewritten = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in rewritten]
+        rewritten = [c.rewritten(lambda p: rounded(resolved(p, indices), facts)) for c in rewritten]
     left = (c for c in settle(rewritten, facts) if not attained(c) and not entailed(c, facts, assumed))
     left = (c for c in left if not _counts_a_place(c, region) and not _asked_nowhere(c, region))
-    return [c for c in simplified(left, facts) if not _sums_a_place(c, known)]
+    return [c for c in simplified(left, facts) if not _sums_a_place(c, indices)]
 
 
 def _sums_a_place(clause: Clause, known: Indices) -> bool:
@@ -326,11 +326,11 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
     """Return whether a clause says that a count of places is not 0, and one such place exists."""
-    (a, *others), known = clause.alternatives, guard_facts(clause.guards)
-    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
+    (a, *others), guard_signs = clause.alternatives, guard_facts(clause.guards)
+    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not guard_signs:
         return False
     try:
-        count = decide_predicates(a.poly, region.facts.extended(known))
+        count = decide_predicates(a.poly, region.facts.extended(guard_signs))
     except UndefinedTermError:
         return False
     if not laws.counts.is_count(count):
