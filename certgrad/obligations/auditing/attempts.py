@@ -107,6 +107,7 @@ def prove_all(
     # If the value alone is claimed, and the rule runs the function's own operations, no terms are needed.
     if open_kinds == [VALUE] == [*op.kinds] and generality.alike.same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
+        # `alike` adds the hypothesis that the values are finite: a function that has a value everywhere needs none.
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
     obligations = posed(op, shapes, programs, record.reading)
@@ -125,6 +126,7 @@ def prove_all(
             with limited(steps, seconds):
                 problem = build(obligations)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
+        # No terms: what is left is a proof that compares programs operation by operation, or a witness.
         failure = Outcome(reason=str(error))
         for kind in open_kinds:
             outcomes[kind] = _prove_by_shared_values(traces, kind, shapes, programs, record) or failure
@@ -235,13 +237,13 @@ def _attempt(
         with limited(first_steps, seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        at_once = record.reading.gives_up or steps <= first_steps  # no long attempt comes before the search below
-        witness = None if at_once else _witness(traces, instance, kind, record, early=True)
+        # A long attempt at a wrong rule would be in vain. Without a long attempt, the search in `judged` comes next.
+        skips_search = record.reading.gives_up or steps <= first_steps
+        witness = None if skips_search else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
-        if record.reading.trial and (
-            record.reading.approximated or record.reading.masks
-        ):  # in another reading the proof may be short
+        # Read as what it approximates, or with infinities in masks, the program may have a short proof.
+        if record.reading.trial and (record.reading.approximated or record.reading.masks):
             return Outcome(reason=str(error)), at_shapes("unproved", reason=str(error))
         # Values that the JVP multiplies by 0 may be what makes its terms long.
         idle = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
@@ -249,7 +251,7 @@ def _attempt(
             return idle, judged(traces, instance, kind, idle, record, problem.shapes)
         try:
             if steps <= first_steps:
-                raise
+                raise  # the first attempt had all the steps: its error is the reason
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
             if outcome.proved:
@@ -286,7 +288,7 @@ def _prove_under_hypotheses(problem: Problem, kind: str, listed: Sequence[Clause
     )
     assumptions = [c for c in dict.fromkeys([*listed, *in_range]) if assumed(c, problem.array_shapes)]
     declared = problem.domain
-    problem.domain = [*declared, *assumptions]
+    problem.domain = [*declared, *assumptions]  # for this proof alone, as `prove` assumes the domain
     try:
         with limited(min(FIRST_STEPS, _limits(op)[0]), _limits(op)[1]):
             outcome = prove(problem, kind) if assumptions else None
@@ -357,6 +359,7 @@ def judged(
     """
     op = traces.op
     if outcome.proved:
+        # Hypotheses that no point satisfies would prove anything.
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         setting = integers, outcome.tests, outcome.ranges, dict(zip(op.arg_names, shapes.inputs, strict=True))
         try:
@@ -370,6 +373,7 @@ def judged(
             op, instance, kind, traces.wide
         ):
             return at_shapes("unproved", reason=NO_SOLUTION)
+        # That values are finite shows when the programs run, and not in terms.
         finite = [
             *([generality.alike.FINITE] if outcome.alike else []),
             *([generality.alike.IDLE] if outcome.idle else []),

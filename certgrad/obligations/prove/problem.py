@@ -356,7 +356,7 @@ def build(given: Posed) -> Problem:
     read as they stand (`plain`). Both contexts share what they learn of tensors. Raises UnprovedError where the
     calculus cannot follow a program.
     """
-    clear_caches()
+    clear_caches()  # a problem shares no terms with earlier ones
     names, params, domain, reading = [*given.names], given.params, given.domain, given.reading
     shapes, programs, where = given.shapes, given.programs, given.where
     polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
@@ -367,21 +367,23 @@ def build(given: Posed) -> Problem:
     outs = [tuple(dim_poly(d) for d in s) for s in programs.out_shapes]
     seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
-    reserve(taken)
-    table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
+    reserve(taken)  # nor must a solution of an equation
+    shapes_by_name = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     # A condition of a parameter may name parameters alone, so that it holds in every call, before any domain.
     scalars_only = dict.fromkeys(params, ())
     constraints = _domain_clauses(tuple(c for c in params.values() if c), scalars_only, where)
     facts = Facts(facts_of(constraints, scalars_only)[0], shapes.integers(names))
+    # The constraint of a parameter gives the signs that it can have.
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
-    values: dict[str, Opaque] = {}
+    opaque_values: dict[str, Opaque] = {}
     moving = frozenset(names[k] for k in shapes.floats)
-    stopped = Context(facts, stop=True, reading=reading, opaque=values, moving=moving)
-    plain = Context(facts, reading=reading, opaque=values)
+    stopped = Context(facts, stop=True, reading=reading, opaque=opaque_values, moving=moving)
+    plain = Context(facts, reading=reading, opaque=opaque_values)
     plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
     plain.integers = stopped.integers
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
+        """Return the outputs of a program as terms in the arguments."""
         context.untouched |= {id(x): x for x in args}
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
         return [t for t in out if t is not None]
@@ -399,11 +401,11 @@ def build(given: Posed) -> Problem:
         seeds=seeds,
         seed_names=seed_names,
         facts=facts,
-        domain=_domain_clauses(domain, table, where),
+        domain=_domain_clauses(domain, shapes_by_name, where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
-        opaque=values,
+        opaque=opaque_values,
         tests={**stopped.tests, **plain.tests},
         in_range=[*stopped.in_range],
     )

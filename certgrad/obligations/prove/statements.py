@@ -117,9 +117,10 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
     extra: list[Clause] = []
     once: list[Unique] = []
     for out in problem.forward:
-        before = len(extra)
-        around = Region(facts, clauses).over(dict(out.variables))
-        differentiate, derivative = derivative_of(out.body, problem, partial(_coefficient_left, around))
+        first_of_output = len(extra)
+        assumptions = Region(facts, clauses).over(dict(out.variables))
+        differentiate, derivative = derivative_of(out.body, problem, partial(_coefficient_left, assumptions))
+        # The maxima that are differentiated have to be attained once, unless the assumptions say that they are.
         ranges = {**differentiate.ranges, **dict(out.variables)}
         extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
         # Maxima are noted as attained once in each form in which later terms may have them: as differentiated, as the
@@ -149,7 +150,8 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         signs, others = facts_of(
             settle(merge_clauses(conditions_known, tuple(seam_clauses)), facts), problem.array_shapes
         )
-        off_seams = Region(facts.extended(signs), (*clauses, *others))  # a stopped value may stand on a seam alone
+        # An arbitrary tangent has to cancel off the seams only: a stopped value may stand on a seam alone.
+        off_seams = Region(facts.extended(signs), (*clauses, *others))
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
             part = _coefficient_left(off_seams, derivative, name)
@@ -160,9 +162,10 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
                     else "stop_gradient hides part of the derivative"
                 )
                 return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
-        derivatives.append(_without(derivative, set(arbitrary)))
+        derivatives.append(_without(derivative, set(arbitrary)))  # they cancel, so that 0 may stand for them
         conditions += [at_all_places(out.defined, out.variables), at_all_places(smooth, out.variables)]
-        extra[before:] = at_all_places(extra[before:], out.variables)
+        # The conditions of this output get names for its indices of their own, as other outputs have other sizes.
+        extra[first_of_output:] = at_all_places(extra[first_of_output:], out.variables)
     return Differentiated(derivatives, merge_clauses(*conditions, extra), tuple(once))
 
 
