@@ -97,14 +97,15 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
     try:
         programs = traces.at(instance).programs
     except CertgradError as error:
-        if traces.op.is_op or "float64" in (instance.exact or ()):  # 32 bits have none of what is claimed
+        if traces.op.is_op or "float64" in (instance.exact or ()):  # without float64 nothing is left to claim
             raise
         try:
             narrow.at(instance)
         except CertgradError:
             raise error from None
         return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
-    # `reason` says why the code may tell dtypes apart; "" if nothing in its source can.
+    # `reason` says why the code may tell dtypes apart; "" if nothing in its source can. `stable`: the trace at numbers in
+    # float32 is the general program with its sizes set, so that no trace in float32 at general sizes is needed.
     reason = dtype_sensitive(traces.op)
     stable = (traces.op.is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
     same_at_numbers = not (stable or reason or traces.op.is_op) and _same_at(
@@ -116,7 +117,7 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
         if traces.op.is_op:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
-    differing = None if in_float32 is programs else _different(programs, in_float32)  # of a program that is another one
+    differing = None if in_float32 is programs else _different(programs, in_float32)
     if differing is None and not traces.op.is_op:
         # The programs are the same at general sizes. Code that asks for a dtype may do so at some sizes or ranks alone.
         cases = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
@@ -220,10 +221,12 @@ class _FamilyClaims:
         claims, outcomes, shapes = self._claims_at(trace, fixed)
         listed = self._specialised(instance, fixed, shapes)
         for kind, claim in claims.items():
+            # The search for witnesses draws sizes, and may have missed these, at which the program is another one.
             if claim.verdict == "unproved" and fixed and (witness := _witness_at(self.traces, instance, kind, fixed)):
                 claim = msgspec.structs.replace(claim, verdict="refuted", reason=DIFFERS_AT_WITNESS, witness=witness)
             if claim.verdict != "refuted" and fixed and self._is_excluded(kind, listed, shapes, programs):
                 continue
+            # The general family comes first. It lists all its hypotheses, a later one what they do not imply.
             if not fixed and instance is self.looks.general:
                 self._general[kind] = outcomes[kind].hypotheses
                 self._sizes = dim_shapes(self.op, shapes)

@@ -171,8 +171,8 @@ def _holds(
     """Return whether a clause holds at a point for all values of its index variables.
 
     A variable runs over the steps of its loop (`tests`), over an axis of concrete length (`axes`), below its range in
-    `known`, or else over an axis of the point's `size`. Raises BudgetError when time is over, and UndecidedError where
-    balls do not decide a relation.
+    `known`, or else over an axis of the point's `size`. A relation that balls do not decide does not hold. Raises
+    BudgetError when time is over, and UndecidedError where a term has no value that balls can tell.
     """
     lengths = _lengths(clause, axes) if axes else {}
     variables: list[Var] = sorted(clause.free)
