@@ -95,6 +95,7 @@ def _as_floats_decide(traces: Traces, certificate: Certificate) -> Certificate:
         claimed = proved_in(traces, family.prove[0]).claimed
         widths = [width for width in WIDTHS if width in claimed]
         programs = [p for traced in traces.programs_at(family.prove[0]) for p in traced.all().values()]
+        # Without a literal that floats store as another number, no program needs to run.
         runs = ordinary_runs(traces, certificate, index) if any(rounded_in(p, widths) for p in programs) else ()
         if why := as_stored(runs, widths):
             return unproved(certificate, index, why)
@@ -182,9 +183,9 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
     record = Record({}, {}, {}, reading)
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     for case, instances in zip(op.cases, traces.families, strict=True):
-        results, scope, programs, general = proved_case(traces, instances, record)
-        texts += programs
-        traced_cases.append(_identity(op, case, traces.apart(instances.prove[0], general)))
+        results, scope, case_texts, general_programs = proved_case(traces, instances, record)
+        texts += case_texts
+        traced_cases.append(_identity(op, case, traces.apart(instances.prove[0], general_programs)))
         for kind in op.kinds:
             claims[kind].append(case_claim(case, scope, results[kind]))
     finished = [joined_claim(op, kind, claims[kind], record.facts, record.notes) for kind in op.kinds]

@@ -104,8 +104,8 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
         except CertgradError:
             raise error from None
         return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
-    # `reason` says why the code may tell dtypes apart; "" if nothing in its source can. `stable`: the trace at numbers in
-    # float32 is the general program with its sizes set, so that no trace in float32 at general sizes is needed.
+    # `reason` says why the code may tell dtypes apart; "" if nothing in its source can. `stable`: the trace at numbers
+    # in float32 is the general program with its sizes set, so that no trace in float32 at general sizes is needed.
     reason = dtype_sensitive(traces.op)
     stable = (traces.op.is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
     same_at_numbers = not (stable or reason or traces.op.is_op) and _same_at(

@@ -58,8 +58,8 @@ def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
     differing_places: dict[str, None] = {}
     for family in traces.families:
         dtypes = proved_in(traces, family.prove[0], family.compare)
-        looks = [Looks(widths, family, dtypes.numbers) for widths in dtypes.traces]
-        all_looks = [look for widths in looks for look in widths]
+        looks = [Looks(width_traces, family, dtypes.numbers) for width_traces in dtypes.traces]
+        all_looks = [look for looks_at_width in looks for look in looks_at_width]
         problems = [dtypes.unproved, *(look.problem for look in all_looks)]
         if any(problems):
             return Heard(problems=tuple(dict.fromkeys(filter(None, problems))))
@@ -71,6 +71,6 @@ def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
         return Heard(problems=(hidden.reason,))
     measured = conformances(run) if run.op.conformance else []
     differences = [r.difference for r in measured if r.difference is not None]
-    concerned = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]
+    reasons = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]
     scopes = [scope_with(scope, r) for scope, r in zip(scopes, measured, strict=True)] if measured else scopes
-    return Heard(digest_of(texts), tuple(scopes), tuple(differing_places), tuple(dict.fromkeys(concerned)))
+    return Heard(digest_of(texts), tuple(scopes), tuple(differing_places), tuple(dict.fromkeys(reasons)))

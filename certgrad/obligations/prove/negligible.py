@@ -80,11 +80,13 @@ def _nonzero(p: Poly, reals: Reals) -> bool:
     single = p.single()
     if single is not None:
         return all(_nonzero_atom(a, reals) for a, _ in single[0])
+    # Cleared of denominators, a sum of fractions may be of the form of the theorem.
     numerator, _ = cleared(p)
     return any(_spread(q, t, reals) for q in dict.fromkeys((p, numerator)) for t in reals)
 
 
 def _nonzero_atom(a: Atom, reals: Reals) -> bool:
+    """Return whether an atom is zero on a set of measure zero only."""
     if a.positive or isinstance(a, (Exp, Num)):
         return True
     if isinstance(a, Base):

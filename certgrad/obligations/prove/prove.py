@@ -231,11 +231,11 @@ def _closing(
     """
     left, right, shape = pair
     ranges = {template(k): n for k, n in enumerate(shape)}
-    place = Indices(ranges, facts=region.facts, clauses=region.clauses)
+    indices = Indices(ranges, facts=region.facts, clauses=region.clauses)
     if declared and obligation.once:  # the domain may decide over which values maxima are taken
-        left, right = (by_rules(resolved(side, place), place) for side in (left, right))
-    left, right = (split_products(decide_max_comparisons(side, place, obligation.once)) for side in (left, right))
-    left, right = (_with_places(side, place) for side in (left, right))
+        left, right = (by_rules(resolved(side, indices), indices) for side in (left, right))
+    left, right = (split_products(decide_max_comparisons(side, indices, obligation.once)) for side in (left, right))
+    left, right = (_with_places(side, indices) for side in (left, right))
     if obligation.derivative:
         right = sided(right, region.facts, problem.tangents)
     tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"

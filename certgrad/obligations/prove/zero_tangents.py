@@ -92,8 +92,8 @@ def _reads_inputs(poly: Poly, problem: Problem) -> bool:
 def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
     """Return the hypothesis y ≠ 0 as not needed, if each entry of the result is a function of one entry y.
 
-    By the second theorem of this module. None if the rule does not have that form: if the JVP is not linear in the
-    tangent of y, or the function does more at y = 0 than bend.
+    By the second theorem of this module. None if the rule does not have that form: if the JVP reads the tangent of
+    another entry, or is not 0 without that of y, or if the function does more at y = 0 than bend.
     """
     (k,) = problem.differentiable
     name = problem.names[k]
@@ -130,6 +130,7 @@ def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | N
     if signed_entry is None or not isinstance(signed_entry[0], Access) or signed_entry[0].tensor != problem.names[k]:
         return None
     extreme = poly_of(once).scale(signed_entry[1])
+    # The JVP without the tangents of entries that attain the maximum: it has to vanish.
     off_maximum = _masked(tangent.body, problem, {problem.names[k]}, lambda y: y - extreme)
     if not _fixed(once.body) or not _reads_its_own(tangent.body, once, signed_entry[0], problem):
         return None
@@ -149,7 +150,7 @@ def _reads_its_own(poly: Poly, once: Max, entry: Access, problem: Problem) -> bo
     axes = problem.inputs[k].shape
     unmasked = {v for v, n in zip(once.vars, once.ranges, strict=True) if once.where == ONE}
     ranges = dict(zip(once.vars, once.ranges, strict=True))
-    left = Rewriter(replace=lambda a: access(_ITSELF, ()) if a is once else None)(poly)
+    rest = Rewriter(replace=lambda a: access(_ITSELF, ()) if a is once else None)(poly)
 
     def may_be_read(a: Access) -> bool:
         for axis, (own_index, index) in enumerate(zip(entry.index, a.index, strict=True)):
@@ -159,11 +160,12 @@ def _reads_its_own(poly: Poly, once: Max, entry: Access, problem: Problem) -> bo
                 return False
         return True
 
-    places = {t for ix in argument(once) for t in ix.atoms}
-    chosen = (t for ix in indices_of(left) for t in ix.atoms)
-    if not all(t in places or isinstance(t, Quotient | Remainder | RowMajor) for t in chosen):
+    # An index may depend on sizes, on other indices and on the place of the maximum, but on no other entries.
+    of_maximum = {t for ix in argument(once) for t in ix.atoms}
+    in_indices = (t for ix in indices_of(rest) for t in ix.atoms)
+    if not all(t in of_maximum or isinstance(t, Quotient | Remainder | RowMajor) for t in in_indices):
         return False
-    return all(may_be_read(a) for a in deep_atoms(left) if isinstance(a, Access) and a.tensor == entry.tensor)
+    return all(may_be_read(a) for a in deep_atoms(rest) if isinstance(a, Access) and a.tensor == entry.tensor)
 
 
 _ITSELF = "the maximum"
@@ -180,6 +182,7 @@ def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Colle
     names = {problem.names[k] for k in still}
     results = []
     for out, tangent in zip(problem.forward, problem.jvp, strict=True):
+        # A tangent of a still argument counts only where its entry is not 0; the rest has to vanish where the result is 0.
         moving = _masked(tangent.body, problem, names, lambda y: y)
         at_zero = moving * (ONE - _nonzero(out.body))
         finite = not out.infinite and not tangent.infinite
@@ -290,10 +293,10 @@ def _vanishes(poly: Poly, problem: Problem, shape: tuple[Poly, ...], hypotheses:
             poly = poly * _one_where(clause)
     signs, clauses = facts_of(hypotheses, shapes)
     region = Region(problem.facts.extended(signs), clauses)
-    place = Indices(ranges, facts=region.facts, clauses=region.clauses)
+    indices = Indices(ranges, facts=region.facts, clauses=region.clauses)
     try:
         with limited():
-            difference = split_products(decide_max_comparisons(poly, place))
+            difference = split_products(decide_max_comparisons(poly, indices))
             families = [{*problem.tangents.values()}]
             return Closing(difference, region.over(ranges), problem, families, None).residue() is None
     except (UndefinedTermError, NoInvariantError, BudgetError, ArithmeticError, RecursionError):
