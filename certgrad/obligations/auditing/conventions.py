@@ -67,6 +67,7 @@ def _scalar_problem(traces: Traces) -> Problem | None:
 
 def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[Atomic]:
     """Return the relations that a point such as `x = 0` or `x = y = 0` states; `where` is for messages."""
+    # A point writes `=` where the parser of domains reads `==`; `<=` and `>=` stay as they are.
     text = (
         point
         if "==" in point
@@ -79,15 +80,15 @@ def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -
     """Return what the VJP gives at a point such as `x = 0` for a seed of 1, as text, one value for each cotangent.
 
     The value is computed from the term of the cotangent: the seed is set to 1, predicates are decided by the point's
-    relations, and variables are eliminated by its equations. If there are no terms, or the value is no real number, the
-    text is what the declaration promises (`promised`).
+    relations, and variables are eliminated by its equations. If there are no terms, or if the value is no number and the
+    declaration promises an infinity or nan, the text is what it promises (`promised`).
     """
     if problem is None:
         return promised
     names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
     names |= dict.fromkeys(op.params, ())
-    atoms = _conditions_of(point, names, f"the convention of '{op.name}'")
-    facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in atoms if a.signs is not None)
+    relations = _conditions_of(point, names, f"the convention of '{op.name}'")
+    facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in relations if a.signs is not None)
     seeds = {t.body.atom() for t in problem.seeds}
 
     def at_one(a: Atom) -> Poly | None:
@@ -98,10 +99,10 @@ def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -
     for cotangent in problem.vjp:
         try:
             value = decide_predicates(Rewriter(replace=at_one)(cotangent.body), facts)
-            for a in atoms:
+            for a in relations:
                 if a.relation == "= 0":
                     value = eliminated(value, a.poly)
-            value = decide_predicates(value, facts)
+            value = decide_predicates(value, facts)  # eliminating variables may have left others to decide
             is_number = value.constant() is not None
             text = wording.present.show(value)
         except UndefinedTermError:
