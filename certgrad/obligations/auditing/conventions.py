@@ -80,8 +80,8 @@ def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -
     """Return what the VJP gives at a point such as `x = 0` for a seed of 1, as text, one value for each cotangent.
 
     The value is computed from the term of the cotangent: the seed is set to 1, predicates are decided by the point's
-    relations, and variables are eliminated by its equations. If there are no terms, or if the value is no number and the
-    declaration promises an infinity or nan, the text is what it promises (`promised`).
+    relations, and variables are eliminated by its equations. If there are no terms, or if the value is no number and
+    the declaration promises an infinity or nan, the text is what it promises (`promised`).
     """
     if problem is None:
         return promised

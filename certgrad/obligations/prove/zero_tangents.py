@@ -182,7 +182,7 @@ def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Colle
     names = {problem.names[k] for k in still}
     results = []
     for out, tangent in zip(problem.forward, problem.jvp, strict=True):
-        # A tangent of a still argument counts only where its entry is not 0. Where the result is 0, nothing may be left.
+        # Tangents of still arguments count where their entries are not 0. Where the result is 0, nothing may be left.
         moving = _masked(tangent.body, problem, names, lambda y: y)
         at_zero = moving * (ONE - _nonzero(out.body))
         finite = not out.infinite and not tangent.infinite
