@@ -139,7 +139,7 @@ class CaseClaim(Struct, frozen=True):
     signature: str
     statics: dict[str, str]
     scope: str
-    """For which shapes: "all shapes, any rank" or the list of ranks that were shown."""
+    """For which shapes the claim is: "all shapes, any rank", or the list of the ranks that were looked at."""
     verdict: VerdictName
     hypotheses: list[Hypothesis] = []
     reason: str = ""
@@ -151,7 +151,7 @@ class CaseClaim(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """One obligation: the conjunction over the op's cases. The verdict is the worst of theirs."""
+    """One obligation of an op, about all its cases. The verdict is the worst of those of the cases."""
 
     id: str
     code: str
@@ -387,7 +387,7 @@ _WITHOUT_JVP = "for all {x}, {dx} and seed{where}: ⟨d/dt {op}({moved}) at t = 
 
 
 def statement(op: Subject, kind: str, conditional: bool) -> str:
-    """Return the obligation `kind` of an op in words, over the op's own argument names.
+    """Return the obligation `kind` of an op as a sentence about the op's own arguments, by their names.
 
     If `conditional`, the sentence says that it holds under the hypotheses.
     """

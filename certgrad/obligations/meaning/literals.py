@@ -43,7 +43,7 @@ SMALL = 10
 """A root of a larger number is less likely in a closed form: it costs as much as another factor."""
 POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
 FAR = "beside values that are all far from it"
-"""Where a claim stands that reads a number as an infinity: −10⁹ does not act as −∞ beside −2·10⁹, which is less."""
+"""The condition on a claim that reads a number as an infinity: beside −2·10⁹, which is less, −10⁹ is no −∞."""
 MASKING = 10**9
 """A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
@@ -51,7 +51,7 @@ LOGARITHMS = (2, 3, 5, 7, 10)
 BITS = 320
 """Bits to which a closed form is evaluated: numbers that differ only beyond these bits count as equal."""
 LOGARITHMS_OF_PI = (1, 2)
-"""Powers of log π that may be factors of a closed form."""
+"""Numbers n for which log(n·π) may be a factor of a closed form."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Reading:
     def moving(self) -> Reading | None:
         """Return the reading in which literals are closed forms, approximations are ideal and masks are infinite.
 
-        It takes everything met so far so; None if nothing that was met can be read otherwise than written.
+        This applies to all that was met so far. None if nothing of it can be read otherwise than written.
         """
         meant, ideal, infinite = self.closed_forms(), bool(self.approximated), bool(self.masks)
         if not (meant or ideal or infinite):

@@ -90,7 +90,7 @@ def _reads_inputs(poly: Poly, problem: Problem) -> bool:
 
 
 def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
-    """Return the hypothesis y ≠ 0 as not needed, if each entry of the result is a function of one entry y.
+    """Return that the hypothesis y ≠ 0 can be dropped, if each entry of the result is a function of one entry y.
 
     By the second theorem of this module. None if the rule does not have that form: if the JVP reads the tangent of
     another entry, or is not 0 without that of y, or if the function does more at y = 0 than bend.
@@ -117,7 +117,7 @@ def _of_entry(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | Non
 
 
 def _of_maximum(problem: Problem, out: Tensor, tangent: Tensor) -> MayBeZero | None:
-    """Return the hypothesis that the maximum is attained once as weaker: once, or the maximum is 0.
+    """Return that "the maximum is attained once" can be weakened to "once, or the maximum is 0".
 
     By the third theorem of this module, for a result that is a maximum over entries of the active argument, or its
     negative. None if the rule does not have that form, or the JVP reads tangents of entries that do not attain it.
@@ -175,7 +175,7 @@ _ITSELF = "the maximum"
 def still_outputs(problem: Problem, hypotheses: Collection[Clause], still: Collection[int]) -> tuple[bool, ...]:
     """Return, for each result, whether it has a zero tangent wherever it is 0, under the hypotheses of the proof.
 
-    `still` has the positions of the arguments of which the same is known. False where it is not shown.
+    `still` has the positions of the arguments that have a zero tangent wherever they are 0. False if it is not shown.
     """
     if problem.jvp is None:
         return (False,) * len(problem.forward)
