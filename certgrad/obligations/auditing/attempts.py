@@ -353,9 +353,10 @@ def judged(
 ) -> CaseClaim:
     """Return the claim that an outcome supports.
 
-    A proof makes the claim proved if a point is found at which its hypotheses hold, and at which solvers, and values
-    that are assumed to be finite, are as the hypotheses say; else it is unproved. Without a proof the claim is refuted
-    if a witness is found at `search_at` drawn sizes, else unproved.
+    A proof makes the claim proved if a point is found at which its hypotheses hold. If none is found, or if there is no
+    proof, a witness is searched for at `search_at` drawn sizes: it refutes the claim, which is unproved otherwise. The
+    claim is also unproved if, at the points that were tried, solvers do not solve their equations, or values are not
+    finite that a hypothesis says are finite.
     """
     op = traces.op
     if outcome.proved:
