@@ -81,6 +81,7 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
     for difference in (r.difference for r in results if r.difference is not None and r.difference.anywhere):
         traces.differs_anywhere = True
         traces.refused = traces.refused if difference.programs else difference.reason
+    # A claim keeps its verdict if the comparison changes none of its cases.
     claims = []
     for claim in certificate.claims:
         cases = [

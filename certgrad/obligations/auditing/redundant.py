@@ -40,12 +40,12 @@ def specialised(
     sizes = {**fixed, **dict.fromkeys(empty, ONE)}
     if not sizes:
         return []
-    gone = {
+    empty_axes = {
         name: {k for k, axis in enumerate(axes) if axis.name in empty}
         for name, axes in zip(shapes, general.inputs, strict=True)
     }
-    without = _without_axes(gone)
-    return [c.rewritten(without) for c in _clauses_at_sizes(clauses, sizes, shapes, there)]
+    drop_axes = _without_axes(empty_axes)
+    return [c.rewritten(drop_axes) for c in _clauses_at_sizes(clauses, sizes, shapes, there)]
 
 
 def _clauses_at_sizes(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) -> list[Clause]:
@@ -131,6 +131,7 @@ def _without_axes(dropped: Mapping[str, Collection[int]]) -> Rewriter:
     """
 
     def remaining(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
+        """Return the index of an entry without the dropped axes, or whole if it is not 0 along one of them."""
         places = dropped.get(tensor, ())
         indices = tuple(map(rewritten, index))
         if not places or len(indices) <= max(places) or not all(indices[k].is_zero for k in places):
@@ -138,6 +139,7 @@ def _without_axes(dropped: Mapping[str, Collection[int]]) -> Rewriter:
         return tuple(ix for k, ix in enumerate(indices) if k not in places)
 
     def rewritten(ix: Ix) -> Ix:
+        """Return the index along one axis, with the entries of arrays that it is made of rewritten."""
         if not ix.atoms:
             return ix
         terms = [

@@ -43,7 +43,8 @@ def extends(
     if any(c.guards or any(a.relation not in OPEN for a in c.alternatives) for c in on_active_entries):
         return False  # a point may satisfy a clause like x >= 0 while points around it do not
     if any(t.infinite for t in sides):
-        return False
+        return False  # an infinite entry has no continuous value
+    # The sides have to have values at the excluded points, by the other hypotheses alone.
     if not all(discharged(c, extended_facts) or entailed(c, extended_facts, clauses) for c in defined):
         return False
     sizes = frozenset(a for shape in problem.input_shapes.values() for n in shape for a in atoms_of(n))
