@@ -40,7 +40,7 @@ CODES: dict[str, str] = {
     "forward_equals_reference": "CG104",
 }
 OF_VALUES = ("rule_runs_forward", OF_REFERENCE)
-"""The obligations that say of two programs that they compute the same."""
+"""The obligations that state that two programs compute the same values."""
 
 
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -54,8 +54,8 @@ ASSUMED = "assumed"
 class Hypothesis(Struct, frozen=True):
     """A condition under which a claim holds, for every index that occurs in it.
 
-    `tree` is what it says; `text` (`x[i] ≠ 0`), `latex` and `prose` are that for reading, and `source` says where it
-    comes from. Two hypotheses are the same where their trees are equal.
+    `tree` is the condition as a syntax tree; `text` (`x[i] ≠ 0`), `latex` and `prose` write it for a reader; `source`
+    names the operation or declaration that it comes from. Two hypotheses are equal if their trees are.
     """
 
     text: str
@@ -66,8 +66,11 @@ class Hypothesis(Struct, frozen=True):
     """True where the excluded set has measure zero; False where the hypothesis fails on an open set."""
     tree: Statement
     outside: Literal["no derivative", "right"] | UnsetType = UNSET
-    """What was seen at points where it alone fails: the function has no derivative at one, or it has one at all of them
-    and the rule gives it, so that the proof needs the hypothesis and the claim need not."""
+    """What an evaluation found at points where this hypothesis alone fails.
+
+    `no derivative`: at one of them the function has none. `right`: at all of them it has one and the rule returns it,
+    so that the proof needs the hypothesis and the claim need not. Absent where no such point was evaluated.
+    """
 
 
 def hypothesis(
@@ -78,7 +81,16 @@ def hypothesis(
     inputs: Sequence[str] = (),
     axes: "Mapping[str, Sequence[Size]] | None" = None,
 ) -> Hypothesis:
-    """Return a statement as a hypothesis with its texts; `prose` replaces the generated words."""
+    """Return a statement as a hypothesis with its texts.
+
+    Args:
+        tree: the condition.
+        source: where the condition comes from.
+        negligible: whether it excludes a set of measure zero only.
+        prose: words in the place of the generated ones.
+        inputs: the names of the op's arguments, in order; any other name in `tree` is a parameter.
+        axes: the sizes of each argument's axes, which LaTeX writes as the ranges of indices.
+    """
     return Hypothesis(
         text=language.text.text(tree, inputs=inputs),
         latex=language.text.text(tree, "latex", inputs, axes),
@@ -90,7 +102,7 @@ def hypothesis(
 
 
 def each_once(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """Each hypothesis once, the first that says it, in the order of their texts."""
+    """Return the hypotheses sorted by their texts; of several with equal trees, only the first."""
     table: dict[Statement, Hypothesis] = {}
     for h in hypotheses:
         table.setdefault(h.tree, h)
@@ -127,19 +139,19 @@ class CaseClaim(Struct, frozen=True):
     signature: str
     statics: dict[str, str]
     scope: str
-    """For which shapes: "all shapes, any rank" or the list of ranks that were shown."""
+    """For which shapes the claim is: "all shapes, any rank", or the list of the ranks that were looked at."""
     verdict: VerdictName
     hypotheses: list[Hypothesis] = []
     reason: str = ""
     residual: str = ""
     witness: Witness | None = None
     needless: list[Hypothesis] | UnsetType = UNSET
-    """What the rule alone needs: the witness lies outside of it, where the function has a derivative. Inside of it, and
-    under the hypotheses, the claim is proved."""
+    """Hypotheses that the rule needs and the function does not: the witness violates them at a point where the function
+    has a derivative. Under these and `hypotheses` together, the claim is proved."""
 
 
 class Claim(Struct, frozen=True):
-    """One obligation: the conjunction over the op's cases. The verdict is the worst of theirs."""
+    """One obligation of an op, about all its cases. The verdict is the worst of those of the cases."""
 
     id: str
     code: str
@@ -152,34 +164,34 @@ class Claim(Struct, frozen=True):
     """Facts over the reals that the proof used and floats can break, such as exp(z) > 0."""
     idealisations: list[str] = []
     measured: list[str] = []
-    """With what the traced programs were compared beside the proof: traces at numbers, calls in several dtypes."""
+    """What the traced programs were compared with beside the proof: traces at numbers, calls in several dtypes."""
     contradicted: str | UnsetType = UNSET
-    """Where the two sides differ in floats, in words, of what is neither proved nor refuted. Absent where nothing is
-    said to.
+    """For an unproved claim: the point at which the two sides differ in floats, in words. Absent if no such point was
+    found.
     """
 
 
 DIFFERS_IN_FLOATS = "a numeric check in floats differs"
-"""How words begin that say so."""
+"""The first words of `Claim.contradicted`."""
 
 
 def fails(claim: Claim, verdicts: Collection[str]) -> bool:
-    """Return whether an audit fails on a claim, by the verdicts that it fails on.
+    """Return whether an audit that fails on these verdicts fails on the claim.
 
-    A claim contradicted in floats is no refutation, but fails where one does: among unproved claims it is the one to
-    examine.
+    An unproved claim that is contradicted in floats is not refuted, but the audit fails on it where it fails on
+    refuted claims: of all unproved claims it is the one to examine.
     """
     contradicted = claim.verdict == "unproved" and bool(claim.contradicted)
     return claim.verdict in verdicts or (contradicted and "refuted" in verdicts)
 
 
 def compared_with(claim: Claim) -> list[str]:
-    """Return what the claim was compared with, and what contradicts it."""
+    """Return texts: what the claim was compared with, then what contradicts it, if anything does."""
     return [*claim.measured, *([claim.contradicted] if claim.contradicted else [])]
 
 
 class Convention(Struct, frozen=True):
-    """What the rule returns at a point its theorem excludes, beside JAX's and PyTorch's choice."""
+    """What the rule returns at a point that its theorem excludes, beside what JAX and PyTorch return there."""
 
     point: str
     rule: str
@@ -188,7 +200,10 @@ class Convention(Struct, frozen=True):
 
 
 class TracedCase(Struct, frozen=True):
-    """One case as it was traced at symbolic dimensions, each star group as one axis: the code that was proved."""
+    """The program of one case that was proved: its trace at symbolic dimensions, with one axis for each star group.
+
+    `digest` is the digest of this trace.
+    """
 
     signature: str
     statics: dict[str, str]
@@ -198,8 +213,9 @@ class TracedCase(Struct, frozen=True):
 class LiteralMeaning(Struct, frozen=True):
     """The closed form that a float literal is read as: coefficient · √root · π^pi · (log log)^log_power.
 
-    It is at most two units in the literal's last place away. A `log` of 1 stands for no logarithm; with `of_pi` it is
-    that of log·π.
+    The fields name the parts: √ is taken of `root`, π is raised to `pi`, and the logarithm of the number `log` to
+    `log_power`. If `log` is 1 there is no logarithm as a factor; with `of_pi` the factor is the logarithm of `log`·π.
+    The closed form is at most two units in the last place away from the literal.
     """
 
     literal: str
@@ -229,34 +245,38 @@ class Certificate(Struct, frozen=True):
     rules_used: list[str] = []
     """The rules of the calculus that the proofs applied."""
     traced: list[TracedCase] = []
-    """One for each case, in order: what `certgrad verify` traces again."""
+    """One trace for each case, in order: `certgrad verify` makes it again and compares the digests."""
     literals: list[LiteralMeaning] = []
     """What float literals are read as, where the verdict is `proved up to rounding`."""
     without_gradient: list[str] | UnsetType = UNSET
-    """Float arguments for which the rule returns `None`: the verdict says nothing of them. Absent where there are none.
+    """Float arguments for which the rule returns `None`: the verdict says nothing of their gradients. Absent if there
+    are no such arguments.
     """
     sizes: list[dict[str, int]] | UnsetType = UNSET
-    """The sizes that the verdict is about, where it is `proved at sizes`, or where it was refuted at numbers. Absent
-    where it is about all shapes of the signature.
+    """The sizes that the verdict is about, if it is `proved at sizes` or was refuted at numbers. Absent if the verdict
+    is about all shapes of the signature.
     """
     ignored: list[str] | UnsetType = UNSET
-    """Codes of obligations that the author has ignored: they are no claims of this certificate, and the verdict says
-    nothing of them. Absent where there are none.
+    """Codes of obligations that the author has ignored: the certificate has no claims with these codes, and the verdict
+    says nothing of them. Absent where no code is ignored.
     """
     checksum: str = ""
-    """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
+    """The checksum of all other fields. It reveals an accidental edit, and is no protection against a forger."""
 
 
 def assumed(certificate: Certificate) -> list[str]:
-    """The hypotheses that are assumed, as `domain=` takes them: `delta > 0`, `ids >= 0`, `ids < v`."""
+    """Return the hypotheses that the audit assumed without a declaration (their source is `ASSUMED`).
+
+    They are written as `domain=` takes them: `delta > 0`, `ids >= 0`, `ids < v`.
+    """
     texts = dict.fromkeys(h.text for c in certificate.claims for h in c.hypotheses if h.source == ASSUMED)
     return sorted(map(language.relations.as_written, texts), key=lambda text: (text.split()[0], "<" in text))
 
 
 def verdict_text(certificate: Certificate) -> str:
-    """The verdict with what it leaves out: `proved; no gradient for w`, `CG103 proved; CG102 ignored`.
+    """Return the verdict in words, with what it leaves out: `proved; no gradient for w`, `CG103 proved; CG102 ignored`.
 
-    Where code asks for ranks, with those that were shown: `proved; at ranks 0, 1, 2, 3, 4, 5, 6 of *s`.
+    Where a rule's code asks for ranks, the text names the ranks that were looked at: `proved; at ranks 0, 1, 2 of *s`.
     """
     missing = certificate.without_gradient or []
     ignored = certificate.ignored or []
@@ -269,32 +289,35 @@ def verdict_text(certificate: Certificate) -> str:
 
 
 def _ranks(case: CaseClaim) -> str:
-    """The ranks that a proof is about, where code asks for them, so that it is not about all."""
+    """Return the ranks that the proof of a case is about; "" if it is about all ranks, or the case is not proved."""
     _, _, ranks = case.scope.partition(RANKS)
     return f"ranks {ranks.partition(' (')[0]}" if ranks and case.verdict in (*PROOFS, AT_SIZES) else ""
 
 
 def with_cases(claim: Claim, cases: Iterable[CaseClaim], **fields: Any) -> Claim:
-    """The claim with these cases and the verdict that they come to; `fields` are others of it to change."""
+    """Return the claim with these cases and the worst of their verdicts; `fields` are further fields to replace."""
     changed = list(cases)
     return msgspec.structs.replace(claim, cases=changed, verdict=worst([c.verdict for c in changed]), **fields)
 
 
 def with_claims(certificate: Certificate, claims: Iterable[Claim], **fields: Any) -> Certificate:
-    """The certificate with these claims and the verdict that they come to, and with its checksum."""
+    """Return the certificate with these claims, the worst of their verdicts, and the new checksum.
+
+    `fields` are further fields to replace.
+    """
     changed = list(claims)
     verdict = worst([c.verdict for c in changed])
     return sealed(msgspec.structs.replace(certificate, claims=changed, verdict=verdict, **fields))
 
 
 def with_each_case(certificate: Certificate, change: Callable[[Claim, CaseClaim], CaseClaim]) -> Certificate:
-    """The certificate with each case of each claim changed."""
+    """Return the certificate in which `change(claim, case)` replaces each case of each claim."""
     changed = (with_cases(c, [change(c, case) for case in c.cases]) for c in certificate.claims)
     return with_claims(certificate, changed)
 
 
 def ignoring(certificate: Certificate, codes: Collection[str]) -> Certificate:
-    """The certificate without the claims of these codes, which says that they are ignored."""
+    """Return the certificate without the claims of these codes; its field `ignored` names them."""
     dropped = {c.code for c in certificate.claims if c.code in codes}
     if not dropped:
         return certificate
@@ -303,12 +326,15 @@ def ignoring(certificate: Certificate, codes: Collection[str]) -> Certificate:
 
 
 def sized(sizes: Sequence[Mapping[str, int]], limit: int | None = None) -> str:
-    """Sizes in words: `n = 2, 3, 128`, or `d = 3, n = 2; d = 64, n = 128`; of many, the first and how many more."""
-    found = sizes[:limit]
-    more = f" and {len(sizes) - len(found)} more" if len(sizes) > len(found) else ""
-    if found and all(len(one) == 1 for one in found):
-        return f"{next(iter(found[0]))} = {', '.join(str(v) for one in found for v in one.values())}{more}"
-    return "; ".join(", ".join(f"{name} = {value}" for name, value in sorted(one.items())) for one in found) + more
+    """Return sizes in words: `n = 2, 3, 128`, or `d = 3, n = 2; d = 64, n = 128`.
+
+    Of more than `limit` sizes, the text has the first ones and the number of the others.
+    """
+    named = sizes[:limit]
+    more = f" and {len(sizes) - len(named)} more" if len(sizes) > len(named) else ""
+    if named and all(len(size) == 1 for size in named):
+        return f"{next(iter(named[0]))} = {', '.join(str(v) for size in named for v in size.values())}{more}"
+    return "; ".join(", ".join(f"{name} = {value}" for name, value in sorted(size.items())) for size in named) + more
 
 
 def not_for_all(certificate: Certificate) -> str:
@@ -319,35 +345,35 @@ def not_for_all(certificate: Certificate) -> str:
 
 
 def checksum(certificate: Certificate) -> str:
-    """The checksum that belongs into the certificate."""
+    """Return the checksum of all fields of the certificate but `checksum` itself."""
     bare = msgspec.structs.replace(certificate, checksum="")
     return hashlib.blake2b(msgspec.json.encode(bare, order="deterministic"), digest_size=32).hexdigest()
 
 
 def sealed(certificate: Certificate) -> Certificate:
-    """The certificate with its checksum."""
+    """Return the certificate with its checksum filled in."""
     return msgspec.structs.replace(certificate, checksum=checksum(certificate))
 
 
 RANKS = ", ranks "
-"""What stands in the scope of a case before the ranks that were shown, where these are not all."""
+"""The text in the scope of a case before the ranks that were looked at, if the claim is about these ranks alone."""
 SHOWN = 3
-"""At most this many of the sizes that a verdict covers are named beside it."""
+"""The number of sizes, at most, that are named beside a verdict that is about sizes."""
 PROVED_AS_WRITTEN: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
-"""The verdicts of what is proved of the program as it is written, for all shapes of its signature."""
+"""The verdicts that state a proof about the program as it is written, for all shapes of its signature."""
 PROOFS: tuple[VerdictName, ...] = (*PROVED_AS_WRITTEN, "proved up to rounding")
-"""What holds, if only of the program with its literals moved."""
+"""The verdicts that state a proof for all shapes, of the program as written or with closed forms for its literals."""
 AT_SIZES: VerdictName = "proved at sizes"
 ORDER: tuple[VerdictName, ...] = (*PROOFS, AT_SIZES, "surrogate", "unproved", "refuted")
 
 
 def holding(hypotheses: Sequence[object]) -> VerdictName:
-    """Return the verdict of what is proved and has these hypotheses: "proved" where there are none."""
+    """Return the verdict of a claim that is proved under these hypotheses: "proved" if there are none."""
     return "proved under hypotheses" if hypotheses else "proved"
 
 
 def worst(verdicts: list[VerdictName]) -> VerdictName:
-    """The verdict of a conjunction."""
+    """Return the worst of the verdicts, by `ORDER`, as the verdict of a conjunction; "unproved" if there are none."""
     return max(verdicts, key=ORDER.index, default="unproved")
 
 
@@ -361,7 +387,10 @@ _WITHOUT_JVP = "for all {x}, {dx} and seed{where}: ⟨d/dt {op}({moved}) at t = 
 
 
 def statement(op: Subject, kind: str, conditional: bool) -> str:
-    """The obligation in words over the op's own argument names; whether it stands under hypotheses."""
+    """Return the obligation `kind` of an op as a sentence about the op's own arguments, by their names.
+
+    If `conditional`, the sentence says that it holds under the hypotheses.
+    """
     floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
     dx = ", ".join(f"d{n}" for n in floats)
     reverse_only = kind == "vjp_is_adjoint" and "jvp_is_derivative" not in op.kinds

@@ -1,7 +1,6 @@
 """Traced programs evaluated by numpy in floats, at any sizes and in any dtype: one operation at a time, not compiled.
 
-Programs at symbolic sizes are evaluated at numbers, and programs of 64-bit floats in another precision. What numpy has
-no operation for, JAX computes.
+Symbolic sizes become numbers; 64-bit floats may become narrower ones. JAX computes what numpy has no operation for.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ Array = np.ndarray
 
 
 class NoValueError(Exception):
-    """An operation has no value here."""
+    """An operation cannot be evaluated in this module."""
 
 
 class Noise:
-    """Simulated rounding: values off by a unit each, up or down, the same in every run."""
+    """Simulated rounding: each value moves by a relative `unit`, up or down, alike in every run."""
 
     def __init__(self, unit: float) -> None:
         self.unit = unit
@@ -67,9 +66,9 @@ class Setting:
     sizes: Mapping[str, int] = field(default_factory=dict)
     real: Any = np.float64
     exact: bool = False
-    """Whether all floats, also those that the program names, stand for 64-bit ones."""
+    """Whether `real` replaces floats of every width, not only those of 64 bits."""
     noise: Noise | None = None
-    """What is added to the result of each operation that rounds."""
+    """What perturbs the result of each operation that rounds; None for no perturbation."""
 
     def dtype(self, dtype: Any) -> Any:
         if dtype == np.float64 or (self.exact and kind_of(dtype) == "f"):
@@ -77,7 +76,7 @@ class Setting:
         return dtype
 
     def size(self, value: Any) -> Any:
-        """A parameter with its dimensions set."""
+        """Return a parameter of an equation with its symbolic dimensions replaced by the sizes."""
         if isinstance(value, DimExpr):
             return int(value._evaluate(dict(self.sizes)))
         if type(value) in (tuple, list):
@@ -86,17 +85,17 @@ class Setting:
 
 
 def run(program: Program, args: Sequence[Array], setting: Setting) -> list[Array]:
-    """The outputs of a program. Raises NoValueError, or what an operation raises."""
+    """Return the outputs of a program. Raises NoValueError, or what an operation raises."""
     with np.errstate(all="ignore"):
         return _run(program, args, setting)
 
 
 def compute(name: str, params: dict[str, Any], operands: list[Array], outs: Sequence[Any]) -> list[Array]:
-    """The outputs of one operation at numbers, of the types given. Raises NoValueError."""
+    """Return the outputs of one operation at numbers, in the dtypes of `outs`. Raises NoValueError."""
     eqn = SimpleNamespace(primitive=SimpleNamespace(name=name), params=params)
     with np.errstate(all="ignore"):
-        found = _applied(eqn, params, operands, [a.dtype for a in outs], Setting())
-    pairs = zip(found, outs, strict=True)
+        values = _applied(eqn, params, operands, [a.dtype for a in outs], Setting())
+    pairs = zip(values, outs, strict=True)
     return [v if kind_of(a.dtype) == "k" else np.asarray(v).astype(a.dtype, copy=False) for v, a in pairs]
 
 
@@ -114,22 +113,26 @@ def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
     """Return an equation's results. Raises NoValueError, or what the operation raises."""
     params = {k: setting.size(v) for k, v in eqn.params.items()} if setting.sizes else eqn.params
     dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
-    found = _applied(eqn, params, operands, dtypes, setting)
-    out = [v if v.dtype == dtype else v.astype(dtype) for v, dtype in zip(found, dtypes, strict=True)]
+    values = _applied(eqn, params, operands, dtypes, setting)
+    out = [v if v.dtype == dtype else v.astype(dtype) for v, dtype in zip(values, dtypes, strict=True)]
     return [setting.noise.perturbed(v) for v in out] if setting.noise and eqn.primitive.name not in _EXACT else out
 
 
 def _applied(
     eqn: Any, params: dict[str, Any], operands: list[Array], dtypes: Sequence[Any], setting: Setting
 ) -> list[Array]:
-    """Return the results of one equation in numpy; the caller casts them to the dtypes of its outputs."""
+    """Return the results of one equation in numpy; the caller casts them to the dtypes of its outputs.
+
+    The first that fits computes them: programs inside, complex numbers, real ones, keys, moves of entries, JAX.
+    """
     name = eqn.primitive.name
-    if hasattr(eqn, "invars") and sampler(eqn) and (drawn := inner_program(eqn)):  # it makes bits its own numbers
-        own = [
+    if hasattr(eqn, "invars") and sampler(eqn) and (drawn := inner_program(eqn)):
+        # Random bits become other numbers in another dtype: the sampler runs in its own, whatever the setting says.
+        inputs = [
             x.astype(v.aval.dtype) if kind_of(v.aval.dtype) == "f" else x
             for x, v in zip(operands, eqn.invars, strict=True)
         ]
-        return _run(drawn, own, Setting(setting.sizes))
+        return _run(drawn, inputs, Setting(setting.sizes))
     if name in kinds.CALLS or name == LINEAR:
         inner = program_of(linear_program(eqn)) if name == LINEAR else inner_program(eqn)
         if inner is None:
@@ -143,19 +146,19 @@ def _applied(
         if name == "convert_element_type":
             return [operands[0] if np.dtype(dtypes[0]).kind == "c" else operands[0].real]
         if name not in _MOVED and not (name == "gather" and "fill" not in str(params["mode"]).lower()):
-            return _by_jax(eqn, params, operands)  # the other functions here are of real numbers
+            return _by_jax(eqn, params, operands)  # the functions below are of real numbers
     if name in _SAME:
         return [np.asarray(_SAME[name](*operands))]
     if name in _OWN:
-        found = _OWN[name](params, *operands)
-        return [np.asarray(v) for v in found] if isinstance(found, list) else [np.asarray(found)]
+        outputs = _OWN[name](params, *operands)
+        return [np.asarray(v) for v in outputs] if isinstance(outputs, list) else [np.asarray(outputs)]
     if any(kind_of(x.dtype) == "k" for x in operands) and (of_keys := _of_keys(name, params, operands)) is not None:
         return of_keys
     if name in _MOVED:
         moved = balls.RULES[name](None, params, *map(Value, operands))
         return [v.primal for v in moved] if isinstance(moved, list) else [moved.primal]
     if name == "pallas_call" and hasattr(eqn, "invars") and (inner := inner_program(eqn)) is not None:
-        return _run(inner, operands, setting)  # what was proved is what this program says
+        return _run(inner, operands, setting)  # the proof is about this program
     return _by_jax(eqn, params, operands)
 
 
@@ -176,8 +179,8 @@ def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Arr
     if not hasattr(eqn.primitive, "bind") or any(hasattr(jaxpr_of(v), "eqns") for v in params.values()):
         raise NoValueError(eqn.primitive.name)
     with wide_floats():  # else JAX rounds what it is given to 32 bits
-        found = eqn.primitive.bind(*map(jnp.asarray, operands), **eqn.primitive.get_bind_params(params))
-        outs = found if eqn.primitive.multiple_results else [found]
+        result = eqn.primitive.bind(*map(jnp.asarray, operands), **eqn.primitive.get_bind_params(params))
+        outs = result if eqn.primitive.multiple_results else [result]
         return [v if kind_of(v.dtype) == "k" else np.asarray(v) for v in outs]
 
 
@@ -187,7 +190,7 @@ def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Arr
 def _scan(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
     if not 0 < int(params["length"]) <= MAX_STEPS:
         raise NoValueError("a scan of no steps, or of too many")
-    carry, columns = scanned(params, operands, lambda one, xs: _run(one, xs, setting), lambda x, k: x[k])
+    carry, columns = scanned(params, operands, lambda inner, xs: _run(inner, xs, setting), lambda x, k: x[k])
     return [*carry, *map(_stacked, columns)]
 
 
@@ -197,12 +200,12 @@ def _stacked(column: Sequence[Array]) -> Array:
 
 def _while(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
     try:
-        found = repeated(params, operands, lambda one, xs: _run(one, xs, setting), np.all, MAX_STEPS)
+        carries = repeated(params, operands, lambda inner, xs: _run(inner, xs, setting), np.all, MAX_STEPS)
     except NoValueError as error:
         raise EndlessError(f"a loop with {error}, which is not computed here") from error
-    if found is None:
+    if carries is None:
         raise EndlessError(f"a loop of more than {MAX_STEPS} steps")
-    return found
+    return carries
 
 
 def _cond(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
@@ -251,17 +254,15 @@ _NESTED: dict[str, Callable[..., list[Array]]] = {
     "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
 }
 _MOVED = kinds.REARRANGES | {"broadcast_to", "platform_index", "select_n"}
-"""Operations that move or choose entries: the evaluator of balls moves those of any array."""
+"""Operations that move or choose entries: the rules of the ball evaluator do that for arrays of any dtype."""
 _EXACT = (kinds.ENTRIES | kinds.CALLS | _NESTED.keys()) | frozenset(
     "abs argmax argmin broadcast_to ceil complex conj convert_element_type floor imag iota neg platform_index real "
     "round sign".split()
 )
-"""Operations that round nothing, and those whose parts do."""
+"""Operations that get no noise: they round nothing, or run a program whose operations get it."""
 
 
 # --- operations on arrays
-
-
 def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
     at = balls._indexing.read_at(_params_with_clamping(params), x.shape, indices)
     fill = params["fill_value"]
@@ -286,10 +287,10 @@ def _dot_general(params: dict[str, Any], x: Array, y: Array) -> Array:
     if kind_of(x.dtype) == "f":  # as machines accumulate: halves in 32 bits
         dtype = np.dtype(np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32)
     batch = [x.shape[k] for k in batch_x]
-    many = prod(x.shape[k] for k in contract_x)
+    contracted = prod(x.shape[k] for k in contract_x)
     rows, columns = [x.shape[k] for k in free_x], [y.shape[k] for k in free_y]
-    left = x.astype(dtype).transpose([*batch_x, *free_x, *contract_x]).reshape([*batch, prod(rows), many])
-    right = y.astype(dtype).transpose([*batch_y, *contract_y, *free_y]).reshape([*batch, many, prod(columns)])
+    left = x.astype(dtype).transpose([*batch_x, *free_x, *contract_x]).reshape([*batch, prod(rows), contracted])
+    right = y.astype(dtype).transpose([*batch_y, *contract_y, *free_y]).reshape([*batch, contracted, prod(columns)])
     return (left @ right).reshape([*batch, *rows, *columns])
 
 
@@ -352,8 +353,8 @@ def _bitcast(params: dict[str, Any], x: Array) -> Array:
     """Return the bits of numbers as another dtype; a last axis holds the parts of one number, where widths differ."""
     new = np.dtype(params["new_dtype"])
     x = x[..., None] if new.itemsize < x.dtype.itemsize else x
-    found = np.ascontiguousarray(x).reshape(x.shape).view(new)
-    return found[..., 0] if new.itemsize > x.dtype.itemsize else found
+    bits = np.ascontiguousarray(x).reshape(x.shape).view(new)
+    return bits[..., 0] if new.itemsize > x.dtype.itemsize else bits
 
 
 def _divided(params: dict[str, Any], x: Array, y: Array) -> Array:
@@ -376,7 +377,7 @@ def _iota(params: dict[str, Any], *sizes: Array) -> Array:
 
 
 def _by_entry(function: Callable[[float], float]) -> Callable[..., Array]:
-    """A function of Python's own, entry by entry in 64 bits."""
+    """Return an operation that applies a Python function to each entry in 64 bits; ∞ where it raises."""
 
     def value(x: float) -> float:
         try:
@@ -397,14 +398,14 @@ def _highest(dtype: Any) -> Any:
 
 
 def _complex(re: Array, im: Array) -> Array:
-    """Part by part: a product with the imaginary unit would make NaN of an infinity."""
+    """Return re + i·im, set part by part: a product with the imaginary unit would make NaN of an infinity."""
     out = np.empty(np.broadcast_shapes(re.shape, im.shape), np.result_type(re.dtype, np.complex64))
     out.real, out.imag = re, im
     return out
 
 
 def _power(x: Array, y: Array) -> Array:
-    """Xʸ with one exponent an entry: for a single exponent ½ numpy takes the root, which differs at −∞ and −0."""
+    """Return xʸ with an array of exponents: for the number ½ numpy takes the root, which differs at −∞ and −0."""
     return np.power(x, np.ascontiguousarray(np.broadcast_to(y, x.shape))).reshape(x.shape)
 
 
@@ -427,7 +428,7 @@ _OF_COMPLEX: dict[str, Callable[..., Any]] = {
     "imag": np.imag,
     "real": np.real,
 }
-"""What numpy does to complex numbers as JAX does."""
+"""Operations on complex numbers for which numpy gives what JAX gives."""
 
 
 def _digamma(params: dict[str, Any], x: Array) -> Array:
@@ -438,7 +439,7 @@ def _digamma(params: dict[str, Any], x: Array) -> Array:
 
 
 def _triangular_solve(params: dict[str, Any], a: Array, b: Array) -> Array:
-    """As BLAS solves it, which JAX calls as well: a 0 on the diagonal gives no error, and infinite numbers."""
+    """Return the solution that BLAS gives, as JAX does: a 0 on the diagonal gives infinite numbers and no error."""
     from scipy.linalg.blas import get_blas_funcs  # as for `psi`
 
     (solved,) = get_blas_funcs(("trsm",), (a, b))
@@ -451,7 +452,7 @@ def _triangular_solve(params: dict[str, Any], a: Array, b: Array) -> Array:
 
 
 def _cholesky(params: dict[str, Any], a: Array) -> Array:
-    """As LAPACK factorises the lower triangle, which JAX calls as well; nan where a matrix is not positive definite."""
+    """Return the factor that LAPACK gives of the lower triangle, as JAX does; NaN if it is not positive definite."""
     from scipy.linalg.lapack import get_lapack_funcs
 
     (factorised,) = get_lapack_funcs(("potrf",), (a,))

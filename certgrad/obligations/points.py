@@ -22,14 +22,14 @@ from .prove.problem import Shapes
 from .tracing.jax_internals import keys_from
 
 TRIES = 60
-"""Draws of a point, at most, until one is inside the domain; then there is none."""
+"""Draws in one round, at most, until a point is inside the domain; after the last round no point is returned."""
 EXACT = 1000
-"""Entries beyond which points are drawn in floats and not compared with the domain."""
+"""If the arrays have more entries together, points are drawn in floats and not compared with the domain."""
 _STYLES = (GENERIC, "unit", "positive", "signed unit", "above one", "eighths")
 
 
 def inputs_of(op: Subject, instance: Instance) -> list[Input]:
-    """The arguments as points are drawn for them, then the numbers that are left open."""
+    """Return what the search for points needs to know of each argument, then of each real parameter of the op."""
     return [
         Input(
             name,
@@ -47,18 +47,23 @@ def inputs_of(op: Subject, instance: Instance) -> list[Input]:
 
 
 def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
-    """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
+    """Return whether the point satisfies the op's domain and its parameters' constraints, exactly over rationals."""
     return all_conditions_hold((*op.domain, *(c for c in op.params.values() if c)), values)
 
 
 def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
-    """A point of the domain: arrays, floats in 64 bits, then numbers that are left open; None where none was found."""
-    inputs = [replace(one, kind="int") if one.kind == "key" else one for one in inputs_of(op, instance)]
+    """Return a point of the domain: the arguments, then the real parameters; None if no draw is inside.
+
+    Floats have 64 bits; integers have the dtypes of the shapes, where these name some, and keys are JAX's.
+    """
+    inputs = [replace(spec, kind="int") if spec.kind == "key" else spec for spec in inputs_of(op, instance)]
     values = drawn(inputs, [*shapes.inputs, *[()] * len(op.params)], partial(inside_domain, op), rng)
     if values is None:
         return None
-    whole = [np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)]
-    values[: len(whole)] = [x if t is None else x.astype(t) for x, t in zip(values, whole, strict=False)]
+    exact_dtypes = [
+        np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)
+    ]
+    values[: len(exact_dtypes)] = [x if t is None else x.astype(t) for x, t in zip(values, exact_dtypes, strict=False)]
     count = len(op.arg_names)
     values[:count] = [keys_from(x) if d == "key" else x for x, d in zip(values[:count], shapes.dtypes, strict=True)]
     return values
@@ -67,28 +72,33 @@ def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Rando
 def drawn(
     inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]], domain: Domain | None, rng: random.Random
 ) -> list[np.ndarray] | None:
-    """Return values of the inputs inside the domain and off all boundaries; None where none is found."""
+    """Return values of the inputs inside the domain and off all boundaries; None if no draw is inside.
+
+    Each draw takes a style of floats ("positive", "above one", …): the first draws take one style for all inputs, the
+    later ones a random style for each input.
+    """
     tops = tops_of(shapes)
     if sum(map(prod, shapes)) > EXACT:
         return [
-            one.structured(_in_floats(one, shape, rng, tops[-1])) for one, shape in zip(inputs, shapes, strict=True)
+            spec.structured(_in_floats(spec, shape, rng, tops[-1])) for spec, shape in zip(inputs, shapes, strict=True)
         ]
     for attempt in range(rounds(inputs, tops) * TRIES):
         styles = [_STYLES[attempt % len(_STYLES)]] * len(inputs)
         if attempt >= len(_STYLES):
             styles = [rng.choice(_STYLES) for _ in inputs]
+        # In the second round integers may be indices of shorter axes, too.
         bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
         arrays = [
-            one.structured(draw_input(one, shape, style, rng, top))
-            for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
+            spec.structured(draw_input(spec, shape, style, rng, top))
+            for spec, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
-        if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
+        if domain is None or domain({spec.name: nested(x) for spec, x in zip(inputs, arrays, strict=True)}):
             return [_floats(x) for x in arrays]
     return None
 
 
 def directions(shapes: Sequence[tuple[int, ...]], rng: random.Random) -> list[np.ndarray]:
-    """Tangents or seeds."""
+    """Return one random direction (a tangent or a seed) for each shape; large ones are drawn in floats at once."""
     large = sum(map(prod, shapes)) > EXACT
     return [
         _in_floats(Input("direction"), shape, rng, 2) if large else _floats(draw_direction(shape, rng))

@@ -34,7 +34,7 @@ OPEN_VERDICTS: tuple[VerdictName, ...] = ("unproved", "refuted")
 
 
 ROUNDING = {True: 1e-9, False: 1e-3}
-"""A larger relative gap between two sides is no matter of rounding: of literals written to 64 bits, or of less."""
+"""The largest relative gap between two sides that rounding explains: of literals with 64 bits (True), or fewer."""
 
 
 VALUE = "rule_runs_forward"
@@ -50,31 +50,31 @@ NO_SOLUTION = (
 
 
 AT_OTHERS = 2
-"""At so many sizes a witness is searched for where it was done at other shapes, and the rule is open there: what fails
-at these alone fails at most of their sizes."""
+"""At how many sizes a witness is searched for if the rule is open at other shapes, where a search was made already: a
+rule that fails at these shapes alone fails at most of their sizes."""
 NO_POINT = "no point was found that satisfies all hypotheses: nothing shows that they can hold together"
 
 
 class StillOpenError(Exception):
-    """An obligation is not proved: of this reading of the literals, nothing else matters."""
+    """Ends an audit under one reading of the literals: an obligation is not proved, so the others do not matter."""
 
     def __init__(self, plainly_wrong: bool = False) -> None:
         super().__init__()
         self.plainly_wrong = plainly_wrong
-        """It is wrong however they are read."""
+        """Whether the rule is wrong however its literals are read."""
 
 
 def plainly_refuted(witness: Witness | None, exact: bool = True) -> bool:
-    """Return whether no rounding explains a witness' gap: it is large beside both sides, not what is left where terms
-    cancel.
+    """Return whether no rounding explains the gap of a witness; False without a witness.
 
-    `exact` is False for programs with literals of 32 bits, or with functions that are computed by approximation.
+    The gap must be large relative to the sides, and also by itself, as where terms cancel both sides are small. `exact`
+    is False for programs with literals of 32 bits, or with functions that are computed by approximation.
     """
     if witness is None:
         return False
     most = ROUNDING[exact]
-    apart = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))
-    return not witness.relative_gap or (float(witness.relative_gap) > most and not apart <= ROUNDING[True])
+    difference = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))
+    return not witness.relative_gap or (float(witness.relative_gap) > most and not difference <= ROUNDING[True])
 
 
 def prove_all(
@@ -86,12 +86,13 @@ def prove_all(
     settled: Collection[str],
     stuck: Collection[str],
 ) -> tuple[dict[str, CaseClaim], dict[str, Outcome]]:
-    """Return the claim and the outcome of each obligation at one family of shapes, but for those that are `settled`.
+    """Return the claim and the outcome of each obligation at one family of shapes.
 
-    Those in `stuck` are unproved at other shapes: here only a witness is searched for. The programs are interpreted
-    with few steps first; where these do not suffice, what can be decided without terms is, and the rest is tried with
-    all steps. Where a program cannot be interpreted, only obligations between equal programs hold. `record` notes what
-    the proofs rest on.
+    Obligations in `settled`, which are refuted at other shapes, have an outcome and no claim. For those in `stuck`,
+    which are unproved at other shapes, only a witness is searched for. The others are proved from the programs read as
+    terms. Reading takes few steps at first. If these do not suffice, evaluation decides what it can (`_without_terms`),
+    and the reading is repeated with all steps. If a program cannot be read as terms, an obligation can still be proved
+    of values that both of its programs compute alike. `record` notes what the proofs rest on.
     """
     op = traces.op
     results: dict[str, CaseClaim] = {}
@@ -103,8 +104,10 @@ def prove_all(
     open_kinds = [kind for kind in op.kinds if kind not in outcomes]
     if not open_kinds:
         return results, outcomes
+    # If the value alone is claimed, and the rule runs the function's own operations, no terms are needed.
     if open_kinds == [VALUE] == [*op.kinds] and generality.alike.same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
+        # `alike` adds the hypothesis that the values are finite: a function that has a value everywhere needs none.
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
     obligations = posed(op, shapes, programs, record.reading)
@@ -123,14 +126,15 @@ def prove_all(
             with limited(steps, seconds):
                 problem = build(obligations)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
+        # No terms: what is left is a proof that compares programs operation by operation, or a witness.
         failure = Outcome(reason=str(error))
         for kind in open_kinds:
             outcomes[kind] = _prove_by_shared_values(traces, kind, shapes, programs, record) or failure
             results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
             _give_up(results[kind], record, traces, instance, kind)
         return results, outcomes
-    for items, noted in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
-        noted.update(dict.fromkeys(items))
+    for items, notes in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
+        notes.update(dict.fromkeys(items))
     record.laws.update(applied_laws())
     for kind in open_kinds:
         outcome, result = _attempt(problem, traces, instance, kind, record, programs)
@@ -152,28 +156,28 @@ def _without_terms(
     settled: Collection[str],
     reason: str,
 ) -> dict[str, tuple[Outcome, CaseClaim]]:
-    """Decide obligations by evaluation where the programs are too long to be read as terms (`reason`).
+    """Return the outcome and the claim of each obligation in `asked` that is decided without terms.
 
-    Return the outcome and the claim of those of `asked` that are decided. Only a plain difference counts, as an
-    approximation may still be read as what it approximates. The value of a rule that runs the function's own operations
-    needs no terms either.
+    The programs are too long to be read as terms, as `reason` says. An obligation is refuted by a plain difference
+    alone: a small one may vanish if an approximation is read as what it approximates. Beside a refutation, the value of
+    a rule that runs the function's own operations is proved as well.
     """
     if record.reading.gives_up:
         return {}
-    out: dict[str, tuple[Outcome, CaseClaim]] = {}
+    decided: dict[str, tuple[Outcome, CaseClaim]] = {}
     for kind in asked:
         witness = _witness(traces, instance, kind, record, early=True, at_least=Fraction(ROUNDING[False]))
         if witness is not None and plainly_refuted(witness, exact=False):
-            out[kind] = Outcome(reason=reason), _refuted(witness)
-    if VALUE in asked and VALUE not in out and (settled or out) and generality.alike.same_value(programs):
+            decided[kind] = Outcome(reason=reason), _refuted(witness)
+    if VALUE in asked and VALUE not in decided and (settled or decided) and generality.alike.same_value(programs):
         alike = _prove_by_shared_values(traces, VALUE, shapes, programs, record)
         if alike is not None:
-            out[VALUE] = alike, judged(traces, instance, VALUE, alike, record, shapes)
-    return out
+            decided[VALUE] = alike, judged(traces, instance, VALUE, alike, record, shapes)
+    return decided
 
 
 def _problem_satisfies(op: Subject, shapes: Shapes, programs: Programs, holds: Callable[[Problem], bool]) -> bool:
-    """Return whether something is seen to hold of what the programs mean."""
+    """Return whether `holds` is true of the programs, read as terms; False if few steps do not suffice to read them."""
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             return holds(build(posed(op, shapes, programs)))
@@ -182,39 +186,43 @@ def _problem_satisfies(op: Subject, shapes: Shapes, programs: Programs, holds: C
 
 
 def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
-    """The function is seen to have a value at every input."""
+    """Return whether the function is seen to have a value at every input."""
     return _problem_satisfies(op, shapes, programs, lambda p: not p.opaque and not any(t.defined for t in p.forward))
 
 
 def has_no_value(op: Subject, shapes: Shapes, programs: Programs) -> bool:
-    """An entry of the function is seen to be undefined at every input, as the mean of no entries is."""
+    """Return whether an entry of the function is seen to be undefined at every input, as the mean of no entries is."""
     return _problem_satisfies(
         op, shapes, programs, lambda p: any(map(fails_always, (c for t in p.forward for c in t.defined)))
     )
 
 
 def _give_up(result: CaseClaim, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
-    """Raise to end the attempt where literals are read as closed forms: all is proved so or nothing, and no witness
-    counts.
+    """Raise StillOpenError if a claim is open and the reading of the literals ends with the first open claim.
+
+    Under such a reading all obligations have to be proved, and no witness counts. The error says whether a witness
+    against the program as written shows that the rule is wrong in any reading.
     """
     if record.reading.gives_up and result.verdict in OPEN_VERDICTS:
         least = Fraction(ROUNDING[False])
-        found = None if record.reading.moved else _witness(traces, instance, kind, record, early=True, at_least=least)
-        raise StillOpenError(plainly_wrong=plainly_refuted(found, exact=False))
+        witness = None if record.reading.moved else _witness(traces, instance, kind, record, early=True, at_least=least)
+        raise StillOpenError(plainly_wrong=plainly_refuted(witness, exact=False))
 
 
 def _limits(op: Subject) -> tuple[int, float]:
-    """The steps and seconds of one proof of the op."""
+    """Return the steps and the seconds that one proof of the op may take."""
     return op.steps or STEPS, op.seconds or SECONDS
 
 
 def _attempt(
     problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs
 ) -> tuple[Outcome, CaseClaim]:
-    """Try to prove an obligation, and return its outcome with the claim that this supports.
+    """Return the outcome of an obligation at one family of shapes, with the claim that the outcome supports.
 
-    A short attempt comes first, then a search for a witness, then a long attempt. What is still not proved is tried
-    with shared values in the place of what computes them, under one more hypothesis.
+    A short attempt at a proof comes first, then a search for a witness, then a long attempt. An obligation that is
+    still not proved is tried under the hypotheses of the general shapes, and at last with values that both programs
+    compute alike as arbitrary numbers, under the hypothesis that these are finite. What was proved so at other shapes
+    (`record.alike`) is tried that way first.
     """
     if (
         kind in record.alike
@@ -229,18 +237,21 @@ def _attempt(
         with limited(first_steps, seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        at_once = record.reading.gives_up or steps <= first_steps  # no long attempt comes before the search below
-        witness = None if at_once else _witness(traces, instance, kind, record, early=True)
+        # A long attempt at a wrong rule would be in vain. Without a long attempt, the search in `judged` comes next.
+        skips_search = record.reading.gives_up or steps <= first_steps
+        witness = None if skips_search else _witness(traces, instance, kind, record, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
-        if record.reading.trial and (record.reading.approximated or record.reading.masks):  # read so it may be short
+        # Read as what it approximates, or with infinities in masks, the program may have a short proof.
+        if record.reading.trial and (record.reading.approximated or record.reading.masks):
             return Outcome(reason=str(error)), at_shapes("unproved", reason=str(error))
+        # Values that the JVP multiplies by 0 may be what makes its terms long.
         idle = _idle(traces, problem.shapes, programs, record) if kind == DERIVATIVE else None
         if idle is not None:
             return idle, judged(traces, instance, kind, idle, record, problem.shapes)
         try:
             if steps <= first_steps:
-                raise
+                raise  # the first attempt had all the steps: its error is the reason
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
             if outcome.proved:
@@ -253,28 +264,34 @@ def _attempt(
     if not outcome.proved:
         hypotheses_here = record.listed[kind].here if kind in record.listed else []
         outcome = _prove_under_hypotheses(problem, kind, hypotheses_here, traces.op) or outcome
-    of_direct = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
-    if of_direct is None or (of_direct.verdict in OPEN_VERDICTS and not any(map(of_solver, outcome.hypotheses))):
+    # A proof may have hypotheses that hold at no point: then one with shared values is tried as well.
+    direct_claim = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
+    if direct_claim is None or (direct_claim.verdict in OPEN_VERDICTS and not any(map(of_solver, outcome.hypotheses))):
         alike = _prove_by_shared_values(traces, kind, shapes, programs, record)
         if alike is not None:
             record.alike.add(kind)
             return alike, judged(traces, instance, kind, alike, record, shapes)
-    return outcome, of_direct or judged(traces, instance, kind, outcome, record, shapes)
+    return outcome, direct_claim or judged(traces, instance, kind, outcome, record, shapes)
 
 
 def _prove_under_hypotheses(problem: Problem, kind: str, listed: Sequence[Clause], op: Subject) -> Outcome | None:
-    """Return a proof under the hypotheses that the obligation has at the general shapes, or with indices in range.
+    """Return a proof that assumes what is `listed` at the general shapes, and that clamped indices are in range.
 
-    A slice clamps its indices, as a gather need not.
+    None if there is no such proof, or nothing to assume. A slice clamps its indices and a gather need not: the programs
+    of a rule may be equal only where the indices, which must be arguments, are in range.
     """
-    whole = {n for n, dtype in zip(problem.names, problem.shapes.dtypes, strict=True) if dtype == "int"}
-    asked = (c for c in problem.in_range if {n for p in polys(c) for a in atoms_of(p) for n in tensors_in(a)} <= whole)
-    given = [c for c in dict.fromkeys([*listed, *asked]) if assumed(c, problem.array_shapes)]
+    integer_arguments = {n for n, dtype in zip(problem.names, problem.shapes.dtypes, strict=True) if dtype == "int"}
+    in_range = (
+        c
+        for c in problem.in_range
+        if {n for p in polys(c) for a in atoms_of(p) for n in tensors_in(a)} <= integer_arguments
+    )
+    assumptions = [c for c in dict.fromkeys([*listed, *in_range]) if assumed(c, problem.array_shapes)]
     declared = problem.domain
-    problem.domain = [*declared, *given]
+    problem.domain = [*declared, *assumptions]  # for this proof alone, as `prove` assumes the domain
     try:
         with limited(min(FIRST_STEPS, _limits(op)[0]), _limits(op)[1]):
-            outcome = prove(problem, kind) if given else None
+            outcome = prove(problem, kind) if assumptions else None
     except (BudgetError, RecursionError):
         return None
     finally:
@@ -283,7 +300,7 @@ def _prove_under_hypotheses(problem: Problem, kind: str, listed: Sequence[Clause
 
 
 def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
-    """A proof of a JVP with arbitrary numbers in the place of values that it multiplies by 0; None if there is none."""
+    """Return a proof of a JVP with arbitrary numbers for values that it multiplies by 0; None if there is none."""
     op = traces.op
     if programs.jvp is None:
         return None
@@ -301,7 +318,11 @@ def _idle(traces: Traces, shapes: Shapes, programs: Programs, record: Record) ->
 def _prove_by_shared_values(
     traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record
 ) -> Outcome | None:
-    """Return the outcome of a proof with shared values in the place of what computes them; None where there is none."""
+    """Return the outcome of a proof with arbitrary numbers for shared values; None if there is no such proof.
+
+    Shared values are those that both programs of an obligation compute by the same operations. A JVP is compared with a
+    derivative, which is no program: for it they are the values that it multiplies by 0 (see `generality/alike.py`).
+    """
     if kind == DERIVATIVE:
         return _idle(traces, shapes, programs, record)
     if not generality.alike.compares_programs(kind, programs):
@@ -330,16 +351,21 @@ def judged(
     shapes: Shapes,
     search_at: int = DRAWN_SIZES,
 ) -> CaseClaim:
-    """Return the claim that an outcome supports: proved, if a point satisfies its hypotheses; else refuted by a witness
-    at `search_at` sizes, or unproved.
+    """Return the claim that an outcome supports.
+
+    A proof makes the claim proved if a point is found at which its hypotheses hold. If none is found, or if there is no
+    proof, a witness is searched for at `search_at` drawn sizes: it refutes the claim, which is unproved otherwise. The
+    claim is also unproved if, at the points that were tried, solvers do not solve their equations, or values are not
+    finite that a hypothesis says are finite.
     """
     op = traces.op
     if outcome.proved:
+        # Hypotheses that no point satisfies would prove anything.
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         setting = integers, outcome.tests, outcome.ranges, dict(zip(op.arg_names, shapes.inputs, strict=True))
         try:
             if outcome.hypotheses and not proving.satisfiable.satisfiable(outcome.hypotheses, *setting):
-                # A rule may need what holds nowhere, and its function not: then it is wrong at every point.
+                # If the rule needs hypotheses that hold nowhere and its function does not, it is wrong at every point.
                 witness = auditing.witnesses.search(op, instance, kind, wide=traces.wide, sizes=search_at)
                 return _refuted(witness) if witness is not None else at_shapes("unproved", reason=NO_POINT)
         except BudgetError as error:
@@ -348,6 +374,7 @@ def judged(
             op, instance, kind, traces.wide
         ):
             return at_shapes("unproved", reason=NO_SOLUTION)
+        # That values are finite shows when the programs run, and not in terms.
         finite = [
             *([generality.alike.FINITE] if outcome.alike else []),
             *([generality.alike.IDLE] if outcome.idle else []),
@@ -363,7 +390,7 @@ def judged(
         listed += finite
         return at_shapes("proved under hypotheses" if listed else "proved", listed)
     residual = wording.present.show_difference(outcome.residual) if outcome.residual is not None else ""
-    # Witnesses are of the program as it is written.
+    # A witness is against the program as written: under another reading of its literals it does not count.
     witness = None if record.reading.gives_up else _witness(traces, instance, kind, record, search_at=search_at)
     return _refuted(witness, residual) if witness is not None else at_shapes("unproved", (), outcome.reason, residual)
 
@@ -377,7 +404,7 @@ def _witness(
     at_least: Fraction | None = None,
     search_at: int = DRAWN_SIZES,
 ) -> Witness | None:
-    """Return a point where an obligation fails inside its domain and listed hypotheses, or None."""
+    """Return a point where an obligation fails inside its domain and listed hypotheses, or None (see `search`)."""
     listed = record.listed.get(kind)
     return auditing.witnesses.search(traces.op, instance, kind, early, traces.wide, at_least, listed, search_at)
 
@@ -386,14 +413,15 @@ DIFFERS_AT_WITNESS = "the two sides differ at the witness"
 
 
 def _refuted(witness: Witness, residual: str = "") -> CaseClaim:
+    """Return the claim that a witness refutes."""
     return at_shapes("refuted", (), DIFFERS_AT_WITNESS, residual, witness)
 
 
 def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
-    """Return how clauses are read as statements at a family of shapes."""
+    """Return the function that reads the clauses of an outcome at a family of shapes as statements."""
     return wording.stated.Reads(dim_shapes(op, shapes), outcome.ranges, outcome.tests)
 
 
 def dim_shapes(op: Subject, shapes: Shapes) -> dict[str, list[Poly]]:
-    """The arguments' shapes as polynomials."""
+    """Return the arguments' shapes as polynomials in the dimensions, by name."""
     return {name: [dim_poly(d) for d in shape] for name, shape in zip(op.arg_names, shapes.inputs, strict=True)}

@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None) -> Certificate:
     """Return the certificate of an op. A rule that is wrong is a verdict, not an exception.
 
-    With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
-    `traces`: of this op, where some were made already; after the audit they say at which sizes something else was seen.
-    Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
+    With a cache the op is traced, too; if all traces are those of an earlier audit, the certificate of that audit is
+    returned and nothing is proved again. `traces` are traces of this op that were made already; after the audit they
+    have the sizes at which something else runs than what was proved. Raises TraceError or RuleError where the op's
+    functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
     if why := untraceable(op):
@@ -56,18 +57,23 @@ def audit(op: Subject, cache: Cache | None = None, traces: Traces | None = None)
     with without_collection():
         try:
             traces = traces or Traces(op)
-            known = None if cache is None else cache.find(traces)
-            if known is None:
-                known = _guarded(traces)
+            certificate = None if cache is None else cache.find(traces)
+            if certificate is None:
+                certificate = _guarded(traces)
                 if cache is not None:
-                    cache.keep(traces, known)
-            return known
+                    cache.keep(traces, certificate)
+            return certificate
         finally:
             clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
 
 
 def _guarded(traces: Traces) -> Certificate:
-    """Return the certificate of the traces; nothing is claimed where what runs may differ from them."""
+    """Return the certificate of the traces, after the checks that can take a proof away.
+
+    The rule is evaluated at points that hypotheses exclude; if it is proved, what runs is compared with the traces, the
+    literals are read as floats store them, and the claims are evaluated once more. Nothing is claimed where what runs
+    may differ from the traces.
+    """
     if traces.op.conformance:
         traces.listening = partial(listening, traces.op)
     certificate = where_excluded(traces, _audited(traces))
@@ -82,12 +88,15 @@ def _guarded(traces: Traces) -> Certificate:
 
 
 def _as_floats_decide(traces: Traces, certificate: Certificate) -> Certificate:
-    """The certificate, unless literals as floats store them make the programs of a case decide otherwise."""
+    """Return the certificate; a case is unproved in it if its programs decide otherwise with literals as floats store
+    them.
+    """
     for index, family in enumerate(traces.families) if certificate.verdict in PROOFS else ():
         claimed = proved_in(traces, family.prove[0]).claimed
         widths = [width for width in WIDTHS if width in claimed]
-        made = [p for one in traces.programs_at(family.prove[0]) for p in one.all().values()]
-        runs = ordinary_runs(traces, certificate, index) if any(rounded_in(p, widths) for p in made) else ()
+        programs = [p for traced in traces.programs_at(family.prove[0]) for p in traced.all().values()]
+        # Without a literal that floats store as another number, no program needs to run.
+        runs = ordinary_runs(traces, certificate, index) if any(rounded_in(p, widths) for p in programs) else ()
         if why := as_stored(runs, widths):
             return unproved(certificate, index, why)
     return certificate
@@ -103,16 +112,25 @@ def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certific
 
 
 def _audited(traces: Traces) -> Certificate:
-    """The certificate of the program as written; where it is not proved, with long literals read as closed forms."""
+    """Return the certificate of the program as written or, if that is not proved, with literals read as closed forms.
+
+    The first attempt, under the reading `trial`, ends early if rounding alone may be what prevents a proof: then closed
+    forms are tried before the long search for witnesses.
+    """
     trial, plain = Reading(trial=True), Reading()
     try:
         return _audit_as_written(traces, trial)
     except StillOpenError as error:
-        other = None if error.plainly_wrong else _read_otherwise(traces, trial)
-        return other or _audit_as_written(traces, plain)
+        otherwise = None if error.plainly_wrong else _read_otherwise(traces, trial)
+        return otherwise or _audit_as_written(traces, plain)
 
 
 def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
+    """Return the certificate of the program as written.
+
+    If it is open, and not plainly refuted, return the certificate under another reading of the literals, if there is
+    one. Raises StillOpenError as `_audit` does.
+    """
     certificate = _audit(traces, plain)
     witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
     if certificate.verdict not in OPEN_VERDICTS or any(plainly_refuted(w, plain.exact) for w in witnesses):
@@ -121,7 +139,9 @@ def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
 
 
 def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
-    """Return the certificate with literals read as closed forms, but for those that cannot be read so."""
+    """Return the certificate with literals read as closed forms, but for those that cannot be read so; None if it is
+    not proved.
+    """
 
     def proved(reading: Reading) -> Certificate | None:
         try:
@@ -133,12 +153,12 @@ def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
     def runs(certificate: Certificate) -> list[Run]:
         return [run for case in range(len(traces.op.cases)) for run in ordinary_runs(traces, certificate, case)]
 
-    found = read_otherwise(plain, proved, runs)
-    return None if found is None else _up_to_rounding(*found)
+    proof = read_otherwise(plain, proved, runs)
+    return None if proof is None else _up_to_rounding(*proof)
 
 
 def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
-    """The certificate of a program whose literals were read as the closed forms, and approximations as ideal."""
+    """Return the certificate, proved under this reading of literals and approximations, as `proved up to rounding`."""
     change = msgspec.structs.replace
     claims = [
         with_cases(
@@ -153,16 +173,19 @@ def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
 
 
 def _audit(traces: Traces, reading: Reading) -> Certificate:
-    """Return the certificate of an op under one reading of its literals: each case, each obligation."""
+    """Return the certificate of an op under one reading of its literals: each case, each obligation.
+
+    Raises StillOpenError if an obligation is not proved and the reading gives up then.
+    """
     op = traces.op
     texts: list[str] = []
-    identities: list[TracedCase] = []
+    traced_cases: list[TracedCase] = []
     record = Record({}, {}, {}, reading)
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     for case, instances in zip(op.cases, traces.families, strict=True):
-        results, scope, programs, general = proved_case(traces, instances, record)
-        texts += programs
-        identities.append(_identity(op, case, traces.apart(instances.prove[0], general)))
+        results, scope, case_texts, general_programs = proved_case(traces, instances, record)
+        texts += case_texts
+        traced_cases.append(_identity(op, case, traces.apart(instances.prove[0], general_programs)))
         for kind in op.kinds:
             claims[kind].append(case_claim(case, scope, results[kind]))
     finished = [joined_claim(op, kind, claims[kind], record.facts, record.notes) for kind in op.kinds]
@@ -172,7 +195,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         conventions=auditing.conventions.conventions(traces) if op.convention else [],
         digest=digest_of(texts),
         rules_used=_rules_used(record),
-        traced=identities,
+        traced=traced_cases,
     )
 
 
@@ -187,6 +210,7 @@ def _rules_used(record: Record) -> list[str]:
 
 
 def _identity(op: Subject, case: Case, programs: Programs) -> TracedCase:
+    """Return the case with the digest of its programs, by which `verify` finds them again."""
     return TracedCase(
         signature=str(case.signature),
         statics={k: str(v) for k, v in case.statics.items()},

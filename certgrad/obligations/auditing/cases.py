@@ -42,21 +42,23 @@ from .claims import Listed, Record, at_shapes
 from .redundant import beyond, specialised
 
 ENTRIES = 200
-"""A witness of a contrary case is looked for where no array has more entries."""
+"""A witness is looked for at the sizes of a contrary case if no array has more entries than this."""
 
 
 def proved_case(
     traces: Traces, instances: Family, record: Record
 ) -> tuple[dict[str, list[CaseClaim]], str, list[str], Programs]:
-    """Return the claims of a case at all families of shapes in each dtype that needs a proof, with scope, texts and
-    programs.
+    """Return the claims of a case by obligation, its scope in words, the texts of all traces, and the general programs.
+
+    There is one claim for each family of shapes, in each width of floats that needs a proof of its own. If the case
+    cannot be proved for a reason of its dtypes, an unproved claim says so.
     """
     dtypes = proved_in(traces, instances.prove[0], instances.compare)
     results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
-    looks = [Looks(one, instances, dtypes.numbers) for one in dtypes.traces]
-    for one, looked in zip(dtypes.traces, looks, strict=True):
-        families = _FamilyClaims(one, looked, record)
+    looks = [Looks(width_traces, instances, dtypes.numbers) for width_traces in dtypes.traces]
+    for width_traces, looks_at_width in zip(dtypes.traces, looks, strict=True):
+        families = _FamilyClaims(width_traces, looks_at_width, record)
         families.run()
         texts += families.texts
         for kind, claims in families.results.items():
@@ -70,71 +72,76 @@ def proved_case(
 
 @dataclass(frozen=True)
 class _Dtypes:
-    """The dtypes of floats that a case is proved in."""
+    """The widths of floats in which a case is traced and proved, and the dtypes that its claim is about."""
 
     traces: Sequence[Traces]
     only: str = ""
-    """The dtypes that the claim is about and why, where it is not about all."""
+    """The dtypes that the claim is about and why, in words; "" if it is about all."""
     unproved: str = ""
-    """Why it cannot be proved whatever the proofs say."""
+    """Why the case is unproved, whatever the proofs of its traces say; "" if it is not."""
     numbers: bool = True
-    """Whether concrete sizes are still to be looked at."""
+    """Whether traces at concrete sizes are still to be compared with the general one."""
     claimed: tuple[str, ...] = ALL_DTYPES
-    """The dtypes that are called, to see whether the code does there what was proved."""
+    """The dtypes in which the rule is called once, to compare what runs with what was proved."""
 
 
 def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = ()) -> _Dtypes:
-    """Return in which dtypes a case has to be traced and proved, and which the claim is about.
+    """Return in which dtypes a case has to be traced and proved, and which dtypes the claim is about.
 
-    One trace is for all dtypes where float32 gives the same program and the code cannot tell others apart; of a user's
-    rule also at `others`, whose ranks its code may ask for together with a dtype. Else float64 and float32 are proved
-    each, and the claim is about these two, which is `unproved` for an op of the library.
+    The trace in float64 stands for all dtypes if float32 gives the same program and the code cannot tell dtypes apart.
+    Else float64 and float32 are each proved, if the programs differ, and the claim is about these two; an op of the
+    library is then unproved. If the code of a user's rule traces in one of the two alone, the claim is about this one.
+    The programs of a user's rule are compared at `others` as well, as code may ask for a rank together with a dtype.
     """
     narrow = traces.narrow()
     try:
         programs = traces.at(instance).programs
     except CertgradError as error:
-        if traces.op.is_op or "float64" in (instance.exact or ()):  # 32 bits have none of what is claimed
+        if traces.op.is_op or "float64" in (instance.exact or ()):  # without float64 nothing is left to claim
             raise
         try:
             narrow.at(instance)
         except CertgradError:
             raise error from None
         return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
+    # `reason` says why the code may tell dtypes apart; "" if nothing in its source can. `stable`: the trace at numbers
+    # in float32 is the general program with its sizes set, so that no trace in float32 at general sizes is needed.
     reason = dtype_sensitive(traces.op)
     stable = (traces.op.is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
-    at_numbers = not (stable or reason or traces.op.is_op) and _same_at(traces, narrow, instance, concrete(instance))
+    same_at_numbers = not (stable or reason or traces.op.is_op) and _same_at(
+        traces, narrow, instance, concrete(instance)
+    )
     try:
-        in_float32 = programs if stable or at_numbers else narrow.at(instance).programs
+        in_float32 = programs if stable or same_at_numbers else narrow.at(instance).programs
     except CertgradError as error:
         if traces.op.is_op:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
-    name = None if in_float32 is programs else _different(programs, in_float32)  # of a program that is another one
-    if name is None and not traces.op.is_op:
-        # the same at general sizes; code that asks for dtypes, and for sizes or ranks, may differ at others
+    differing = None if in_float32 is programs else _different(programs, in_float32)
+    if differing is None and not traces.op.is_op:
+        # The programs are the same at general sizes. Code that asks for a dtype may do so at some sizes or ranks alone.
         cases = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
         places = [*((instance, case) for case in cases), *((other, {}) for other in others)]
-        name = next(filter(None, (_different_at(traces, narrow, *place) for place in places)), None)
-    if name is not None:
-        reason = f"the {name} is another program in float32"
+        differing = next(filter(None, (_different_at(traces, narrow, *place) for place in places)), None)
+    if differing is not None:
+        reason = f"the {differing} is another program in float32"
     if traces.op.is_op:
         return _Dtypes([traces], unproved=reason, numbers=not stable)
     only = f"float32 and float64 ({reason})" if reason else ""
     claimed = WIDTHS if only else ALL_DTYPES
-    if name is None:
+    if differing is None:
         return _Dtypes([traces], only, numbers=not stable, claimed=claimed)
     return _Dtypes([traces, narrow], only, _impure(traces, instance) or _impure(narrow, instance), claimed=claimed)
 
 
 def _different(programs: Programs, others: Programs) -> str | None:
-    """Return the name of a program that differs in more than dtypes, or None."""
+    """Return the name of the first program that differs in more than dtypes, or None."""
     first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
     return next((name for name, text in first.items() if text != second[name]), None)
 
 
 def _same_at(traces: Traces, narrow: Traces, instance: Instance, fixed: Fixed) -> bool:
-    """Return whether the programs in both widths differ in dtypes alone at some sizes."""
+    """Return whether the programs in both widths differ in dtypes alone at the sizes `fixed`; False if one fails."""
     try:
         return _different(traces.at(instance, fixed).programs, narrow.at(instance, fixed).programs) is None
     except CertgradError:
@@ -160,32 +167,33 @@ def _impure(traces: Traces, instance: Instance) -> str:
 
 
 class _FamilyClaims:
-    """The claims of a case in one dtype, as they come at one family of shapes after the other.
+    """The claims of a case in one dtype, collected at one family of shapes after the other.
 
-    The first family is the general one. What is proved there says under which hypotheses a claim holds; those of a
-    later family are added where they do not follow from these.
+    The first family is the general one, and its proofs give the general hypotheses. A hypothesis of a later family is
+    added only where it does not follow from the general ones.
     """
 
     def __init__(self, traces: Traces, looks: Looks, record: Record) -> None:
         self.traces, self.op, self.looks, self.record = traces, traces.op, looks, record
         self.results: dict[str, list[CaseClaim]] = {kind: [] for kind in traces.op.kinds}
         self.texts: list[str] = []
-        """Those of the traces that were looked at."""
+        """The texts of all traces that were looked at, for the digest of the certificate."""
         self._examined: set[str] = set()
         """The texts of the traces whose obligations have claims."""
         self._general: dict[str, Sequence[Clause]] = {}
-        """The general hypotheses of each obligation,"""
+        """By obligation, the general hypotheses."""
         self._stated: dict[str, Sequence[Statement]] = {}
-        """as statements,"""
+        """By obligation, the general hypotheses as statements."""
         self._ranges: dict[str, Mapping[Var, Poly]] = {}
-        """and the ranges of their variables."""
+        """By obligation, the ranges of the index variables in the general hypotheses."""
         self._sizes: Mapping[str, Sequence[Poly]] = {}
         """The shapes of the arguments at the general family."""
 
     def run(self) -> None:
         """Add the claims at every family of shapes.
 
-        It ends early where each obligation is refuted, or where one is open and nothing but proofs is wanted.
+        It ends early if the audit's time is over, if each obligation is refuted, or if one is open and the subject
+        wants nothing but proofs.
         """
         for look in self.looks:
             shapes = ", ".join(f"({' '.join(map(str, dims))})" for dims in look.instance.inputs)
@@ -203,7 +211,7 @@ class _FamilyClaims:
     def _examine(self, trace: Trace, fixed: Fixed) -> None:
         """Prove the obligations of a trace, in which `fixed` sizes are set, and add the claims.
 
-        A trace of a program that was examined already adds nothing; nor does an obligation at sizes at which the
+        A trace adds nothing if its programs were examined already. An obligation adds nothing at sizes at which the
         function has no value.
         """
         if trace.text in self._examined:  # another family of shapes came to the same programs
@@ -213,10 +221,12 @@ class _FamilyClaims:
         claims, outcomes, shapes = self._claims_at(trace, fixed)
         listed = self._specialised(instance, fixed, shapes)
         for kind, claim in claims.items():
+            # The search for witnesses draws sizes, and may have missed these, at which the program is another one.
             if claim.verdict == "unproved" and fixed and (witness := _witness_at(self.traces, instance, kind, fixed)):
                 claim = msgspec.structs.replace(claim, verdict="refuted", reason=DIFFERS_AT_WITNESS, witness=witness)
             if claim.verdict != "refuted" and fixed and self._is_excluded(kind, listed, shapes, programs):
                 continue
+            # The general family comes first. It lists all its hypotheses, a later one what they do not imply.
             if not fixed and instance is self.looks.general:
                 self._general[kind] = outcomes[kind].hypotheses
                 self._sizes = dim_shapes(self.op, shapes)
@@ -228,22 +238,24 @@ class _FamilyClaims:
             self.results[kind].append(claim)
 
     def _claims_at(self, trace: Trace, fixed: Fixed) -> tuple[dict[str, CaseClaim], dict[str, Outcome], Shapes]:
-        """Return the claims and outcomes of a trace by obligation, and the shapes that these name: proved now, or
-        taken from a proof at other shapes that covers them (`Looks.covered`).
+        """Return the claims and the outcomes of a trace by obligation, and the shapes at which they are stated.
+
+        If a proof at other shapes covers the trace (`Looks.covered`), its hypotheses are taken from there, so that only
+        a point that satisfies them is looked for. Else the obligations are proved here.
         """
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
         listed = self._specialised(instance, fixed, shapes)
         self.record.listed = {
             kind: Listed(listed[kind], self.looks.general, s) for kind, s in self._stated.items() if s
         }
-        known = self.looks.covered.hypotheses(instance, shapes, programs)
-        if known is None:
+        covered = self.looks.covered.hypotheses(instance, shapes, programs)
+        if covered is None:
             claims, outcomes = prove_all(
                 self.traces, instance, shapes, programs, self.record, self._refuted_kinds(), self._open_kinds()
             )
             self.looks.covered.add(shapes, programs, outcomes)
             return claims, outcomes, shapes
-        hypotheses, shapes, primitives = known
+        hypotheses, shapes, primitives = covered
         self.record.primitives.update(dict.fromkeys(primitives))
         outcomes = {kind: Outcome(list(c), ranges=self._ranges.get(kind, {})) for kind, c in hypotheses.items()}
         claims = {
@@ -253,17 +265,20 @@ class _FamilyClaims:
         return claims, outcomes, shapes
 
     def _specialised(self, instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
-        """Return the general hypotheses at another family of shapes, by obligation."""
-        there = dim_shapes(self.op, shapes)
+        """Return the general hypotheses, by obligation, written for another family of shapes."""
+        other_shapes = dim_shapes(self.op, shapes)
         return {
-            kind: specialised(clauses, self.looks.general, instance, fixed, self._sizes, there)
+            kind: specialised(clauses, self.looks.general, instance, fixed, self._sizes, other_shapes)
             for kind, clauses in self._general.items()
         }
 
     def _is_excluded(
         self, kind: str, listed: Mapping[str, Sequence[Clause]], shapes: Shapes, programs: Programs
     ) -> bool:
-        """Return whether the function has no value at these sizes, which the claim at the others then excludes."""
+        """Return whether the function has no value at these sizes, and the general claim excludes them.
+
+        The general claim has to be proved, with a hypothesis that never holds at these sizes.
+        """
         so_far = self.results[kind]
         proved_elsewhere = bool(so_far) and so_far[0].verdict not in OPEN_VERDICTS
         never_holds = any(map(fails_always, listed.get(kind, ())))
@@ -279,35 +294,42 @@ class _FamilyClaims:
         kind: str,
         listed: Sequence[Clause],
     ) -> list[Hypothesis]:
-        """Return the hypotheses of an obligation at special shapes that do not follow from the general ones there.
+        """Return the hypotheses of a claim at special shapes that do not follow from the general hypotheses there.
 
-        `listed` are the general ones, specialised to these shapes.
+        `listed` are the general hypotheses, written for these shapes.
         """
-        own = outcome.hypotheses if trace.instance is self.looks.general else ()
+        general_clauses = outcome.hypotheses if trace.instance is self.looks.general else ()
         reading = reads_of(self.op, shapes, outcome)
-        general_there = replace(reading, ranges=ranges_at(self._ranges.get(kind, {}), fixed))
-        said = {*map(general_there, listed)}
-        return beyond(claim.hypotheses, said, own, listed, reading, shapes.integers(self.op.arg_names))
+        read_general = replace(reading, ranges=ranges_at(self._ranges.get(kind, {}), fixed))
+        stated = {*map(read_general, listed)}
+        return beyond(claim.hypotheses, stated, general_clauses, listed, reading, shapes.integers(self.op.arg_names))
 
     def _add_unproved(self, reason: str) -> None:
-        """Add to each obligation that nothing is proved at a family of shapes."""
+        """Add to each obligation an unproved claim at a family of shapes."""
         for kind in self.op.kinds:
             self.results[kind].append(at_shapes("unproved", reason=reason))
 
     def _refuted_kinds(self) -> set[str]:
-        """Return the obligations refuted at one family of shapes; other families cannot change that."""
-        return {kind for kind, so_far in self.results.items() if any(plainly_refuted(one.witness) for one in so_far)}
+        """Return the obligations that are plainly refuted at a family of shapes; no other family can change that."""
+        return {
+            kind for kind, so_far in self.results.items() if any(plainly_refuted(claim.witness) for claim in so_far)
+        }
 
     def _open_kinds(self) -> set[str]:
-        """Return the obligations that are open at one family of shapes."""
-        return {kind for kind, so_far in self.results.items() if any(one.verdict in OPEN_VERDICTS for one in so_far)}
+        """Return the obligations that are open, refuted or unproved, at some family of shapes so far."""
+        return {
+            kind for kind, so_far in self.results.items() if any(claim.verdict in OPEN_VERDICTS for claim in so_far)
+        }
 
 
 def _witness_at(traces: Traces, instance: Instance, kind: str, fixed: Fixed) -> Witness | None:
-    """Return a witness at the sizes of a contrary case, which draws from the whole family may miss."""
+    """Return a witness at the sizes `fixed` of a contrary case, which draws from the whole family may miss.
+
+    The other dimensions are 1, 2, 3 in turn. None if a size is below 1, or an array has too many entries.
+    """
     small = dict(zip(instance.names, cycle((1, 2, 3)), strict=False))
     sizes = small | {name: size.evaluate(small) for name, size in fixed.items()}
-    there = instance.at(sizes)
-    if min(sizes.values()) < 1 or max(map(prod, there.shapes().inputs), default=0) > ENTRIES:
+    member = instance.at(sizes)
+    if min(sizes.values()) < 1 or max(map(prod, member.shapes().inputs), default=0) > ENTRIES:
         return None
-    return auditing.witnesses.search(traces.op, there, kind, wide=traces.wide)
+    return auditing.witnesses.search(traces.op, member, kind, wide=traces.wide)

@@ -50,12 +50,15 @@ class Listed:
     """The hypotheses, as far as they can be written over this family's axes."""
     general: Instance
     statements: Sequence[Statement]
-    """All of them, over the general family's axes."""
+    """All the hypotheses, over the general family's axes."""
 
 
 @dataclass
 class Record:
-    """What the proofs of an op rest on, collected over its cases."""
+    """What the proofs of an op rest on, collected over its cases.
+
+    `notes` are idealisations, `facts` facts over the reals, and `primitives` names, each in the order of their use.
+    """
 
     notes: dict[str, None]
     facts: dict[str, None]
@@ -63,22 +66,27 @@ class Record:
     reading: Reading
     relations: dict[str, None] = field(default_factory=dict)
     listed: Mapping[str, Listed] = field(default_factory=dict)
-    """By obligation, what is assumed of it at the family that is looked at."""
+    """By obligation, its general hypotheses, for use at the family of shapes that is looked at."""
     long: set[str] = field(default_factory=set)
-    """The obligations that a long attempt proved: at other shapes a short one is not made before it."""
+    """The obligations that only a long attempt proved: at other shapes, no short attempt comes before it."""
     alike: set[str] = field(default_factory=set)
-    """Those that are proved with shared values as numbers: at other shapes that is tried first."""
+    """The obligations that are proved with arbitrary numbers for shared values: at other shapes this is tried first."""
     laws: set[Law] = field(default_factory=set)
     """Laws that were applied on the way to a proof."""
 
     def all(self) -> tuple[dict[str, None], ...]:
+        """Return the collections that an interpreted program adds to."""
         return self.notes, self.facts, self.primitives
 
 
 def each_listed(
     outcome: Outcome, axes: Mapping[str, Sequence[Size]], inputs: Sequence[str], read: Reads, reals: Reals
 ) -> list[Hypothesis]:
-    """Return each condition once, whatever its index variables are called."""
+    """Return the hypotheses of an outcome as a certificate lists them, each once.
+
+    `read` turns a clause into a statement, so that clauses are equal whatever their index variables are called. `axes`
+    are the sizes of the arguments' axes, `inputs` their names; `reals` says which are arrays of any real numbers.
+    """
     return each_once(
         hypothesis(
             read(clause), clause.origin, prove.negligible.negligible(clause, reals, inputs), inputs=inputs, axes=axes
@@ -108,7 +116,7 @@ def at_shapes(
 
 
 def case_claim(case: Case, scope: str, claims: Sequence[CaseClaim]) -> CaseClaim:
-    """Return the worst of the claims at families of shapes, with the hypotheses of all of them."""
+    """Return the claim of a case: the worst of the claims at families of shapes, with the hypotheses of all of them."""
     verdict = worst([c.verdict for c in claims])
     return msgspec.structs.replace(
         next(c for c in claims if c.verdict == verdict),
@@ -122,6 +130,7 @@ def case_claim(case: Case, scope: str, claims: Sequence[CaseClaim]) -> CaseClaim
 def joined_claim(
     op: Subject, kind: str, cases: list[CaseClaim], facts: Iterable[str], idealisations: Iterable[str]
 ) -> Claim:
+    """Return the claim about one obligation of an op, as the conjunction of the claims of its cases."""
     merged = each_once(h for c in cases for h in c.hypotheses)
     return Claim(
         id=f"{op.name}.{kind}",
@@ -137,8 +146,11 @@ def joined_claim(
 
 
 def certificate_of(op: Subject, claims: Sequence[Claim], **rest: Any) -> Certificate:
-    """The certificate of a subject with these claims, made with what is installed."""
-    known: dict[str, Any] = {
+    """Return the certificate of a subject with these claims, and the versions of what is installed.
+
+    `rest` replaces fields that are empty otherwise, such as `conventions` and `digest`.
+    """
+    fields: dict[str, Any] = {
         "format": FORMAT,
         "op": op.name,
         "signature": [str(case) for case in op.cases],
@@ -151,10 +163,10 @@ def certificate_of(op: Subject, claims: Sequence[Claim], **rest: Any) -> Certifi
         "digest": "",
         "versions": {**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
     }
-    return sealed(Certificate(**{**known, **rest}))
+    return sealed(Certificate(**{**fields, **rest}))
 
 
 def untraced(op: Subject, reason: str) -> Certificate:
-    """The certificate of a subject whose traces say nothing: it claims nothing and says why."""
+    """Return the certificate of a subject whose traces prove nothing: all its claims are unproved, for this reason."""
     cases = [case_claim(case, "", [at_shapes("unproved", reason=reason)]) for case in op.cases]
     return certificate_of(op, [joined_claim(op, kind, cases, (), ()) for kind in op.kinds], source="")

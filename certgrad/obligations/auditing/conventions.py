@@ -1,7 +1,7 @@
-"""What a rule returns at the points its theorem excludes: computed from the rule, beside JAX's and PyTorch's choice.
+"""What a rule returns at the points that its theorem excludes, beside what JAX and PyTorch return there.
 
 The rule's value comes from the terms of its traced VJP, restricted to the point. JAX's comes from JAX's derivative of
-the function that the op names as its like; PyTorch's is data in the op's declaration.
+the function that the op names as its counterpart (`like`); PyTorch's is data in the op's declaration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from certgrad.obligations.tracing.jax_internals import trace, wide_floats
 
 
 def conventions(traces: Traces) -> list[Convention]:
-    """One entry for each point that the op's declaration names."""
+    """Return one convention for each point that the op's declaration names."""
     op = traces.op
     if not op.convention:
         return []
@@ -52,7 +52,10 @@ def conventions(traces: Traces) -> list[Convention]:
 
 
 def _scalar_problem(traces: Traces) -> Problem | None:
-    """The rules at the smallest shapes of the first case: scalars where the signature allows."""
+    """Return the rules as terms at the smallest shapes of the first case, scalars where the signature allows them.
+
+    None if the rules cannot be traced or read there.
+    """
     op = traces.op
     instance = min(traces.families[0].prove, key=lambda i: sum(len(s) for s in i.inputs))
     try:
@@ -63,7 +66,8 @@ def _scalar_problem(traces: Traces) -> Problem | None:
 
 
 def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[Atomic]:
-    """The relations of a point such as `x = 0` or `x = y = 0`."""
+    """Return the relations that a point such as `x = 0` or `x = y = 0` states; `where` is for messages."""
+    # A point writes `=` where the parser of domains reads `==`; `<=` and `>=` stay as they are.
     text = (
         point
         if "==" in point
@@ -73,16 +77,18 @@ def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[A
 
 
 def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -> str:
-    """Return what the VJP gives at a point such as `x = 0` for a seed of 1, as text.
+    """Return what the VJP gives at a point such as `x = 0` for a seed of 1, as text, one value for each cotangent.
 
-    It is what the declaration promises, where the op was not interpreted, and where no real number is the value.
+    The value is computed from the term of the cotangent: the seed is set to 1, predicates are decided by the point's
+    relations, and variables are eliminated by its equations. If there are no terms, or if the value is no number and
+    the declaration promises an infinity or nan, the text is what it promises (`promised`).
     """
     if problem is None:
         return promised
     names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
     names |= dict.fromkeys(op.params, ())
-    atoms = _conditions_of(point, names, f"the convention of '{op.name}'")
-    facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in atoms if a.signs is not None)
+    relations = _conditions_of(point, names, f"the convention of '{op.name}'")
+    facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in relations if a.signs is not None)
     seeds = {t.body.atom() for t in problem.seeds}
 
     def at_one(a: Atom) -> Poly | None:
@@ -93,35 +99,40 @@ def _value_at(problem: Problem | None, point: str, op: Subject, promised: str) -
     for cotangent in problem.vjp:
         try:
             value = decide_predicates(Rewriter(replace=at_one)(cotangent.body), facts)
-            for a in atoms:
+            for a in relations:
                 if a.relation == "= 0":
                     value = eliminated(value, a.poly)
-            value = decide_predicates(value, facts)
+            value = decide_predicates(value, facts)  # eliminating variables may have left others to decide
             is_number = value.constant() is not None
             text = wording.present.show(value)
         except UndefinedTermError:
             is_number, text = False, "undefined"
-        # Where it is no real number, floats return what the declaration promises, and a test compares it.
+        # A value that is no real number is what floats return: a test compares it with the promise.
         promise = promises[len(texts) % len(promises)]
         texts.append(promise if not is_number and promise in ("inf", "-inf", "nan") else text)
     return ", ".join(texts)
 
 
 def _jax_value(op: Subject, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:
-    """The gradient of the function that the op names as its like, at the point; empty where there is none."""
+    """Return the gradient of the op's counterpart in JAX at the point, as text; "" if it has none.
+
+    A point given by inequalities (`x < 0`) is looked at in two places; if these differ, the text has both.
+    """
     near, further = (sample(op, point, distance) for distance in (1, 2))
     if near is None or further is None:
         return ""
-    here, there = gradients.get(tuple(near), ""), gradients.get(tuple(further), "")
-    if here == there:
-        return here
+    near_value, further_value = gradients.get(tuple(near), ""), gradients.get(tuple(further), "")
+    if near_value == further_value:
+        return near_value
     moved = [k for k, (a, b) in enumerate(zip(near, further, strict=True)) if a != b]
-    at, away = (", ".join(f"{op.arg_names[k]} = {values[k]}" for k in moved) for values in (near, further))
-    return f"{here} at {at}; {there} at {away}"
+    near_text, further_text = (
+        ", ".join(f"{op.arg_names[k]} = {values[k]}" for k in moved) for values in (near, further)
+    )
+    return f"{near_value} at {near_text}; {further_value} at {further_text}"
 
 
 def _gradients_of_like(op: Subject) -> dict[tuple[Fraction, ...], str]:
-    """The gradients of the op's like at all points of its conventions. Empty if it has none."""
+    """Return the gradients of the op's counterpart in JAX at the points of its conventions; empty if it has none."""
     function = _resolve(op.like)
     samples = (sample(op, point, distance) for point in op.convention for distance in (1, 2))
     points = list(dict.fromkeys(tuple(v) for v in samples if v is not None))
@@ -130,25 +141,29 @@ def _gradients_of_like(op: Subject) -> dict[tuple[Fraction, ...], str]:
     try:
         with wide_floats():
             columns = [np.asarray([float(v) for v in column]) for column in zip(*points, strict=True)]
-            found = gradients(function, columns)
+            by_argument = gradients(function, columns)
     except Exception:  # whatever the other function raises, there is no value to show
         return {}
-    return {p: ", ".join(f"{float(g[k]):g}" for g in found) for k, p in enumerate(points)}
+    return {p: ", ".join(f"{float(g[k]):g}" for g in by_argument) for k, p in enumerate(points)}
 
 
 def gradients(function: Callable[..., Any], columns: Sequence[np.ndarray]) -> Sequence[Any]:
-    """JAX's gradient of a function of scalars at the points whose coordinates the columns give.
+    """Return JAX's gradient of a function of scalars, one array an argument, at the points that the columns give.
 
     The program that JAX's differentiation gives is evaluated by numpy, and not compiled.
     """
     gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(columns))))
     program = trace(gradient, [jax.ShapeDtypeStruct((), c.dtype) for c in columns])
-    found = [run(program, [*map(np.asarray, point)], Setting()) for point in zip(*columns, strict=True)]
-    return [np.asarray(values) for values in zip(*found, strict=True)]
+    by_point = [run(program, [*map(np.asarray, point)], Setting()) for point in zip(*columns, strict=True)]
+    return [np.asarray(values) for values in zip(*by_point, strict=True)]
 
 
 def sample(op: Subject, point: str, distance: int = 1) -> list[Fraction] | None:
-    """A point that satisfies the text: equal names share a value, a strict inequality is met at the distance."""
+    """Return a value for each argument at a point that satisfies the text; None if the text is no such condition.
+
+    `x = y = 0` gives x and y the value 0, and `x < 1` gives x the value 1 − `distance`; all other arguments are 1. The
+    right side is a number, an argument, or a parameter with its default.
+    """
     values = {n: Fraction(1) for n in op.arg_names}
     defaults = {p: Fraction(str(op.defaults[p])) for p in op.params if isinstance(op.defaults.get(p), (int, float))}
     for symbol, shift in (("<=", 0), (">=", 0), ("<", -distance), (">", distance), ("=", 0)):
@@ -167,15 +182,16 @@ def sample(op: Subject, point: str, distance: int = 1) -> list[Fraction] | None:
 
 
 def _resolve(path: str | None) -> Any:
+    """Return the object at a dotted path, such as `jax.nn.relu`; None if there is no such module."""
     if not path:
         return None
     parts = path.split(".")
     for k in range(len(parts) - 1, 0, -1):
         try:
-            found: Any = importlib.import_module(".".join(parts[:k]))
+            target: Any = importlib.import_module(".".join(parts[:k]))
         except ImportError:
             continue
         for name in parts[k:]:
-            found = getattr(found, name, None)
-        return found
+            target = getattr(target, name, None)
+        return target
     return None

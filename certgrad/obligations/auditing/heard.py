@@ -1,4 +1,4 @@
-"""What an audit hears of code beside its proof, for `verify` to hear again: without terms and without a verdict."""
+"""What an audit learns of code beside its proof, for `verify` to compare: without terms and without a verdict."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .measured import conformances, is_about, scope_with, unlike_what_runs
 class Heard:
     """What a certificate of this code must be about.
 
-    `digest` is of the programs of all traces. `scopes` has for each case the shapes, ranks and dtypes that a claim may
-    be about.
+    `digest` is the digest of the programs of all traces. `scopes` has, for each case, the shapes, ranks and dtypes that
+    a claim may be about.
     """
 
     digest: str = ""
@@ -33,9 +33,10 @@ class Heard:
 
 
 def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
-    """What a subject's code asks of sizes, ranks, dtypes and state, and whether what runs is what was traced.
+    """Return what a subject's code asks of sizes, ranks, dtypes and state, and whether what runs is what was traced.
 
-    Of the claims, which are proved, only those count that a difference is about.
+    A difference between what runs and what was traced is a problem only if one of the `claims`, which are proved, is
+    about the programs that differ.
     """
     if why := untraceable(traces.op):
         return Heard(problems=(why,))
@@ -47,17 +48,18 @@ def heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
 
 
 def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
-    """Return what `verify` needs to hear of the code again: the digest of all traces, the scopes, the differences seen.
+    """Return the digest of all traces, the scopes of the cases, and the differences that were seen.
 
-    Where nothing could be proved of the code, it says why instead.
+    All traces of an audit are made again for it. If nothing could be proved of the code, the result has only the
+    problems that say why.
     """
     texts: list[str] = []
     scopes: list[str] = []
     differing_places: dict[str, None] = {}
     for family in traces.families:
         dtypes = proved_in(traces, family.prove[0], family.compare)
-        looks = [Looks(widths, family, dtypes.numbers) for widths in dtypes.traces]
-        all_looks = [look for widths in looks for look in widths]
+        looks = [Looks(width_traces, family, dtypes.numbers) for width_traces in dtypes.traces]
+        all_looks = [look for looks_at_width in looks for look in looks_at_width]
         problems = [dtypes.unproved, *(look.problem for look in all_looks)]
         if any(problems):
             return Heard(problems=tuple(dict.fromkeys(filter(None, problems))))
@@ -69,6 +71,6 @@ def _heard(traces: Traces, claims: Sequence[Claim]) -> Heard:
         return Heard(problems=(hidden.reason,))
     measured = conformances(run) if run.op.conformance else []
     differences = [r.difference for r in measured if r.difference is not None]
-    concerned = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]
+    reasons = [d.reason for d in differences if any(is_about(d, claim.kind) for claim in claims)]
     scopes = [scope_with(scope, r) for scope, r in zip(scopes, measured, strict=True)] if measured else scopes
-    return Heard(digest_of(texts), tuple(scopes), tuple(differing_places), tuple(dict.fromkeys(concerned)))
+    return Heard(digest_of(texts), tuple(scopes), tuple(differing_places), tuple(dict.fromkeys(reasons)))

@@ -1,4 +1,4 @@
-"""The last look: a certificate that says `proved` is evaluated once more before it is returned."""
+"""The last look: both sides of what a certificate says is proved are evaluated once more before it is returned."""
 
 from __future__ import annotations
 
@@ -28,28 +28,29 @@ from certgrad.signatures.cases import Shape
 from certgrad.signatures.schedule import MAX_ENTRIES
 
 LEAST = 2.0
-"""Seconds of the last look at a rule whose audit has no time left."""
+"""Seconds that the last look takes if the audit of the rule has no time left."""
 PLACES = 2
-"""At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
+"""The number of shapes, of those traced for the proof, at which a case is evaluated: a small one and a larger one."""
 
 
 def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
-    """The certificate, unless a claim of it fails where its hypotheses hold: then that one is `unproved: defect`."""
+    """Return the certificate; a claim is `unproved: defect` in it if it fails where its hypotheses hold."""
     if certificate.verdict not in PROVED_AS_WRITTEN:
         return certificate
     until = budget.until(inf, LEAST)
     for index in range(len(traces.op.cases)):
-        found = verify.last_look(traces.op, certificate, index, places(traces, index), until)
-        if found is not None:
-            return _with_defect(certificate, index, *found)
+        failure = verify.last_look(traces.op, certificate, index, places(traces, index), until)
+        if failure is not None:
+            return _with_defect(certificate, index, *failure)
     return certificate
 
 
 def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[Shape, Programs]]:
-    """Yield concrete shapes with the programs that the audit traced there, and one larger shape where all of them are
-    tiny.
+    """Yield concrete shapes of a case (its `index`) with the programs there.
 
-    With `narrow`, also in float32 where sizes make coarse floats.
+    They are the smallest and the largest of the shapes that the audit traced at numbers. If all arrays of these are
+    empty or have one entry, a larger shape is traced first; a user's rule is also traced with all sizes 1. With
+    `narrow`, traces in float32 count as well, where Python computes floats of sizes coarsely.
     """
     by_shapes: dict[tuple, tuple[Shape, Programs]] = {}
     for trace, sizes in traces.at_numbers(index, narrow):
@@ -70,7 +71,7 @@ def places(traces: Traces, index: int, narrow: bool = False) -> Iterator[tuple[S
 
 
 def _cached_traces(traces: Traces, index: int, traced: Callable[..., Iterator[Any]]) -> list[Any]:
-    """Return what is traced at a shape, kept for the next look."""
+    """Return the shapes and programs that `traced` yields, which are traced once and kept for the next look."""
     key = index, traced.__name__
     if key not in traces.of_looks:
         traces.of_looks[key] = list(traced(traces.op, index))
@@ -78,42 +79,43 @@ def _cached_traces(traces: Traces, index: int, traced: Callable[..., Iterator[An
 
 
 def _evaluated(trace: Trace) -> Programs:
+    """Return the programs of a trace in the form in which they are evaluated."""
     p = trace.programs
     return Programs(p.forward, p.jvp, p.vjp, p.primal, trace.shapes.inputs, p.out_shapes, p.reference)
 
 
 def _with_defect(certificate: Certificate, index: int, kind: str, what: str) -> Certificate:
+    """Return the certificate with one claim of a case unproved, as it was proved and does not hold."""
     reason = f"defect: this was proved, and does not hold {what}. Please report it: certgrad is wrong here"
     return _with_verdict(certificate, index, kind, verdict="unproved", reason=reason)
 
 
 def _with_verdict(certificate: Certificate, index: int, kind: str, verdict: VerdictName, **fields: Any) -> Certificate:
-    """The certificate with another verdict of one claim of a case."""
+    """Return the certificate with another verdict, and other `fields`, of the claim about `kind` of one case."""
     change = msgspec.structs.replace
 
-    def case(k: int, one: CaseClaim) -> CaseClaim:
-        return change(one, verdict=verdict, **fields) if k == index else one
+    def case(k: int, old: CaseClaim) -> CaseClaim:
+        return change(old, verdict=verdict, **fields) if k == index else old
 
-    def claim(one: Claim) -> Claim:
-        if one.kind != kind:
-            return one
-        cases = [case(k, c) for k, c in enumerate(one.cases)]
-        return change(one, verdict=verdict, cases=cases, hypotheses=each_once(h for c in cases for h in c.hypotheses))
+    def claim(old: Claim) -> Claim:
+        if old.kind != kind:
+            return old
+        cases = [case(k, c) for k, c in enumerate(old.cases)]
+        return change(old, verdict=verdict, cases=cases, hypotheses=each_once(h for c in cases for h in c.hypotheses))
 
     claims = [claim(c) for c in certificate.claims]
     return sealed(change(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
 
 
 def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
-    """Return the certificate after a look at points that its hypotheses exclude.
+    """Return the certificate after an evaluation at points that its hypotheses exclude.
 
-    It is refuted where the forward has a derivative at such a point, and the rule returns another value or none.
+    It is refuted if the forward has a derivative at such a point, and the rule returns another value or none. Else each
+    hypothesis outside of which points were evaluated says what was seen there (`Hypothesis.outside`).
     """
     if certificate.verdict not in PROVED_AS_WRITTEN or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
-    if any(
-        case_claim.met for case_claim in traces.op.ideals
-    ):  # the forward that runs is near to the one that is proved of
+    if any(ideal.met for ideal in traces.op.ideals):  # what runs only approximates what the proof is about
         return certificate
     kinked: set[Statement] = set()
     smooth: set[Statement] = set()
@@ -139,6 +141,10 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
 
 
 def _refuted(traces: Traces, certificate: Certificate, index: int, found: verify.Excluded) -> Certificate:
+    """Return the certificate with the claim refuted that an excluded point contradicts.
+
+    The hypothesis that fails at the point moves from `hypotheses` to `needless`.
+    """
     case = traces.op.cases[index]
     witness = auditing.witnesses.as_data(found.witness, case.keywords(found.shape.ranks, found.shape.sizes))
     before = next(claim for claim in certificate.claims if claim.kind == found.kind).cases[index]

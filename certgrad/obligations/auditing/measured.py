@@ -1,4 +1,4 @@
-"""The comparison of traced programs with what runs, and its effect on a certificate."""
+"""The comparison of traced programs with what runs, and what it changes in a certificate."""
 
 from __future__ import annotations
 
@@ -30,11 +30,14 @@ OF_KINDS: Mapping[str, frozenset[str]] = {
 }
 """The programs that each obligation is about."""
 LARGEST = 64
-"""A witness is looked for where no array has more entries."""
+"""A witness is looked for at sizes at which no array has more entries than this."""
 
 
 def unlike_what_runs(traces: Traces, run: Traces) -> Hidden | None:
-    """Return why what runs may differ from these traces, or None."""
+    """Return why what runs may differ from these traces, or None.
+
+    `run` are the traces of what runs, which differ from `traces` where the proof reads approximations as ideal.
+    """
     return unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers])
 
 
@@ -44,6 +47,7 @@ def conformances(run: Traces) -> list[Conformance]:
 
 
 def _conformance(run: Traces, family: Family) -> Conformance:
+    """Return the comparison for one case; a user's rule that takes scalars is also called with plain numbers."""
     general = family.prove[0]
     dtypes = proved_in(run, general)
     result = conformance(Compared(dtypes.traces, general), dtypes.claimed)
@@ -60,14 +64,15 @@ def is_about(difference: Difference, kind: str) -> bool:
 
 
 def scope_with(scope: str, result: Conformance) -> str:
-    """The scope of a claim, with what alone it is about as the code asks for it."""
+    """Return the scope of a claim, narrowed to what the comparison found that the claim is about, if anything."""
     return f"{scope}, {result.only}" if scope and result.only and result.difference is None else scope
 
 
 def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
     """Return the certificate after the comparison of its traces with what runs.
 
-    A case in which what runs differs from what was proved is refuted if a witness shows it, else unproved.
+    `run` are the traces of what runs. A case in which what runs differs from what was proved is refuted if a witness
+    shows it, else unproved. `traces` notes the sizes of such differences, and whether they are at any sizes.
     """
     instances = [family.prove[0] for family in run.families]
     results = conformances(run)
@@ -76,6 +81,7 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
     for difference in (r.difference for r in results if r.difference is not None and r.difference.anywhere):
         traces.differs_anywhere = True
         traces.refused = traces.refused if difference.programs else difference.reason
+    # A claim keeps its verdict if the comparison changes none of its cases.
     claims = []
     for claim in certificate.claims:
         cases = [
@@ -92,12 +98,13 @@ def compared(traces: Traces, run: Traces, certificate: Certificate) -> Certifica
 
 
 def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate:
-    """Return the certificate with a text in each claim of what it was compared with."""
+    """Return the certificate with these texts in each claim: what it was compared with."""
     claims = (msgspec.structs.replace(claim, measured=list(texts)) for claim in certificate.claims)
     return with_claims(certificate, claims)
 
 
 def _case(traces: Traces, claim: Claim, case: CaseClaim, instance: Instance, result: Conformance) -> CaseClaim:
+    """Return the claim about one case after the comparison: as it is, with a narrower scope, unproved or refuted."""
     difference = result.difference
     if difference is None:
         return msgspec.structs.replace(case, scope=scope_with(case.scope, result))
@@ -110,11 +117,11 @@ def _case(traces: Traces, claim: Claim, case: CaseClaim, instance: Instance, res
 
 
 def _witness(traces: Traces, kind: str, instance: Instance, difference: Difference) -> Witness | None:
-    """A point at these very sizes where the two sides of the obligation provably differ."""
+    """Return a point at the sizes of the difference where both sides of the obligation provably differ, or None."""
     if not difference.traced:
         return None
-    there = instance.at(difference.sizes)
-    shapes = there.shapes().inputs
+    member = instance.at(difference.sizes)
+    shapes = member.shapes().inputs
     if max(map(prod, shapes), default=0) > LARGEST:
         return None
-    return auditing.witnesses.search(traces.op, there, kind, wide=difference.wide)
+    return auditing.witnesses.search(traces.op, member, kind, wide=difference.wide)

@@ -1,8 +1,8 @@
 """A numeric check of an obligation that is not proved: differences of the forward in floats, at drawn points.
 
-That both sides agree proves nothing, and is told as that. A point where they differ is looked at in ball arithmetic:
-confirmed there, it is a witness. Degenerate points, at which a column or a row is 0, are looked at as well: where the
-forward is smooth there, a rule has to be its derivative, and nan is none.
+That both sides agree proves nothing, and the texts say so. A point where they differ is evaluated in ball arithmetic;
+if the difference is confirmed, the point is a witness. Degenerate points, at which a column or a row is 0, are checked
+as well: if the forward is smooth at one, the rule must return its derivative, and not nan.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 from .witnesses import ROUNDING, array, as_data, programs_at
 
 SHAPES, POINTS = 3, 4
-"""Shapes, and points of each, of a numeric check, at most."""
+"""How many shapes a numeric check takes at most, and how many points at each."""
 FEW = 2, 2
-"""Shapes, and points of each, where a claim has many open families."""
+"""How many shapes a check takes, and how many points at each, if a claim has many open families."""
 MANY = 4
-"""Open families from which on a check takes `FEW` shapes and points."""
+"""If a claim has at least this many open families, a check takes `FEW` shapes and points."""
 DRAWN, WITHOUT_VALUE = 40, 2
-"""Shapes that are drawn, at most, where the function has no value at some: what solves under constraints has none where
-these outnumber the unknowns. After so many points without a value the next shape is drawn."""
+"""How many shapes are drawn at most, as the function may have no value at some: a solver under constraints has none if
+these outnumber the unknowns. And after how many points without a value the next shape is drawn."""
 SECONDS, LEAST_SECONDS = 20.0, 5.0
-"""Seconds of the checks of a rule, a backstop: so high that their result does not depend on the machine; and seconds
-that they have where its audit has none left."""
+"""Seconds for the checks of a rule: a backstop, so high that results do not depend on the machine. And the seconds if
+the audit has no time left."""
 STEP = 1e-3
-"""The step of the difference quotient, and half of it."""
+"""The larger step of the difference quotients; the smaller one is half of it."""
 CLOSE, APART = 1e-6, 1e-3
-"""Two sides agree up to the one, and differ from the other on, relative to the larger; between, nothing is said."""
+"""Two sides agree if their gap, relative to the larger one, is at most `CLOSE`, and differ if it is above `APART`."""
 
 
 @dataclass(frozen=True)
@@ -58,27 +58,34 @@ class Numeric:
     differs: str = ""
     """The two sides, in words."""
     witness: Witness | None = None
-    """Where ball arithmetic confirms that they differ."""
+    """A point where ball arithmetic confirms that both sides differ."""
 
     @property
     def differing(self) -> str:
-        """That they differ, in words; "" where they do not."""
+        """Return the sentence that both sides differ; "" if they do not."""
         return f"{DIFFERS_IN_FLOATS}: {self.differs}; no rigorous arithmetic confirms it" if self.differs else ""
 
     @property
     def agrees(self) -> str:
-        """That they agree, in words; "" where they do not, or no point was evaluated."""
+        """Return the sentence that both sides agree; "" if they differ, or no point was evaluated."""
         points = "point" if self.agreed == 1 else "points"
-        said = f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing"
-        return said if self.agreed and not self.differs else ""
+        text = f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing"
+        return text if self.agreed and not self.differs else ""
 
 
 def numeric(op: Subject, instance: Instance, kind: str, of: int = 1, until: float | None = None) -> Numeric:
-    """Check an obligation in floats, at points of the domain at some shapes of a family; return what came of it.
+    """Return the result of checking an obligation in floats, at points of the domain at some shapes of a family.
 
-    Of many families (`of`) fewer shapes and points are looked at, and none after `until`, by the thread's processor
-    time. A difference that a witness confirms ends the search; one that none confirms is looked for at as many further
-    shapes.
+    A difference that a witness confirms, or a side that is not finite, ends the check. After the first difference that
+    no witness confirms, as many further shapes are checked as at first. A shape at which the function has no value does
+    not count.
+
+    Args:
+        op: the subject.
+        instance: the family of shapes.
+        kind: the obligation.
+        of: how many families of the claim are open; if these are many, the check takes fewer shapes and points.
+        until: when no further point is begun, by the thread's processor time.
     """
     shapes, points = (SHAPES, POINTS) if of < MANY else FEW
     programs_of, rng = programs_at(op, instance), seeded(op.name, kind, "numeric")
@@ -114,8 +121,10 @@ def numeric(op: Subject, instance: Instance, kind: str, of: int = 1, until: floa
 def _evaluated(
     op: Subject, programs: Programs, kind: str, count: int, rng: Random, until: float
 ) -> Iterator[tuple[Point, float, float, float]]:
-    """Yield points at one shape, `count` drawn ones and degenerate ones, with both sides there and the error of the
-    difference quotient; those without a value are left out.
+    """Yield points at one shape with both sides of the obligation and the error of the difference quotient.
+
+    There are `count` drawn points, then degenerate ones. Points at which a side is no number are left out; if the first
+    `WITHOUT_VALUE` points are, no further ones are evaluated.
     """
     points_or_none = (draw_point(programs, kind, k, rng, partial(inside_domain, op)) for k in range(count))
     drawn = [point for point in points_or_none if point is not None]
@@ -131,11 +140,16 @@ def _evaluated(
 
 
 def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, dims: Dims) -> Witness | None:
+    """Return the point as a witness if ball arithmetic confirms the difference there, and both sides are finite."""
     try:
-        found = witness_at(kind, programs, point, ROUNDING)
+        witness = witness_at(kind, programs, point, ROUNDING)
     except (BallError, ArithmeticError):
         return None
-    return as_data(found, instance.keywords(found.dims.sizes)) if found is not None and not found.undefined else None
+    return (
+        as_data(witness, instance.keywords(witness.dims.sizes))
+        if witness is not None and not witness.undefined
+        else None
+    )
 
 
 def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iterator[Point]:
@@ -147,23 +161,28 @@ def _degenerate(op: Subject, programs: Programs, drawn: Sequence[Point]) -> Iter
             continue
         x[(slice(None),) * axis + (0,)] = Fraction(0)
         inputs = [x if j == k else other for j, other in enumerate(point.inputs)]
-        there = structured(programs.inputs, replace(point, inputs=inputs))
-        if inside_domain(op, {one.name: nested(y) for one, y in zip(programs.inputs, there.inputs, strict=True)}):
-            yield there
+        degenerate = structured(programs.inputs, replace(point, inputs=inputs))
+        if inside_domain(
+            op, {spec.name: nested(y) for spec, y in zip(programs.inputs, degenerate.inputs, strict=True)}
+        ):
+            yield degenerate
 
 
 def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tuple[float, float, float] | None:
-    """Return both sides of an obligation as numbers, and the error of the difference quotient; None where one is no
-    number.
+    """Return both sides of an obligation as numbers, and the error of the difference quotient; None if one is not
+    finite, or the function has a kink at the point.
 
-    At a `degenerate` point only the function's own side must be a number.
+    The outputs are weighted by the seeds, or summed. The function's slope along the tangents is a difference quotient,
+    extrapolated from the steps h and h/2 to order h⁴. A VJP is compared with the JVP, or with this slope if the rule
+    has no JVP. At a `degenerate` point only the function's own side must be finite.
     """
     rule, moving = programs.rule, programs.moving
-    # A loop without end is an error there; what is infinite, as a maximum over nothing, differs from itself by nan.
+    # A loop without end raises an error here, and the difference of two infinite values is nan, without a warning.
     with wide_floats(True), computed_by(compute), np.errstate(all="ignore"):
         xs, tangents, seeds = ([np.asarray(array(x)) for x in xs] for xs in (point.inputs, point.tangents, point.seeds))
 
         def at(step: float) -> list[np.ndarray]:
+            """Return the float outputs of the function after a step along the tangents."""
             moved = list(xs)
             for i, dx in zip(moving, tangents, strict=True):
                 moved[i] = xs[i] + step * dx
@@ -171,7 +190,7 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
             return [values[k] for k in programs.floats]
 
         def slopes(h: float) -> tuple[float, float]:
-            """The slope over both sides, and by how much it is steeper to the right."""
+            """Return the slope over both sides of the point, and by how much it is steeper on the right."""
             up, down = (
                 _dot([(y - y0) / h for y, y0 in zip(at(step), values, strict=True)], weights) for step in (h, -h)
             )
@@ -188,18 +207,18 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
             primal = _run(programs.primal, xs)
             left, right = _dot([primal[k] for k in programs.floats], weights), _dot(values, weights)
         else:
-            (coarse, bent), (fine, bent_less) = slopes(STEP), slopes(STEP / 2)
+            (coarse, coarse_bend), (fine, fine_bend) = slopes(STEP), slopes(STEP / 2)
             slope = (4 * fine - coarse) / 3
             error = abs(slope - fine) + 1e-10 * max(1.0, abs(slope))
-            if abs(2 * bent_less - bent) > APART * max(abs(slope), abs(bent_less)):
-                return None  # a kink: what bends a smooth function halves with the step
+            if abs(2 * fine_bend - coarse_bend) > APART * max(abs(slope), abs(fine_bend)):
+                return None  # a kink: for a smooth function the bend halves with the step
             if kind == "jvp_is_derivative":
                 assert rule.jvp is not None
                 left, right = _dot(_run(programs.jvp, [*xs, *tangents]), weights), slope
             else:
-                moved = _dot(_run(programs.jvp, [*xs, *tangents]), weights) if rule.jvp is not None else slope
+                pushed = _dot(_run(programs.jvp, [*xs, *tangents]), weights) if rule.jvp is not None else slope
                 cotangents = _run(programs.vjp, [*xs, *weights])
-                left, right = moved, _dot(cotangents, tangents)
+                left, right = pushed, _dot(cotangents, tangents)
                 error = error if rule.jvp is None else 0.0
     if degenerate:
         of_function = left if kind == "vjp_is_adjoint" else right
@@ -208,22 +227,24 @@ def _sides(programs: Programs, kind: str, point: Point, degenerate: bool) -> tup
 
 
 def _run(program: Any, args: Sequence[Any]) -> list[np.ndarray]:
-    """The outputs of a program, an operation at a time; by JAX where one has no value here."""
+    """Return the outputs of a program: by numpy, or by JAX if numpy cannot evaluate an operation."""
     types = [v.aval.dtype for v in program.jaxpr.invars]
-    given = [np.asarray(x).astype(t) if isinstance(t, np.dtype) else x for x, t in zip(args, types, strict=True)]
+    arguments = [np.asarray(x).astype(t) if isinstance(t, np.dtype) else x for x, t in zip(args, types, strict=True)]
     try:
-        found = evaluated(program, given, Setting())
+        outputs = evaluated(program, arguments, Setting())
     except NoValueError:
-        found = jaxpr_as_fun(program)(*map(array, given))
-    return [np.asarray(y, float) for y in found]
+        outputs = jaxpr_as_fun(program)(*map(array, arguments))
+    return [np.asarray(y, float) for y in outputs]
 
 
 def _dot(left: Sequence[Any], right: Sequence[Any]) -> float:
+    """Return the inner product of two lists of arrays."""
     pairs = zip(left, right, strict=True)
     return float(sum(np.vdot(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs))
 
 
 def _point_text(op: Subject, point: Point) -> str:
+    """Return the arguments and parameters at a point as text, cut off after 200 characters."""
     names = [*op.arg_names, *op.params]
     parts = [f"{n} = {np.asarray(array(x)).tolist()}" for n, x in zip(names, point.inputs, strict=True)]
     text = ", ".join(parts)

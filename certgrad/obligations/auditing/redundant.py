@@ -1,4 +1,4 @@
-"""Hypotheses of one family of shapes that say no more than those of the general family: they are not listed twice."""
+"""Hypotheses at one family of shapes that follow from those of the general family, and are not listed again."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ if TYPE_CHECKING:
 def specialised(
     clauses: Sequence[Clause], general: Instance, instance: Instance, fixed: Fixed, shapes: Shapes, there: Shapes
 ) -> list[Clause]:
-    """Return the general family's conditions at a family of it: at fixed sizes, or where star groups have no axes.
+    """Return the general family's conditions at a special family: at fixed sizes, or where star groups have no axes.
 
-    A group without axes is read as one axis of size 1, on which every index is 0. Empty where the family is not one of
-    these.
+    A group without axes is read as one axis of size 1, on which every index is 0. Empty if the family `instance` is
+    special in neither way. `shapes` are the shapes of the arguments at the general family, `there` those at `instance`.
     """
     empty = [group for group, axes in instance.groups.items() if not axes and general.groups.get(group)]
     sizes = {**fixed, **dict.fromkeys(empty, ONE)}
     if not sizes:
         return []
-    gone = {
+    empty_axes = {
         name: {k for k, axis in enumerate(axes) if axis.name in empty}
         for name, axes in zip(shapes, general.inputs, strict=True)
     }
-    without = _without_axes(gone)
-    return [c.rewritten(without) for c in _clauses_at_sizes(clauses, sizes, shapes, there)]
+    drop_axes = _without_axes(empty_axes)
+    return [c.rewritten(drop_axes) for c in _clauses_at_sizes(clauses, sizes, shapes, there)]
 
 
 def _clauses_at_sizes(clauses: Iterable[Clause], sizes: Fixed, shapes: Shapes, there: Shapes) -> list[Clause]:
-    """Return conditions at fixed sizes, at each entry and at the first ones.
+    """Return conditions at fixed sizes; each also with some of its indices 0, as along an axis of size 1.
 
-    `shapes` are those of their arrays, `there` the same at the fixed sizes.
+    `shapes` are the shapes of the arrays, `there` the same shapes at the fixed sizes.
     """
-    out: list[Clause] = []
+    all_special: list[Clause] = []
     for clause in clauses:
-        found = [c for one in simplified([at_sizes(clause, sizes)], Facts()) for c in _at_first_index(one)]
+        special = [c for simple in simplified([at_sizes(clause, sizes)], Facts()) for c in _at_first_index(simple)]
         if not at_all_entries(clause, shapes):
-            # Of x[i] + y[i] for i < 1 it would make x[i] + y[0], which is about all entries of x.
-            known = {v: n for v in clause.free if (n := extent(v, clause, shapes)) is not None}
-            known = ranges_at(known, sizes)
-            found = [c for c in found if all(extent(v, c, there) == known.get(v, ZERO) for v in c.free)]
-        out += found
-    return out
+            # Without this test, x[i] + y[i] for i < 1 would also give x[i] + y[0], which is about all entries of x.
+            ranges = {v: n for v in clause.free if (n := extent(v, clause, shapes)) is not None}
+            ranges = ranges_at(ranges, sizes)
+            special = [c for c in special if all(extent(v, c, there) == ranges.get(v, ZERO) for v in c.free)]
+        all_special += special
+    return all_special
 
 
 def ranges_at(ranges: Mapping[Var, Poly], fixed: Fixed) -> dict[Var, Poly]:
-    """Return ranges of variables at fixed sizes."""
+    """Return the ranges of index variables with the fixed sizes set."""
     clauses = {v: at_sizes(Clause((Atomic("= 0", n),)), fixed) for v, n in ranges.items()}
     return {v: c.alternatives[0].poly for v, c in clauses.items()}
 
@@ -79,61 +79,77 @@ def beyond(
     read: Reads,
     integers: frozenset[str],
 ) -> list[Hypothesis]:
-    """Return the hypotheses that do not follow from those that hold `here` and say `said`: i ≤ 1 is i ≤ n − 1 at n = 2.
+    """Return the hypotheses in `listed` that do not follow from the conditions `here`: i ≤ 1 is i ≤ n − 1 at n = 2.
 
-    `clauses` are what is listed, as clauses over the general family's axes, where it is over those. The arrays of
-    `integers` have no entry between two of them: i < 1 is i ≤ 0.
+    Args:
+        listed: the hypotheses at a special family of shapes.
+        said: the statements of the conditions `here`.
+        clauses: the clauses of `listed`, if they are over the general family's axes.
+        here: the general conditions at this family.
+        read: reads a clause as a statement.
+        integers: the names of arrays of integers, of which i < 1 is i ≤ 0.
     """
     if not listed or not here:
         return listed
-    signs, others = facts_of(here, read.shapes)
+    signs, clauses_here = facts_of(here, read.shapes)
     facts = Facts(signs, integers)
-    said = said | {read(c) for c in clauses if entailed(c, facts, others)}
+    said = said | {read(c) for c in clauses if entailed(c, facts, clauses_here)}
     return [h for h in listed if h.tree not in said]
 
 
 def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fixed, read: Reads) -> list[Clause]:
-    """The clauses that do not follow from the assumed ones, with dimensions set. All may be of other proofs."""
-    anew = Rewriter()
+    """Return the clauses that do not follow from the assumed ones with dimensions set; all of them if time is over.
+
+    The clauses may come from proofs whose terms are forgotten: they are made anew.
+    """
+    remake = Rewriter()
     try:
         with limited(FIRST_STEPS):
-            here = _clauses_at_sizes([c.rewritten(anew) for c in assumed], fixed, read.shapes, read.shapes)
-            said = {read(c) for c in here}
-            signs, others = facts_of(here, read.shapes)
+            here = _clauses_at_sizes([c.rewritten(remake) for c in assumed], fixed, read.shapes, read.shapes)
+            stated = {read(c) for c in here}
+            signs, clauses_here = facts_of(here, read.shapes)
             facts = Facts(signs)
-            return [c for c in clauses if read(c) not in said and not entailed(c.rewritten(anew), facts, others)]
+            return [
+                c for c in clauses if read(c) not in stated and not entailed(c.rewritten(remake), facts, clauses_here)
+            ]
     except BudgetError:
         return list(clauses)
 
 
 def _at_first_index(clause: Clause) -> list[Clause]:
-    """Return the clause, and the clause with some of its indices 0, as along an axis of size 1."""
+    """Return the clause with each choice of its indices (at most four) set to 0, as along an axis of size 1."""
     free = sorted(clause.free)[:4]
     choices = [set(s) for k in range(len(free) + 1) for s in combinations(free, k)]
     return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
 
 
 def _without_axes(dropped: Mapping[str, Collection[int]]) -> Rewriter:
-    """Return the rewriter that drops the index along these axes of arguments where it is 0, in nested indices too."""
+    """Return the rewriter that drops the index along these axes of arguments, if it is 0: x[i, 0] becomes x[i].
 
-    def kept(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
+    An index that is itself an entry of an array, as in x[k[i, 0]], is rewritten as well. `dropped` has the positions of
+    the axes, by argument.
+    """
+
+    def remaining(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
+        """Return the index of an entry without the dropped axes, or whole if it is not 0 along one of them."""
         places = dropped.get(tensor, ())
-        inner = tuple(map(within, index))
-        if not places or len(inner) <= max(places) or not all(inner[k].is_zero for k in places):
-            return inner
-        return tuple(ix for k, ix in enumerate(inner) if k not in places)
+        indices = tuple(map(rewritten, index))
+        if not places or len(indices) <= max(places) or not all(indices[k].is_zero for k in places):
+            return indices
+        return tuple(ix for k, ix in enumerate(indices) if k not in places)
 
-    def within(ix: Ix) -> Ix:
+    def rewritten(ix: Ix) -> Ix:
+        """Return the index along one axis, with the entries of arrays that it is made of rewritten."""
         if not ix.atoms:
             return ix
         terms = [
-            (c, of_atom(Entry(v.tensor, kept(v.tensor, v.index))) if isinstance(v, Entry) else of_term(v))
+            (c, of_atom(Entry(v.tensor, remaining(v.tensor, v.index))) if isinstance(v, Entry) else of_term(v))
             for v, c in ix.terms
         ]
         return combine([(1, of_const(ix.const)), *terms])
 
     def value(a: Atom) -> Poly | None:
-        index = kept(a.tensor, a.index) if isinstance(a, Access) else ()
+        index = remaining(a.tensor, a.index) if isinstance(a, Access) else ()
         return access(a.tensor, index) if isinstance(a, Access) and index != a.index else None
 
     return Rewriter(replace=value)

@@ -1,4 +1,4 @@
-"""Obligations for the eye: both sides as a sympy equation, as LaTeX and as text."""
+"""Obligations for a reader: both sides as a sympy equation, as LaTeX and as text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Obligation:
 
     @property
     def eq(self) -> sympy.Eq:
-        """The equation; for several outputs, that of the first."""
+        """The equation of the first output."""
         return self.eqs[0]
 
     @property
@@ -57,7 +57,7 @@ class Obligation:
 
 
 def obligation(op: Subject | str, kind: str) -> Obligation:
-    """The obligation of an op, by name or object: `obligation("softmax", "vjp_is_adjoint")`.
+    """Return the obligation of an op, given by name or as an object: `obligation("softmax", "vjp_is_adjoint")`.
 
     Raises UsageError for an unknown kind, UnknownOpError for an unknown op.
     """
@@ -79,7 +79,7 @@ def obligation(op: Subject | str, kind: str) -> Obligation:
 
 
 def general_problem(op: Subject) -> tuple[Problem, Programs]:
-    """The op at the general shapes of its first case: what its programs mean, and the programs as they were traced."""
+    """Return the programs of an op as terms, and as they were traced, at the general shapes of its first case."""
     instance = family(op, op.cases[0]).prove[0]
     shapes = instance.shapes()
     programs = trace_rules(op.rules(shapes.statics), shapes, len(op.params), f"'{op.name}'")
@@ -87,11 +87,12 @@ def general_problem(op: Subject) -> tuple[Problem, Programs]:
 
 
 def stated_obligation(op: Subject, kind: str, problem: Problem) -> Obligation:
-    """The obligation of a problem that `general_problem` built."""
+    """Return the obligation `kind` of a problem that `general_problem` built."""
     return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
 
 
 def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
+    """Return the left and the right side of each equation."""
     if kind in OF_VALUES:
         other = (problem.reference if kind == OF_REFERENCE else problem.primal) or problem.forward
         return [(without_stops(left), right) for left, right, _ in forward_obligation(problem, other).pairs]

@@ -43,7 +43,8 @@ from certgrad.obligations.tracing.jax_internals import computed_by, wide_floats
 from .claims import Listed
 
 ROUNDING = Fraction(1, 10**12)
-"""At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
+"""The least relative gap of a witness against users' code: at concrete sizes Python computes `d ** -0.5` in floats, and
+that rounding may explain a smaller gap."""
 
 
 def search(
@@ -58,11 +59,19 @@ def search(
 ) -> Witness | None:
     """Return a witness against one obligation at a family of shapes, or None; the same call gives the same witness.
 
-    It is one against the programs that run in float64, or in float32 if not `wide`. With `early`, it is not known yet
-    under which hypotheses a proof might stand: then only where both sides have values, at points on no boundary, and
-    not with integers, which may be out of range. A relative gap below `at_least` counts as none. The point satisfies
-    the hypotheses in `listed`; `sizes` is the number of drawn sizes. There is none where the subject asks for
-    `proofs_alone`.
+    None also if the subject asks for `proofs_alone`, or, for the obligation on the value, has no `fwd` of its own.
+
+    Args:
+        op: the subject.
+        instance: the family of shapes.
+        kind: the obligation.
+        early: no proof was tried in full, so that it is not known which hypotheses one needs. Then a witness is a point
+            on no boundary at which both sides have values, and none is searched for if an argument has integers, which
+            may be out of range.
+        wide: the programs run in float64, else in float32.
+        at_least: a smaller relative gap counts as none; if None, `ROUNDING` for a user's rule and 0 for an op.
+        listed: hypotheses of the general shapes that the point has to satisfy.
+        sizes: at how many drawn sizes to search.
     """
     if op.proofs_alone or (early and "int" in instance.dtypes):
         return None
@@ -95,21 +104,20 @@ def search(
 
 
 def _read_in_part(op: Subject) -> bool:
-    """Return whether a function is read as its ideal inside its declared domain alone: elsewhere, undefined values are
-    no witness.
+    """Return whether some function of the op is read as its ideal inside a declared domain alone.
+
+    An undefined value elsewhere is then no witness.
     """
-    return any(one.met and one.within is not None for one in op.ideals)
+    return any(ideal.met and ideal.within is not None for ideal in op.ideals)
 
 
 def _of_values(kind: str) -> tuple[str, bool]:
-    """The obligation that is evaluated, and whether the reference stands for the rule's own output in it."""
+    """Return the obligation to evaluate, and whether the reference takes the place of the rule's own output in it."""
     return ("rule_runs_forward", True) if kind == OF_REFERENCE else (kind, False)
 
 
 def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
-    """Return whether somewhere the marked solvers return solutions of their equations, and the two sides of the
-    obligation agree.
-    """
+    """Return whether, at some drawn points, the marked solvers solve their equations and both sides agree."""
     kind, of_reference = _of_values(kind)
     return agrees_somewhere(
         kind,
@@ -128,8 +136,9 @@ def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = Tr
 
 
 def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bool:
-    """Return whether the programs of an obligation return finite numbers at a point, in the dtypes that a signature
-    names.
+    """Return whether the programs of an obligation return only finite numbers at a point.
+
+    `exact` has the dtype of each argument for which the signature names one, and else "".
     """
     with wide_floats(rule.wide), computed_by(compute):
         xs, tangents, seeds = ([array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
@@ -148,15 +157,16 @@ def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bo
 
 
 def array(values: np.ndarray) -> Any:
+    """Return drawn values as a JAX array; fractions become floats."""
     return jnp.asarray(values.astype(float) if values.dtype == object else values)
 
 
 def forward_distance(op: Subject, other: Subject, instance: Instance) -> Distance:
-    """How far the forward of an op is from that of another one with the same arguments, at drawn points.
+    """Return how far the forwards of two ops with the same arguments are apart, at drawn points.
 
-    In float64 where a program cannot be evaluated in ball arithmetic.
+    Both are evaluated in ball arithmetic or, if one cannot be, in float64.
     """
-    found = distance(
+    in_balls = distance(
         lambda dims: rule_of(op, instance.keywords(dims.sizes), wide=True),
         lambda dims: rule_of(other, instance.keywords(dims.sizes), wide=True),
         inputs_of(op, instance),
@@ -164,7 +174,7 @@ def forward_distance(op: Subject, other: Subject, instance: Instance) -> Distanc
         name=f"{op.name} {instance.inputs}",
         further=instance.names,
     )
-    return found if found.entries or not found.problem else _apart_in_floats(op, other, instance)
+    return in_balls if in_balls.entries or not in_balls.problem else _apart_in_floats(op, other, instance)
 
 
 def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distance:
@@ -173,8 +183,8 @@ def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distanc
     rng = seeded(op.name, "floats")
     inputs = inputs_of(op, instance)
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
-        rules = [rule_of(one, instance.keywords(dims.sizes), wide=True) for one in (op, other)]
-        shapes = [dims.shape(one.dims) for one in inputs]
+        rules = [rule_of(subject, instance.keywords(dims.sizes), wide=True) for subject in (op, other)]
+        shapes = [dims.shape(spec.dims) for spec in inputs]
         for k in range(20):
             point = draw_inputs(inputs, shapes, k, rng, lambda values: inside_domain(op, values))
             if point is None:
@@ -185,14 +195,14 @@ def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distanc
                 except Exception as error:  # a function may refuse a point in its own way
                     distance.problem = distance.problem or str(error)
                     continue
-            arguments = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
+            arguments = {spec.name: x.tolist() for spec, x in zip(inputs, point, strict=True)}
             for a, b in zip(left, right, strict=True):
                 compared(distance, _exact(a), _exact(b), arguments)
     return distance
 
 
 def _exact(values: Any) -> np.ndarray:
-    """The numbers that floats are; those that are not finite as they are."""
+    """Return floats as exact numbers (balls without radius), and infinities and nan as floats."""
     array = np.asarray(values, dtype=float)
     out = np.empty(array.shape, dtype=object)
     for at in np.ndindex(array.shape):
@@ -201,7 +211,10 @@ def _exact(values: Any) -> np.ndarray:
 
 
 def rule_of(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
-    """The op at these structural arguments, as plain callables of arguments and parameters."""
+    """Return the op at these structural arguments, as callables of one list: the arguments, then the parameters.
+
+    With `of_reference`, the reference takes the place of the rule's own primal output.
+    """
     rules = op.rules(statics)
     count = len(op.arg_names)
     jvp, primal = rules.jvp, rules.reference if of_reference else rules.primal
@@ -215,7 +228,7 @@ def rule_of(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: b
 
 
 class ProgramsAt:
-    """The op's programs at a family's sizes, traced once at each: all searches of an audit begin at the same sizes."""
+    """The op's programs by the sizes of a family: traced once, as all searches of an audit begin at the same sizes."""
 
     def __init__(self, op: Subject, instance: Instance, wide: bool, of_reference: bool) -> None:
         self.op, self.instance, self.wide, self.of_reference = op, instance, wide, of_reference
@@ -224,12 +237,13 @@ class ProgramsAt:
         self._finite: dict[str, bool] = {}
 
     def __call__(self, dims: Dims) -> Programs:
+        """Return the programs at these sizes."""
         key = *dims.sizes.items(), *dims.stars.items()
-        found = self._made.get(key)
-        if found is None:
+        programs = self._made.get(key)
+        if programs is None:
             rule = rule_of(self.op, self.instance.keywords(dims.sizes), self.wide, self.of_reference)
-            found = self._made[key] = Programs(rule, self.inputs, dims)
-        return found
+            programs = self._made[key] = Programs(rule, self.inputs, dims)
+        return programs
 
     def finite_somewhere(self, kind: str) -> bool:
         """Return whether both programs of an obligation, as they run, give finite numbers at some drawn point."""
@@ -238,11 +252,13 @@ class ProgramsAt:
         return self._finite[kind]
 
     def _drawn(self, kind: str) -> Iterator[tuple[Dims, Random]]:
+        """Yield two drawn sizes, each with the generator of random numbers for points there."""
         rng = seeded(self.op.name, kind, "finite")
         for dims in islice(draw_dims(self.inputs, rng, lambda dims: True, self.instance.names), 2):
             yield dims, rng
 
     def _finite_at(self, dims: Dims, kind: str, rng: Random) -> bool:
+        """Return whether both programs give finite numbers at one of ten drawn points of these sizes."""
         programs = self(dims)
         for k in range(10):
             try:
@@ -255,7 +271,7 @@ class ProgramsAt:
 
 
 def programs_at(op: Subject, instance: Instance, wide: bool = True, of_reference: bool = False) -> ProgramsAt:
-    """The programs at the sizes of a family, kept for the searches that come next."""
+    """Return the op's programs by the sizes of a family, which are kept for later searches."""
     return _programs_at(Itself(op), Itself(instance), wide, of_reference)
 
 
@@ -265,16 +281,19 @@ def _programs_at(op: Itself, instance: Itself, wide: bool, of_reference: bool) -
 
 
 def _satisfies_hypotheses(listed: Listed, op: Subject, instance: Instance, values: Mapping[str, Any]) -> bool:
-    """Return whether the point certainly satisfies all hypotheses that are listed at the general family of shapes."""
+    """Return whether the point, at the family `instance`, certainly satisfies the hypotheses of the general family.
+
+    The general family has one axis for each star group: the axes of a group are joined to one, of their product's size.
+    """
     arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
     groups = {axes: instance.groups[star] for star, axes in listed.general.groups.items() if star in instance.groups}
     sizes: dict[str, int] = {}
     for name, dims in zip(op.arg_names, listed.general.inputs, strict=True):
-        left, shape = list(arrays[name].shape), []
+        lengths, shape = list(arrays[name].shape), []
         for dim in dims:
-            count = len(groups.get((dim.name or "",), (dim,)))
-            shape.append(prod(left[:count]))
-            del left[:count]
+            rank = len(groups.get((dim.name or "",), (dim,)))
+            shape.append(prod(lengths[:rank]))
+            del lengths[:rank]
         arrays[name] = arrays[name].reshape(shape)
         sizes |= {dim.name: n for dim, n in zip(dims, shape, strict=True) if dim.name is not None}
     try:
@@ -284,7 +303,7 @@ def _satisfies_hypotheses(listed: Listed, op: Subject, instance: Instance, value
 
 
 def as_data(w: WitnessPoint, statics: Mapping[str, Any]) -> Witness:
-    """A witness as a certificate holds it; `statics` are the structural arguments at its sizes."""
+    """Return a witness as data of a certificate; `statics` are the structural arguments at its sizes."""
     lhs, rhs = w.texts()
     return Witness(
         dims=dict(w.dims.sizes),
@@ -300,6 +319,7 @@ def as_data(w: WitnessPoint, statics: Mapping[str, Any]) -> Witness:
 
 
 def _texts(value: Any) -> Any:
+    """Return nested lists of numbers as nested lists of texts."""
     if isinstance(value, (list, tuple)):
         return [_texts(v) for v in value]
     return str(value)

@@ -24,7 +24,9 @@ _SETS: dict[str, Relation] = {"integers": "not integer", "nonpositive integers":
 
 
 def read_domain(texts: tuple[str, ...], shapes: Mapping[str, tuple[Poly, ...]], where: str) -> list[Clause]:
-    """The clauses of a domain, one a condition. `shapes` gives the shape of each name (parameters are scalars).
+    """Return the conditions of a domain as clauses of the calculus, in order.
+
+    `shapes` gives the shape of each name (parameters are scalars); `where` says in messages whose domain it is.
 
     Raises DomainError with what was written, where, and what can be written instead.
     """
@@ -33,25 +35,25 @@ def read_domain(texts: tuple[str, ...], shapes: Mapping[str, tuple[Poly, ...]], 
     sizes = tuple(
         sorted({a.name for shape in shapes.values() for n in shape for a in deep_atoms(n) if isinstance(a, Dim)})
     )
-    out: list[Clause] = []
+    clauses: list[Clause] = []
     for text in texts:
-        for one in conjuncts(parse(text, tuple(shapes), where, sizes)):
-            parts = one.parts if isinstance(one, t.Either) else (one,)
+        for condition in conjuncts(parse(text, tuple(shapes), where, sizes)):
+            parts = condition.parts if isinstance(condition, t.Either) else (condition,)
             try:
-                out.append(Clause(tuple(map(reader.atomic, parts)), origin="domain"))
+                clauses.append(Clause(tuple(map(reader.atomic, parts)), origin="domain"))
             except ZeroDivisionError:
                 raise DomainError(f"The condition {text!r} of {where} divides by 0.") from None
-    return out
+    return clauses
 
 
 def read_statement(statement: t.Statement, shapes: Mapping[str, tuple[Poly, ...]]) -> Clause | None:
-    """A hypothesis on entries at the same place, as a clause; None for one that says something else.
+    """Return a hypothesis as a clause, if it compares entries of arrays at the same place; None for any other.
 
     `shapes` gives the shape of each name, as `read_domain` takes them.
     """
     parts = statement.parts if isinstance(statement, t.Either) else (statement,)
     reader = _Reader(shapes, max((len(s) for s in shapes.values()), default=0), "a hypothesis")
-    if not all(isinstance(one, t.Compare | t.NotIn) for one in parts):
+    if not all(isinstance(part, t.Compare | t.NotIn) for part in parts):
         return None
     try:
         return Clause(tuple(map(reader.atomic, parts)), origin="domain")
@@ -61,13 +63,17 @@ def read_statement(statement: t.Statement, shapes: Mapping[str, tuple[Poly, ...]
 
 @dataclass(frozen=True)
 class _Reader:
-    """Trees as terms."""
+    """Reads syntax trees as terms: the name of an array stands for its entry at the template variables.
+
+    Axes are aligned at the last one, as in broadcasting; `rank` is the highest rank of an array.
+    """
 
     shapes: Mapping[str, tuple[Poly, ...]]
     rank: int
     where: str
 
     def atomic(self, s: t.Statement) -> Atomic:
+        """Return a comparison as a relation of a term to 0, and `not in` as one of a term to a set of numbers."""
         if isinstance(s, t.NotIn):
             return Atomic(_SETS[s.numbers], self.term(s.term))
         assert isinstance(s, t.Compare)
@@ -77,6 +83,7 @@ class _Reader:
         return Atomic(_RELATIONS[s.relation], left - right)
 
     def term(self, p: t.Term) -> Poly:
+        """Return a syntax tree as a term. Raises ZeroDivisionError for a negative power of 0."""
         if isinstance(p, t.Number):
             return number(Fraction(p.value))
         if isinstance(p, t.Array):
@@ -96,6 +103,7 @@ class _Reader:
         return FUNCTIONS[p.function].value(self.term(p.arguments[0]))
 
     def length(self, axis: t.Axis) -> Poly:
+        """Return the size of an axis of an array. Raises DomainError if the array has no such axis."""
         shape = self.shapes[axis.array]
         if not -len(shape) <= axis.position < len(shape):
             raise DomainError(
@@ -105,6 +113,7 @@ class _Reader:
         return shape[axis.position]
 
     def array(self, name: str) -> Poly:
+        """Return the entry of an array at the template variables; along an axis of size 1 its index is 0."""
         shape = self.shapes[name]
         shift = self.rank - len(shape)
         return access(

@@ -6,7 +6,8 @@ last place away, as far as two roundings move it, the same one wherever the lite
 reading is proved of the program with these numbers in place of its literals, and the verdict says so: `proved up to
 rounding`.
 
-So does a mask that writes −1e30 for −∞: exp makes 0 of both in floats, and of −∞ alone over the reals.
+Masks that write −1e30 for −∞ have such a reading as well: in floats exp(−1e30) is 0, as exp(−∞) is, and over the reals
+it is not.
 """
 
 from __future__ import annotations
@@ -30,34 +31,35 @@ from certgrad.process.threads import precision
 DIGITS = {"float64": 15, "float32": 7}
 """A literal with fewer significant digits is meant as it is written."""
 HEIGHT = {"float64": 10**11, "float32": 200}
-"""Numerator times denominator of a coefficient. One literal in a thousand is that near to such a number by chance."""
+"""The largest numerator · denominator of a coefficient: by chance one literal in a thousand is near such a number."""
 UNITS = 2
 """Units in the last place by which a literal may be moved to a closed form."""
 FOLDED, DIVISORS = 10, (3, 6, 7, 9, 12)
-"""A decimal of so many digits, as a square of a short one is, divided by one of these: `4.685**2 / 6`, which Python
-folds. One literal in ten thousand is that near to such a number by chance."""
+"""Digits of a decimal, and numbers that it may be divided by: Python folds `4.685**2 / 6`, where the square of a short
+decimal has that many digits. By chance one literal in ten thousand is near to such a quotient."""
 ROOTS = (1, 2, 3, 5, 6, 7, 10, 14, 15, 21, 30, 35, 42, 70, 105, 210)
 """Square-free products of 2, 3, 5 and 7: the constants of spherical harmonics up to the fourth degree have them."""
 SMALL = 10
-"""A larger root is less likely: it costs as much as another factor."""
+"""A root of a larger number is less likely in a closed form: it costs as much as another factor."""
 POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
 FAR = "beside values that are all far from it"
-"""Of which values a claim is that reads a number as an infinity: of −10⁹ and −2·10⁹ the first one is the greater."""
+"""The condition on a claim that reads a number as an infinity: beside −2·10⁹, which is less, −10⁹ is no −∞."""
 MASKING = 10**9
 """A mask that writes a number this large means an infinity."""
 LOGARITHMS = (2, 3, 5, 7, 10)
 """Numbers whose logarithms may be factors of a closed form."""
 BITS = 320
-"""How exactly a closed form is evaluated: a comparison that rests on more bits counts as one of equal numbers."""
+"""Bits to which a closed form is evaluated: numbers that differ only beyond these bits count as equal."""
 LOGARITHMS_OF_PI = (1, 2)
-"""Powers of log π that may be factors of a closed form."""
+"""Numbers n for which log(n·π) may be a factor of a closed form."""
 
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """coefficient · √root · π^pi · log(log)^log_power, where a log of 1 stands for no logarithm.
+    """The number coefficient · √root · π^pi · ln(log)^log_power, by its fields.
 
-    With `of_pi`, the logarithm is that of log·π: the constants of normal densities are ½·log(2π) and log(2π).
+    If `log` is 1, no logarithm is a factor. With `of_pi` the logarithm is ln(log·π): the constants of normal densities
+    are ½·ln(2π) and ln(2π).
     """
 
     coefficient: Fraction
@@ -68,31 +70,32 @@ class ClosedForm:
     of_pi: bool = False
 
     def term(self) -> Poly:
+        """Return the closed form as a term of the calculus."""
         out = number(self.coefficient)
         if self.root != 1:
             out = out * power(number(self.root), Fraction(1, 2))
         if self.pi:
             out = out * power(poly_of(intern(Num("pi"))), self.pi)
         if self.logarithmic:
-            inside = number(self.log) * (poly_of(intern(Num("pi"))) if self.of_pi else number(1))
-            out = out * power(log_of(inside), self.log_power)
+            argument = number(self.log) * (poly_of(intern(Num("pi"))) if self.of_pi else number(1))
+            out = out * power(log_of(argument), self.log_power)
         return out
 
     def approximately(self) -> Fraction:
-        """Return a rational number next to it, far nearer than any float."""
+        """Return a rational number that is far nearer to the closed form than any float."""
         with precision(BITS):
             return _middle(_ball(self.coefficient) * _factor(self))
 
     def text(self) -> str:
-        """The form for a reader: √2/2, 2/√π, log(2)."""
+        """Return the closed form as a reader writes it: √2/2, 2/√π, log(2)."""
         above = [str(self.coefficient.numerator)] if self.coefficient.numerator != 1 else []
         below = [str(self.coefficient.denominator)] if self.coefficient.denominator != 1 else []
         above += [f"√{self.root}"] if self.root != 1 else []
         side, whole = above if self.pi > 0 else below, abs(self.pi)
         side += {Fraction(1, 2): ["√π"], Fraction(1): ["π"], Fraction(3, 2): ["π", "√π"]}.get(whole, [])
         if self.logarithmic:
-            inside = ("" if self.log == 1 else str(self.log)) + "π" if self.of_pi else str(self.log)
-            (above if self.log_power > 0 else below).append(f"log({inside})")
+            argument = ("" if self.log == 1 else str(self.log)) + "π" if self.of_pi else str(self.log)
+            (above if self.log_power > 0 else below).append(f"log({argument})")
         top, bottom = "·".join(above) or "1", "·".join(below)
         return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}" if bottom else top
 
@@ -115,13 +118,14 @@ class ClosedForm:
 
 
 PLAIN = ClosedForm(Fraction(1))
-"""The factor 1: what is read is a rational number."""
+"""The form without roots, π and logarithms: a closed form with these fields is its rational coefficient."""
 
 
 class LongLiteral(NamedTuple):
     """The absolute value of a literal that has more digits than anyone writes by hand.
 
-    With its dtype: the number to which 32 bits round √2/2 is as good as √2/2 there, and 1e-8 beside it in 64.
+    Its `dtype` decides what it may stand for: the 32-bit float next to √2/2 stands for √2/2, and the same number as a
+    64-bit literal does not, as 64-bit floats come much nearer to √2/2.
     """
 
     value: float
@@ -133,43 +137,49 @@ class LongLiteral(NamedTuple):
         return str(np.dtype(self.dtype).type(self.value))
 
     def read_as(self, form: ClosedForm) -> str:
-        """Return the certificate's words for reading it as this closed form."""
+        """Return the certificate's words for reading the literal as this closed form."""
         return f"{self.text} is read as {form.text()}"
 
 
 @dataclass
 class Reading:
-    """How literals are read. `long` collects those that might stand for something else; `meant` says for what."""
+    """How the float literals of a program are read, and which ones were met while it was interpreted.
+
+    `meant` gives the closed form of each literal that is read as one; `long` collects all long literals that were met.
+    """
 
     meant: Mapping[LongLiteral, ClosedForm] = field(default_factory=dict)
     long: set[LongLiteral] = field(default_factory=set)
     ideal: bool = False
-    """Functions that JAX computes by approximation are read as what they approximate."""
+    """Whether functions that JAX computes by approximation are read as the functions that they approximate."""
     approximated: dict[str, None] = field(default_factory=dict)
-    """Of each such function that was met, what the certificate says if it is read so."""
+    """The certificate's words for each approximated function that was met, if it is read as what it approximates."""
 
     masks: dict[str, None] = field(default_factory=dict)
-    """Of each large number that a mask chooses, what the certificate says if it is read as an infinity."""
+    """The certificate's words for each large number that a mask chooses, if it is read as an infinity."""
     infinite: bool = False
-    """Such numbers are read as infinities."""
+    """Whether large numbers that masks choose are read as infinities."""
 
     refused: dict[str, None] = field(default_factory=dict)
-    """Why literals that were met are not read as what they may stand for."""
+    """Reasons why literals that were met are not read as the closed forms that they may stand for."""
 
     trial: bool = False
-    """Where rounding alone may keep it from being proved as written, it is read otherwise before witnesses count."""
+    """Whether the program is read otherwise before any witness counts, if rounding alone may prevent the proof."""
 
     @property
     def gives_up(self) -> bool:
-        """Whether only a complete proof counts: else nothing is claimed of this reading."""
+        """Whether an audit under this reading claims nothing unless it proves every obligation."""
         return self.moved or (self.trial and bool(self.masks or not self.exact) and self.moving() is not None)
 
     def closed_forms(self) -> dict[LongLiteral, ClosedForm]:
-        """Return the closed forms that the long literals met so far may stand for, by their values."""
+        """Return the closed form of each long literal met so far that may stand for one."""
         return {x: form for x in sorted(self.long) if (form := closed_form(*x)) is not None}
 
     def moving(self) -> Reading | None:
-        """Return the reading of all literals met so far as closed forms; None where none can be read so."""
+        """Return the reading in which literals are closed forms, approximations are ideal and masks are infinite.
+
+        This applies to all that was met so far. None if nothing of it can be read otherwise than written.
+        """
         meant, ideal, infinite = self.closed_forms(), bool(self.approximated), bool(self.masks)
         if not (meant or ideal or infinite):
             return None
@@ -177,15 +187,14 @@ class Reading:
 
     @property
     def exact(self) -> bool:
-        """Whether all literals met so far have 64 bits, so that what is plainly wrong as written is wrong in any
-        reading.
+        """Whether a large gap between two sides cannot come from how the program is read.
 
-        In 32 bits rounding itself is that large, and so is the distance of an approximation.
+        It may where a long literal has 32 bits, whose rounding is that large, or where a function is approximated.
         """
         return not self.approximated and all(x.dtype == "float64" for x in self.long)
 
     def without(self, refused: Collection[LongLiteral]) -> Reading | None:
-        """Return the reading with these literals as written; None where no other is left."""
+        """Return the reading with the `refused` literals as written; None if it then reads everything as written."""
         meant = {literal: form for literal, form in self.meant.items() if literal not in refused}
         return replace(self, meant=meant, long=set()) if meant or self.ideal or self.infinite else None
 
@@ -195,11 +204,14 @@ class Reading:
 
     @property
     def moved(self) -> bool:
-        """Whether a literal is read as something else than written."""
+        """Whether a literal, an approximated function or a mask's number is read otherwise than written."""
         return self.ideal or self.infinite or bool(self.meant)
 
     def masking(self, value: Fraction) -> int:
-        """The sign of the infinity that a mask's number stands for; 0 where the number itself is meant."""
+        """Return the sign of the infinity that a mask's number is read as; 0 if the number itself is meant.
+
+        A number that may stand for an infinity is noted in `masks`.
+        """
         if abs(value) < MASKING:
             return 0
         sign = 1 if value > 0 else -1
@@ -208,7 +220,10 @@ class Reading:
         return sign if self.infinite else 0
 
     def term(self, value: np.floating[Any]) -> Poly | None:
-        """Return the closed form of a literal as a term; None where it means its shortest decimal."""
+        """Return the closed form that a literal is read as, as a term; None if it means its shortest decimal.
+
+        A long literal is noted in `long`.
+        """
         if digits(value) < DIGITS.get(str(value.dtype), math.inf):
             return None
         literal = LongLiteral(abs(float(value)), str(value.dtype))
@@ -223,40 +238,44 @@ class Reading:
 
 
 def digits(value: np.floating[Any] | float) -> int:
-    """The significant digits of the shortest decimal."""
+    """Return how many significant digits the shortest decimal of a float has."""
     mantissa = np.format_float_scientific(np.abs(value), trim="-").partition("e")[0].replace(".", "")
     return len(mantissa.strip("0"))
 
 
 @lru_cache(maxsize=1024)
 def closed_form(value: float, dtype: str = "float64") -> ClosedForm | None:
-    """The simplest closed form of a positive number, within `UNITS` in its last place."""
+    """Return the simplest closed form within `UNITS` in the last place of a positive number; None if there is none.
+
+    For each product of a root, π and a logarithm, the coefficient is the simplest fraction that comes so near. The
+    simplest form has the least numerator · denominator · cost, where the cost rises with the factors.
+    """
     best: tuple[int, ClosedForm] | None = None
     unit = _unit(value, dtype)
     with precision(256):
         for cost, form, factor in _factors():
             low, high = ((Fraction(value) + sign * UNITS * unit) / factor for sign in (-1, 1))
-            c = simplest_between(low, high, HEIGHT[dtype] // cost)
-            if c is None:
+            coefficient = simplest_between(low, high, HEIGHT[dtype] // cost)
+            if coefficient is None:
                 continue
-            if form == PLAIN and Fraction(float(np.dtype(dtype).type(float(c)))) == c:
-                continue  # a float itself: no rounding leads from it to another
-            weight = c.numerator * c.denominator * cost
+            if form == PLAIN and Fraction(float(np.dtype(dtype).type(float(coefficient)))) == coefficient:
+                continue  # a fraction that is a float: a literal for it would be that float, and no other
+            weight = coefficient.numerator * coefficient.denominator * cost
             if weight <= HEIGHT[dtype] and (best is None or weight < best[0]):
-                found = replace(form, coefficient=c)
-                if rounds_to(found, value, dtype):
-                    best = weight, found
+                candidate = replace(form, coefficient=coefficient)
+                if rounds_to(candidate, value, dtype):
+                    best = weight, candidate
     return _folded(value, dtype) if best is None else best[1]
 
 
 def _folded(value: float, dtype: str) -> ClosedForm | None:
-    """A short decimal divided by a small number, within `UNITS` in the last place."""
+    """Return a short decimal divided by a small number, within `UNITS` in the last place; None if there is none."""
     for divisor in DIVISORS if dtype == "float64" else ():
         if not np.isfinite(value * divisor):
             break
-        found = ClosedForm(Fraction(f"{value * divisor:.{FOLDED - 1}e}") / divisor)
-        if Fraction(float(found.coefficient)) != found.coefficient and rounds_to(found, value, dtype):
-            return found
+        candidate = ClosedForm(Fraction(f"{value * divisor:.{FOLDED - 1}e}") / divisor)
+        if Fraction(float(candidate.coefficient)) != candidate.coefficient and rounds_to(candidate, value, dtype):
+            return candidate
     return None
 
 
@@ -268,14 +287,15 @@ def rounds_to(form: ClosedForm, value: float, dtype: str = "float64") -> bool:
 
 
 def _unit(value: float, dtype: str) -> Fraction:
-    """Return one unit in the last place of half the value, as nothing lies above the largest."""
+    """Return one unit in the last place of the value: twice that of its half, as the largest float has no successor."""
     return 2 * Fraction(float(np.spacing(np.dtype(dtype).type(value / 2))))
 
 
 def simplest_between(low: Fraction, high: Fraction, most: int | None = None) -> Fraction | None:
-    """The fraction with the least denominator in an interval of positive numbers (by continued fractions).
+    """Return the fraction with the least denominator from `low` to `high`, which are positive.
 
-    None where its numerator times its denominator is above `most`.
+    None where its numerator times its denominator is above `most`. The continued fractions of both ends are followed as
+    long as they agree; h/k is the fraction of the terms so far.
     """
     a, b, c, d = low.numerator, low.denominator, high.numerator, high.denominator
     h, k, before_h, before_k = 1, 0, 0, 1
@@ -294,7 +314,7 @@ def simplest_between(low: Fraction, high: Fraction, most: int | None = None) -> 
 
 @lru_cache
 def _factors() -> list[tuple[int, ClosedForm, Fraction]]:
-    """The factors that a closed form may have beside a rational, each with its cost and its value to 128 bits."""
+    """Return the factors that a closed form may have beside a rational, with their costs and values to 128 bits."""
     one = Fraction(1)
     forms = [
         (3 ** ((root != 1) + (root > SMALL) + (pi != 0)), ClosedForm(one, root, pi))

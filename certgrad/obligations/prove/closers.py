@@ -1,4 +1,4 @@
-"""That a difference of two sides is zero: forms of it, one after the other, until one is seen to vanish.
+"""The last step of a proof: other forms of the difference of both sides are tried until one is seen to vanish.
 
 Each closer gives terms that are equal to the difference wherever the hypotheses hold. They are tried in the order of
 the table; most differences vanish as they stand.
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from certgrad.obligations.decide.correspondence import Relation
 
 Residue = tuple[Poly, tuple[Fact, ...]]
-"""What is left of a term that is not shown to vanish, and in which region."""
+"""A part of a term that is not shown to be 0, and the signs of the region in which it is left."""
 Form = tuple[Poly, Sequence["Relation"]]
 """A term that is equal to the difference, and the relations between loops that this rests on."""
 
 
 @dataclass
 class Closing:
-    """A difference that is to vanish where the hypotheses hold, and what is known of it.
+    """The search for a form of a difference, `raw`, that vanishes where the hypotheses hold (in `region`).
 
-    `families` are the tangents and the seeds, which are arbitrary; `transposed` are the tangents that loops carry, in
-    an adjoint law.
+    `families` are the names of the tangents and those of the seeds: as their entries are arbitrary, the difference is 0
+    if the coefficient of each product of them is. `transposed` are the tangents whose loops have to be transposed, in
+    an adjoint law; None for any other obligation.
     """
 
     raw: Poly
@@ -50,14 +51,16 @@ class Closing:
     """Relations between the carries of loops that the proof rests on."""
 
     def residue(self) -> Residue | None:
-        """Return None where the difference is shown to be 0; else what is left of the last form that was tried.
+        """Return None if the difference is shown to be 0; else what is left of the last form that was tried.
 
-        Raises NoInvariantError where no relation between loops is found.
+        Loops are matched by induction first; then each closer of `CLOSERS` yields forms. The relations between loops
+        that the vanishing form rests on are added to `relations`. Raises NoInvariantError where no relation between
+        loops is found.
         """
         difference = self.raw
         if has_loop(difference):
-            difference, found = decide.induction.by_induction(difference, self.region, self.transposed)
-            self.relations += found
+            difference, relations = decide.induction.by_induction(difference, self.region, self.transposed)
+            self.relations += relations
         left = self.left(difference)
         for closer in CLOSERS:
             if left is None:
@@ -70,32 +73,46 @@ class Closing:
         return left if left is None or not self._vanishes_at_places(difference) else None
 
     def _vanishes_at_places(self, difference: Poly) -> bool:
-        """Return whether the difference is 0 with sorted entries of short axes written out place by place."""
+        """Return whether the difference is 0 with sorted entries of short axes written out place by place.
+
+        False if it has no sorted entries.
+        """
         region, forms = self.region, list(laws.places.at_places(difference, self.region.indices.ranges))
         return bool(forms) and all(nonzero_part(form, region.where(*order)) is None for form, order in forms)
 
     def left(self, difference: Poly) -> Residue | None:
-        """Return None where every coefficient of the tangents' and seeds' entries is 0; else one that is not
-        shown to be.
+        """Return None if every coefficient of the tangents' and seeds' entries is shown to be 0; else one that is not.
+
+        Coefficients are read off in two ways. The first keeps entries apart whose indices are written differently, as
+        dx[i] and dx[n − 1 − i]; the second, for indices that are more than variables, compares at free coordinates.
         """
-        # Seeds inside a loop do not show: then only the tangents are read off.
+        # A seed inside a loop is part of the loop's atom, so that its coefficient cannot be read off.
         families = self.families[:1] if has_loop(difference) else self.families
         tangents, seeds = [*families, set(), set()][:2]
         if families:
             applied(Law.PAIRED)
         groups = paired(difference, sorted(tangents), sorted(seeds))
-        left = next((r for g, ranges in groups if (r := self._of_group(g, self.region.over(ranges)))), None)
+        left = next(
+            (part for group, ranges in groups if (part := self._of_group(group, self.region.over(ranges)))),
+            None,
+        )
         if left is None or not difference.structured:
             return left
         problem = self.problem
         shapes = {problem.tangents[problem.names[k]]: problem.inputs[k].shape for k in problem.differentiable}
         shapes |= {n: t.shape for n, t in zip(problem.seed_names, problem.seeds, strict=True)}
         by_coordinates = paired_by_coordinates(difference, shapes, families)
-        return next((r for g, ranges in by_coordinates if (r := self._of_group(g, self.region.over(ranges)))), None)
+        return next(
+            (part for group, ranges in by_coordinates if (part := self._of_group(group, self.region.over(ranges)))),
+            None,
+        )
 
     @staticmethod
     def _of_group(poly: Poly, region: Region) -> Residue | None:
-        """Return what is not shown to be 0 of a coefficient, with its sums and matrices in other forms where needed."""
+        """Return None if a coefficient is shown to be 0, with its sums or matrices in other forms if need be.
+
+        Else return what is left of it.
+        """
         left = nonzero_part(poly, region)
         for further in _further(poly, region):
             if left is None:
@@ -106,7 +123,7 @@ class Closing:
 
 
 def _further(poly: Poly, region: Region) -> Iterator[Poly]:
-    """Other forms of a term."""
+    """Yield forms of a term in which sums over roots of unity are carried out, or sums have other bounds."""
     carried_out = laws.roots_of_unity.carried_out(poly, region.indices.ranges)
     yield carried_out
     yield laws.half_spectra.carried_out(carried_out, region.indices.ranges)
@@ -116,7 +133,11 @@ def _further(poly: Poly, region: Region) -> Iterator[Poly]:
 
 
 def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """Loops as early as they can be shown to go back, as sums of products, and written out where they are short."""
+    """Yield forms of a difference with loops: carries at earlier steps, sums of products, short loops written out.
+
+    In the first, the carry c[t + 1] is replaced by the loop's step from c[t]; in the second, a linear recurrence by its
+    closed form.
+    """
     if not has_loop(difference):
         return
     ranges = closing.region.indices.ranges
@@ -145,15 +166,15 @@ def _summed(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 
 def _in_exponentials(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """Carries in log space as logarithms of what their exponentials carry."""
+    """Yield the difference with carries in log space, as of a logsumexp, as logarithms of loops over exponentials."""
     facts = closing.region.facts
     form = laws.log_space.in_exponentials(closing.raw, facts) if has_loop(difference) else closing.raw
     if form != closing.raw:
         with suppress(laws.transposition.NoInvariantError):
-            form, found = decide.induction.by_induction(form, closing.region, closing.transposed)
-            yield form, found
-            for further, more in _from_common_starts(closing, form):
-                yield further, [*found, *more]
+            form, relations = decide.induction.by_induction(form, closing.region, closing.transposed)
+            yield form, relations
+            for further_form, further_relations in _from_common_starts(closing, form):
+                yield further_form, [*relations, *further_relations]
 
 
 def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -165,11 +186,11 @@ def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
     transposition, induction = laws.transposition, decide.induction
     for looked_at in (transposition.LookedAt.AFTER, transposition.LookedAt.CUT):
         try:
-            form, found = induction.by_induction(closing.raw, closing.region, closing.transposed, looked_at)
+            form, relations = induction.by_induction(closing.raw, closing.region, closing.transposed, looked_at)
         except transposition.NoInvariantError:
             continue
-        yield form, found
-        yield induction.oriented(laws.unfolding.unfolded(form, closing.region.indices.ranges)), found
+        yield form, relations
+        yield induction.oriented(laws.unfolding.unfolded(form, closing.region.indices.ranges)), relations
 
 
 def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -187,7 +208,7 @@ def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
         return
     if not looped:
         yield form, ()
-        # A sum over pairs of places may be turned about to its opposite, as often as that is asked: half of both is it.
+        # Rewriting may turn a sum over pairs of places into its mirror image, and that back: their mean is tried too.
         yield (form + decide.off_zero.off_zero(form, closing.region.facts)).scale(fmpq(1, 2)), ()
         return
     with suppress(laws.transposition.NoInvariantError):
@@ -201,8 +222,8 @@ def _term_by_term(closing: Closing, difference: Poly) -> Iterator[Form]:
     written = laws.matrices.written_out(closing.raw, sums=True)
     if written != closing.raw:
         with suppress(laws.transposition.NoInvariantError):
-            form, found = decide.induction.by_induction(written, closing.region, closing.transposed)
-            yield form, found
+            form, relations = decide.induction.by_induction(written, closing.region, closing.transposed)
+            yield form, relations
 
 
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (

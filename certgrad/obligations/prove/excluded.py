@@ -31,34 +31,36 @@ OPEN = ("> 0", "!= 0")
 def extends(
     hypotheses: Sequence[Clause], defined: Iterable[Clause], sides: Sequence[Tensor], problem: Problem, facts: Facts
 ) -> bool:
-    """Return whether a claim proved where some polynomials are not 0 holds wherever its other hypotheses do.
+    """Return whether a claim proved where some polynomials are not 0 holds wherever its other `hypotheses` do.
 
-    `sides` are the tensors that it is about, the function's own among them; `defined` says where they have values.
+    `sides` are the tensors that the claim is about, the function's own among them; `defined` has the conditions under
+    which they have values. By the theorem of this module, all sides have to be continuous, around each such point.
     """
     shapes, moving = problem.array_shapes, _active_argument_shapes(problem)
-    more, clauses = facts_of(hypotheses, shapes)
-    there = facts.extended(more)
-    around = [c for c in hypotheses if any(mentions(p, {*moving}) for p in polys(c))]
-    if any(c.guards or any(a.relation not in OPEN for a in c.alternatives) for c in around):
-        return False  # the points around one need not satisfy it
+    signs, clauses = facts_of(hypotheses, shapes)
+    extended_facts = facts.extended(signs)
+    on_active_entries = [c for c in hypotheses if any(mentions(p, {*moving}) for p in polys(c))]
+    if any(c.guards or any(a.relation not in OPEN for a in c.alternatives) for c in on_active_entries):
+        return False  # a point may satisfy a clause like x >= 0 while points around it do not
     if any(t.infinite for t in sides):
-        return False
-    if not all(discharged(c, there) or entailed(c, there, clauses) for c in defined):
+        return False  # an infinite entry has no continuous value
+    # The sides have to have values at the excluded points, by the other hypotheses alone.
+    if not all(discharged(c, extended_facts) or entailed(c, extended_facts, clauses) for c in defined):
         return False
     sizes = frozenset(a for shape in problem.input_shapes.values() for n in shape for a in atoms_of(n))
     tensors = {*problem.input_shapes, *problem.tangents.values(), *problem.seed_names}
-    terms = [*(t.body for t in sides), *(p for c in around for p in polys(c))]
-    if not continuous(terms, Continuity(there, tensors, moving, sizes)):
+    terms = [*(t.body for t in sides), *(p for c in on_active_entries for p in polys(c))]
+    if not continuous(terms, Continuity(extended_facts, tensors, moving, sizes)):
         return False
     applied(Law.LIMITS)
     return True
 
 
 def thin(clause: Clause, problem: Problem) -> bool:
-    """Return whether the clause says that a polynomial in active entries is not 0, which is the zero polynomial at no
-    sizes.
+    """Return whether the clause says p ≠ 0 for a polynomial p in active entries that is not the zero polynomial.
 
-    The coefficients are of one sign and every sum has a summand, so that it is not 0 where all entries are 1.
+    That has to hold at all sizes. It does if the coefficients are of one sign and every sum has a summand: p is not 0
+    where all entries are 1.
     """
     p = clause.alternatives[0].poly
     if not any(tensors_in(a) for a in atoms_of(p)) or not polynomial(p, _active_argument_shapes(problem)):
@@ -68,9 +70,10 @@ def thin(clause: Clause, problem: Problem) -> bool:
 
 
 def _active_argument_shapes(problem: Problem) -> dict[str, tuple[Poly, ...]]:
-    """The arguments that are differentiated, with their shapes."""
+    """Return the shapes of the arguments that are differentiated, by name."""
     return {problem.names[k]: problem.inputs[k].shape for k in problem.differentiable}
 
 
 def _of_one_sign(p: Poly) -> bool:
+    """Return whether all coefficients are positive; the caller asks for p and for −p."""
     return all(c > 0 for _, c in p.items())

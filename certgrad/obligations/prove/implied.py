@@ -17,15 +17,15 @@ from certgrad.obligations.terms.session import intern
 
 
 def implied(statement: Statement, domain: Sequence[str], scalars: Sequence[str], arrays: Sequence[str]) -> bool:
-    """Return whether the conditions of `domain` imply the statement, entry by entry of the arrays.
+    """Return whether the conditions of `domain` are shown to imply the statement, at every entry of the arrays.
 
-    False where that is not shown. Raises DomainError for a domain that is none.
+    `scalars` and `arrays` are the names that both are about. Raises DomainError for a domain that cannot be read.
     """
     shapes: dict[str, tuple[Any, ...]] = dict.fromkeys(scalars, ())
     shapes |= dict.fromkeys(arrays, (poly_of(intern(Dim("n"))),))
-    asked = read_statement(statement, shapes)
-    if asked is None:
+    clause = read_statement(statement, shapes)
+    if clause is None:
         return False
     signs, others = facts_of(read_domain(tuple(domain), shapes, "the conditions"), shapes)
     facts = Facts(signs)
-    return discharged(asked, facts) or entailed(asked, facts, others)
+    return discharged(clause, facts) or entailed(clause, facts, others)

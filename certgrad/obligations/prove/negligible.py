@@ -1,10 +1,10 @@
-"""Which hypotheses exclude a set of measure zero: those of which it is shown, for all sizes and at every index.
+"""Which hypotheses are shown to exclude a set of measure zero only, for all sizes and at every index.
 
 The theorem behind `_spread`: a term that depends on a tensor T through one atom, as Σ_k c_k·A^k with a coefficient
 c_k ≠ 0 for some k ≠ 0, takes each value at finitely many values of A. Where A is an entry of T this is a set of measure
-zero for fixed other entries, so by Fubini's theorem for all of them; a function that is analytic and not constant on
-the intervals where it is defined keeps that, and so does a sum, a product or a maximum of such terms of entries of
-their own. Nothing is asked of the parts that do not depend on T but that they do not either.
+zero for fixed other entries, so by Fubini's theorem for all of them. A function that is analytic and not constant on
+the intervals where it is defined keeps the property, and so does a sum, a product or a maximum of such terms if each
+reads entries of its own. The parts that do not depend on T may be anything, but not null where they are coefficients.
 """
 
 from __future__ import annotations
@@ -34,17 +34,20 @@ _ANALYTIC = frozenset(
 
 
 Reals = Mapping[str, bool]
-"""Tensors of real numbers, and whether they can be anything; else each entry alone is what takes no value often."""
+"""The tensors of real numbers; True for one whose entries together may be any numbers.
+
+False for one whose entries may depend on each other: of it is only known that each entry alone takes every value on a
+null set."""
 
 
 def negligible(clause: Clause, reals: Reals, others: Collection[str] = ()) -> bool:
     """Return whether the clause is shown to fail on a null set only.
 
-    `others` are the inputs not in `reals`, of which nothing is known.
+    `others` are the inputs that are not in `reals`: nothing is known of them. False if the clause reads other tensors.
     """
-    known = {*reals, *others, PLATFORM}
+    known_tensors = {*reals, *others, PLATFORM}
     tensors = {a.tensor for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)}
-    if not tensors <= known or any(map(is_determined, tensors)):
+    if not tensors <= known_tensors or any(map(is_determined, tensors)):
         return False
     different = different_entries(clause)
     if different is not None:
@@ -53,11 +56,12 @@ def negligible(clause: Clause, reals: Reals, others: Collection[str] = ()) -> bo
 
 
 def _rarely_fails(a: Atomic, reals: Reals) -> bool:
+    """Return whether one relation is shown to fail on a null set only."""
     once = maximum_once(a)
     if once is not None:
         kept = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
         return kept and any(_spread(once.body, t, reals, once.vars) for t in reals)
-    if a.relation == "> 0":  # of what is never negative, that leaves out its zeros alone
+    if a.relation == "> 0":  # a term that is never negative fails to be positive at its zeros alone
         return not Facts().signs(a.poly) & NEG and _nonzero(a.poly, reals)
     if a.relation not in ("!= 0", "not integer", "not pole"):
         return False
@@ -65,7 +69,7 @@ def _rarely_fails(a: Atomic, reals: Reals) -> bool:
 
 
 def spreading(p: Poly, reals: Reals) -> set[str]:
-    """Return the tensors of which the term takes each value on a null set only, whatever the others are."""
+    """Return the tensors T such that the term takes each value on a null set of T only, whatever the others are."""
     return {t for t in reals if _spread(p, t, reals)}
 
 
@@ -76,11 +80,13 @@ def _nonzero(p: Poly, reals: Reals) -> bool:
     single = p.single()
     if single is not None:
         return all(_nonzero_atom(a, reals) for a, _ in single[0])
+    # Cleared of denominators, a sum of fractions may be of the form of the theorem.
     numerator, _ = cleared(p)
     return any(_spread(q, t, reals) for q in dict.fromkeys((p, numerator)) for t in reals)
 
 
 def _nonzero_atom(a: Atom, reals: Reals) -> bool:
+    """Return whether an atom is zero on a set of measure zero only."""
     if a.positive or isinstance(a, (Exp, Num)):
         return True
     if isinstance(a, Base):
@@ -92,23 +98,27 @@ def _spread(p: Poly, tensor: str, reals: Reals, over: Collection[Var] = ()) -> b
     """Return whether, for almost all values of the other tensors, the term takes each value only on a null set of this
     tensor.
 
-    With `over`, it must read entries of its own for each value of these variables.
+    The term is written as Σ coefficient · part, where each part is a product of powers of atoms that depend on the
+    tensor: as in the theorem above, one part must have a coefficient that is almost nowhere 0.
+
+    With `over`, the variables of a sum or product around the term, it must read another entry for each of their values.
     """
     entries = {a for a in deep_atoms(p) if isinstance(a, Access) and a.tensor == tensor}
     if over and (not reals[tensor] or len(entries) != 1 or not _reads_distinct_entries(next(iter(entries)), over)):
         return False
+    # The theorem is about one atom; an entry y beside exp(y) is a case of its own.
     moving = [a for a in atoms_of(p) if tensor in tensors_in(a)]
     if not moving:
         return False
     if len(moving) > 1 and not _exponential(moving):
         return False
     groups: dict[Mono, Poly] = {}
-    for mono, c in p.items():
+    for mono, coefficient in p.items():
         part = tuple((a, e) for a, e in mono if a in moving)
         rest = tuple((a, e) for a, e in mono if a not in moving)
-        groups[part] = groups.get(part, Poly({})) + Poly({rest: c})
+        groups[part] = groups.get(part, Poly({})) + Poly({rest: coefficient})
     others = {t: free for t, free in reals.items() if t != tensor}
-    return any(part and _nonzero(c, others) for part, c in groups.items()) and all(
+    return any(part and _nonzero(coefficient, others) for part, coefficient in groups.items()) and all(
         _spread_atom(a, tensor, reals) for a in moving
     )
 
@@ -120,8 +130,10 @@ def _exponential(moving: list[Atom]) -> bool:
 
 
 def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
-    """Return whether an atom is not constant on any open set of the tensor's entries, so that it is 0 almost
-    nowhere.
+    """Return whether an atom takes each value only on a null set of the tensor's entries.
+
+    By the kind of the atom: an entry of the tensor at a fixed place, an analytic function of such a term, a sum, a
+    product or a maximum of terms with entries of their own, a determinant of different entries.
     """
     if isinstance(a, Access):
         return a.tensor == tensor and not any(isinstance(t, Chosen) for ix in a.index for t in ix.atoms)
@@ -130,8 +142,8 @@ def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
     if isinstance(a, Base):
         return _spread(a.poly, tensor, reals)
     if isinstance(a, Fn):
-        known = a.name in _ANALYTIC or a.name == "stop"
-        return known and len(a.args) == 1 and _spread(a.args[0], tensor, reals)
+        analytic = a.name in _ANALYTIC or a.name == "stop"
+        return analytic and len(a.args) == 1 and _spread(a.args[0], tensor, reals)
     if isinstance(a, Sum):
         return all(n.positive for n in a.ranges) and _spread(Poly({a.body: fmpq(1)}), tensor, reals, a.vars)
     if isinstance(a, Product):
@@ -149,8 +161,9 @@ def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
 
 
 def _reads_distinct_entries(entry: Access, variables: Collection[Var]) -> bool:
-    """Return whether each variable alone determines a place of the entry along an axis, so that other values mean other
-    entries.
+    """Return whether each variable alone is an index of the entry along some axis.
+
+    Then different values of the variables give different entries.
     """
     places = {ix.moved_by(variables) for ix in entry.index}
     return all(v in places for v in variables)

@@ -49,25 +49,30 @@ class Shapes:
     statics: Mapping[str, Any] = field(default_factory=dict)
     """The structural arguments at these dimensions."""
     exact: tuple[Any, ...] = ()
-    """The very dtypes of the arguments, where they are traced in these; empty for one without a dtype of its own."""
+    """The dtypes in which arguments are traced, where the signature names some; empty for an argument without one."""
 
     @property
     def floats(self) -> list[int]:
+        """The positions of the active arguments, which the claim differentiates in."""
         return [k for k, d in enumerate(self.dtypes) if d == "float"]
 
     def integers(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of the names that belong to arrays of integers or booleans."""
+        """Return those of the arguments' `names` that are arrays of integers or booleans."""
         return frozenset(n for n, d in zip(names, self.dtypes, strict=True) if d in ("int", "bool"))
 
     def structs(self, floats: str = "float32") -> list[jax.ShapeDtypeStruct]:
-        """The arguments without values: floats of this dtype, integers of 32 bits."""
-        own = {"int": "int32", "bool": "bool", "key": key_dtype()}
-        return [jax.ShapeDtypeStruct(s, own.get(d, floats)) for s, d in zip(self.inputs, self.dtypes, strict=True)]
+        """Return the arguments as abstract arrays, with floats of the dtype `floats` and integers of 32 bits."""
+        dtypes = {"int": "int32", "bool": "bool", "key": key_dtype()}
+        return [jax.ShapeDtypeStruct(s, dtypes.get(d, floats)) for s, d in zip(self.inputs, self.dtypes, strict=True)]
 
 
 @dataclass
 class Programs:
-    """The traces of one op at one family of shapes."""
+    """The traces of one op at one family of shapes.
+
+    `jvp` is None for a rule without a JVP, `primal` (what the rule itself returns as the output) where that is
+    `forward`, and `reference` where nothing is declared to equal the forward.
+    """
 
     forward: Program
     jvp: Program | None
@@ -76,9 +81,10 @@ class Programs:
     out_shapes: tuple[tuple[Any, ...], ...]
     reference: Program | None = None
     whole_primal: Program | None = None
-    """The primal with all that its rule computes, where it was traced together with the vjp."""
+    """The primal with all that the `fwd` computes, used or not, if it was traced together with the vjp; else None."""
 
     def all(self) -> dict[str, Program]:
+        """Return the programs that exist, by name."""
         names = ("forward", "jvp", "vjp", "primal", "reference")
         return {name: program for name in names if (program := getattr(self, name)) is not None}
 
@@ -86,11 +92,19 @@ class Programs:
 def trace_rules(
     rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None, together: bool = False
 ) -> Programs:
-    """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`;
-    or on the very dtypes of the shapes. If `together`, the primal and the vjp, or the jvp, are parts of one trace where
-    one call gives both; of the primal this leaves what its outputs need.
+    """Return the traces of all callables of a rule, with their outputs' shapes and dtypes checked.
 
     Raises TraceError or RuleError, naming the rule and what it did.
+
+    Args:
+        rules: the callables.
+        shapes: the arguments' shapes, and their dtypes where `shapes.exact` names some.
+        params: how many real parameters follow the arguments.
+        where: the op's name for messages.
+        wide: floats have 64 bits, else 32.
+        real: the dtype of floats, if it is neither.
+        together: the primal is a part of one trace with the vjp, or with the jvp, where one call of the rule gives
+            both, as JAX calls it. Of the primal's equations only those stay that its outputs need.
     """
     with wide_floats(wide):
         args, scalars = _specs(shapes, params, wide, real)
@@ -98,10 +112,11 @@ def trace_rules(
         try:
             forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         except CertgradError as error:
-            error.of_function = True
+            error.of_function = True  # the function is at fault, and no rule of it
             raise
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
+        # `pushed` and `both` are single calls of the rule, which return the primal output with the derivative.
         jvp: Program | None
         primal: Program | None = None
         whole: Program | None = None
@@ -130,7 +145,7 @@ def trace_rules(
 
 
 def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
-    """Trace the forward alone. Raises TraceError or RuleError, as `trace_rules` does."""
+    """Return the trace of the forward alone. Raises TraceError or RuleError, as `trace_rules` does."""
     with wide_floats(wide):
         return _traced(rules.forward, _specs(shapes, params, wide), f"the forward of {where}")
 
@@ -138,20 +153,23 @@ def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: b
 def forward_or_failure(
     rules: Rules, shapes: Shapes, params: int, wide: bool
 ) -> tuple[Any, Exception | None, list[Poly]]:
-    """The jaxpr of the forward, or the error in its place with the sizes that it compared (`trace_or_failure`)."""
+    """Return the jaxpr of the forward, or the error in its place with the differences of sizes that it compared.
+
+    (See `trace_or_failure`.)
+    """
     with wide_floats(wide):
         return trace_or_failure(rules.forward, _specs(shapes, params, wide))
 
 
 def trace_primal(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
-    """Trace what the rule itself returns as the output, by a call of its own. Raises as `trace_rules` does."""
+    """Return the trace of the rule's own primal output, by a call of its own. Raises as `trace_rules` does."""
     assert rules.primal is not None
     with wide_floats(wide):
         return _traced(rules.primal, _specs(shapes, params, wide), f"the fwd of {where}")
 
 
 def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[list[Any], list[Any]]:
-    """The arrays, and the numbers that are left open, as they are traced."""
+    """Return the arguments as abstract arrays, and `params` abstract scalars for the real parameters."""
     real = real or (np.float64 if wide else np.float32)
     dtypes = {
         "float": real,
@@ -160,42 +178,49 @@ def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[l
         "bool": np.bool_,
     }
     exact = shapes.exact or [""] * len(shapes.dtypes)
-    own = [e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)]
-    return [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)], [abstract((), real, weak=True)] * params
+    argument_dtypes = [
+        e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)
+    ]
+    return [abstract(s, d) for s, d in zip(shapes.inputs, argument_dtypes, strict=True)], [
+        abstract((), real, weak=True)
+    ] * params
 
 
 def _derivative_and_primal(program: Program, args: int, directions: int, outs: int) -> tuple[Program, Program | None]:
-    """Return the derivative's program, and the primal's, whose outputs come first; None where one equation makes both.
+    """Return the derivative's program and the primal's, from a trace of both in which the primal's `outs` outputs come
+    first.
 
-    The directions, so many tangents or seeds, stand behind the arguments.
+    The inputs of the trace are `args` arguments, then as many tangents or seeds as `directions` says, then the real
+    parameters. The primal is None if it cannot be taken apart, as where one call computes both.
     """
     jaxpr = program.jaxpr
     primal = part_of(program, _inputs_without_directions(program, args, directions), range(outs))
-    made = {*primal.jaxpr.invars, *primal.jaxpr.constvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.outvars)}
-    read = [*primal.jaxpr.outvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.invars)]
-    alone = all(is_literal(v) or v in made for v in read)
+    defined = {*primal.jaxpr.invars, *primal.jaxpr.constvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.outvars)}
+    reads = [*primal.jaxpr.outvars, *(v for eqn in primal.jaxpr.eqns for v in eqn.invars)]
+    separable = all(is_literal(v) or v in defined for v in reads)
     derivative = SimpleNamespace(
         invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:]
     )
-    return Program(derivative, program.consts, None, program.decisions), primal if alone else None
+    return Program(derivative, program.consts, None, program.decisions), primal if separable else None
 
 
 def _inputs_without_directions(program: Program, args: int, directions: int) -> list[int]:
-    """The inputs that are no directions: the arguments, and the numbers that are left open."""
+    """Return the positions of the inputs that are no tangents or seeds: the arguments, and the real parameters."""
     return [*range(args), *range(args + directions, len(program.jaxpr.invars))]
 
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:
+    """Return the trace of a callable; `what` names it in messages. Raises TraceError or RuleError."""
     try:
         program = trace(fn, specs)
     except (TraceError, RuleError):
         raise
     except Exception as error:
-        said = f"{type(error).__name__}: {first_line(error)}"
+        message = f"{type(error).__name__}: {first_line(error)}"
         raise TraceError(
-            f"JAX could not trace {what} at symbolic shapes: {said}. Call it once on small arrays to see the full "
+            f"JAX could not trace {what} at symbolic shapes: {message}. Call it once on small arrays to see the full "
             "error; if it runs there, it depends on a concrete shape or value.",
-            said,
+            message,
         ) from error
     if shares_references(program):
         raise RuleError(
@@ -206,13 +231,17 @@ def _traced(fn: Callable, specs: tuple, what: str) -> Program:
 
 
 def _check_outputs(program: Program, expected: Sequence[Any], what: str, returned: str, source: str) -> None:
-    found = [v.aval for v in program.jaxpr.outvars]
-    if len(found) != len(expected):
+    """Raise RuleError unless the outputs of a program have the `expected` number, shapes and dtypes.
+
+    In messages, `what` names the program, `returned` each output, and `source` what the output has to be like.
+    """
+    outputs = [v.aval for v in program.jaxpr.outvars]
+    if len(outputs) != len(expected):
         raise RuleError(
-            f"{what.capitalize()} returns {len(found)} arrays, but there are {len(expected)} ({source}s). "
+            f"{what.capitalize()} returns {len(outputs)} arrays, but there are {len(expected)} ({source}s). "
             f"Return one {returned} for each {source}, in order."
         )
-    for k, (f, e) in enumerate(zip(found, expected, strict=True)):
+    for k, (f, e) in enumerate(zip(outputs, expected, strict=True)):
         if tuple(f.shape) != tuple(e.shape):
             raise RuleError(
                 f"{what.capitalize()} returns {returned} {k} of shape ({', '.join(map(str, f.shape))}), but the "
@@ -228,7 +257,13 @@ def _check_outputs(program: Program, expected: Sequence[Any], what: str, returne
 
 @dataclass
 class Problem:
-    """The programs as terms: everything that the obligations are about."""
+    """The programs of one op as terms: everything that its obligations are about.
+
+    `inputs` and `seeds` are tensors with arbitrary entries, and `forward`, `jvp`, `vjp`, `primal` and `reference` have
+    for each output of a program its entries as terms in them. `tangents` gives the name of each active argument's
+    tangent, and of the differential of each solution of an equation. `facts` are the constraints on the op's
+    parameters, `domain` is its declared domain.
+    """
 
     names: list[str]
     shapes: Shapes
@@ -247,13 +282,13 @@ class Problem:
     used_facts: list[str] = field(default_factory=list)
     primitives: list[str] = field(default_factory=list)
     opaque: Mapping[str, Opaque] = field(default_factory=dict)
-    """The values of which nothing is known, by name."""
+    """The values that the calculus does not look into, by the names under which they stand in terms."""
     tests: Mapping[Var, Poly] = field(default_factory=dict)
-    """The tests of the loops that end by their values, with the variables that number their steps."""
+    """For each loop that ends by its values, its test, by the variable that numbers the loop's steps."""
     in_range: list[Clause] = field(default_factory=list)
-    """What says of the function's indices that are clamped that they are in range."""
+    """The conditions that the function's clamped indices are in range, so that clamping changes nothing."""
     also: list[Clause] = field(default_factory=list)
-    """Conditions that are required beside those of the derivative."""
+    """Conditions that a claim about the JVP requires beside those of the derivative."""
 
     @property
     def differentiable(self) -> list[int]:
@@ -265,22 +300,23 @@ class Problem:
 
     @property
     def array_shapes(self) -> dict[str, tuple[Poly, ...]]:
-        """The shapes of the inputs, and of what solvers return."""
+        """The shapes of the inputs, and of the solutions that solvers return."""
         return solution_shapes() | self.input_shapes
 
     def smooth_as_it_is(self, out: Tensor) -> bool:
         """Return whether the output is a polynomial wherever inputs are numbers: √(x² + y²)² needs no root to be
         differentiable.
 
-        The derivative is one of the value, which is this term at every point, and the steps of the program have no part
-        in it. What is not defined everywhere has an edge, at which it has a derivative on one side alone.
+        The derivative is that of the value, which is this term at every point; the steps of the program, such as the
+        root, have no part in it. An output that is not defined everywhere has an edge, at which it has a derivative on
+        one side alone.
         """
         everywhere = not out.infinite and all(discharged(c, self.facts) for c in out.defined)
         return everywhere and polynomial(out.body, self.input_shapes)
 
 
 def _unused(name: str, taken: set[str]) -> str:
-    """The name, primed until nothing else is called so."""
+    """Return the name with primes added until it is not in `taken`, and add it to `taken`."""
     while name in taken:
         name += "′"
     taken.add(name)
@@ -288,13 +324,13 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _domain_clauses(texts: tuple[str, ...], table: Mapping[str, tuple[Poly, ...]], where: str) -> list[Clause]:
-    """The clauses of a declared domain."""
+    """Return the clauses of a declared domain; none if no condition is declared."""
     return meaning.domain.read_domain(texts, table, where) if texts else []
 
 
 @dataclass(frozen=True)
 class Posed:
-    """Programs at shapes, with what is said of their arguments: what problems are built from."""
+    """What `build` needs for a problem: programs at shapes, and what is declared of their arguments."""
 
     names: Sequence[str]
     params: Mapping[str, str | None]
@@ -307,43 +343,47 @@ class Posed:
 
 
 def posed(subject: Subject, shapes: Shapes, programs: Programs, reading: Reading | None = None) -> Posed:
-    """Of a subject."""
+    """Return the programs of a subject with what it declares of its arguments."""
     name = f"'{subject.name}'"
     return Posed(subject.arg_names, subject.params, subject.domain, shapes, programs, name, reading)
 
 
 def build(given: Posed) -> Problem:
-    """Return the programs as terms: each is interpreted on symbolic inputs, tangents and seeds.
+    """Return the programs as terms: each is interpreted on tensors with arbitrary entries for the arguments, tangents
+    and seeds.
 
-    The forward is differentiated, so stop_gradient is marked in it (context `stopped`); the rules are read as they
-    stand (`plain`). Both contexts share what is learned of tensors. Raises UnprovedError where the calculus cannot
-    follow a program.
+    The calculus differentiates the forward, so stop_gradient is marked in its terms (context `stopped`); the rules are
+    read as they stand (`plain`). Both contexts share what they learn of tensors. Raises UnprovedError where the
+    calculus cannot follow a program.
     """
-    clear_caches()
+    clear_caches()  # a problem shares no terms with earlier ones
     names, params, domain, reading = [*given.names], given.params, given.domain, given.reading
     shapes, programs, where = given.shapes, given.programs, given.where
     polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
     inputs = [argument(n, s, d) for n, s, d in zip(names, polys, shapes.dtypes, strict=True)]
-    taken = {*names, *params}
+    taken = {*names, *params}  # a tangent or seed must not be called like an argument
     tangents = {names[k]: _unused(f"d{names[k]}", taken) for k in shapes.floats}
     dxs = [argument(tangents[names[k]], polys[k], "float") for k in shapes.floats]
     outs = [tuple(dim_poly(d) for d in s) for s in programs.out_shapes]
     seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
-    reserve(taken)
-    table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
+    reserve(taken)  # nor must a solution of an equation
+    shapes_by_name = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
+    # A condition of a parameter may name parameters alone, so that it holds in every call, before any domain.
     scalars_only = dict.fromkeys(params, ())
     constraints = _domain_clauses(tuple(c for c in params.values() if c), scalars_only, where)
     facts = Facts(facts_of(constraints, scalars_only)[0], shapes.integers(names))
+    # The constraint of a parameter gives the signs that it can have.
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
-    values: dict[str, Opaque] = {}
+    opaque_values: dict[str, Opaque] = {}
     moving = frozenset(names[k] for k in shapes.floats)
-    stopped = Context(facts, stop=True, reading=reading, opaque=values, moving=moving)
-    plain = Context(facts, reading=reading, opaque=values)
+    stopped = Context(facts, stop=True, reading=reading, opaque=opaque_values, moving=moving)
+    plain = Context(facts, reading=reading, opaque=opaque_values)
     plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
     plain.integers = stopped.integers
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
+        """Return the outputs of a program as terms in the arguments."""
         context.untouched |= {id(x): x for x in args}
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
         return [t for t in out if t is not None]
@@ -361,11 +401,11 @@ def build(given: Posed) -> Problem:
         seeds=seeds,
         seed_names=seed_names,
         facts=facts,
-        domain=_domain_clauses(domain, table, where),
+        domain=_domain_clauses(domain, shapes_by_name, where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
-        opaque=values,
+        opaque=opaque_values,
         tests={**stopped.tests, **plain.tests},
         in_range=[*stopped.in_range],
     )

@@ -72,7 +72,11 @@ from .statements import (
 
 
 def prove(problem: Problem, kind: str) -> Outcome:
-    """Attempt the proof with nothing assumed of the inputs, then with the declared domain."""
+    """Return the outcome of the proof of an obligation, tried without the declared domain first, and then with it.
+
+    A proof without the domain has its own hypotheses. It stands if they are short and follow from the domain, or if
+    there is no proof with the domain. If neither is a proof, the outcome is that with the domain.
+    """
     outcome = _attempt(problem, kind, [])
     if not problem.domain or (outcome.proved and _within_domain(outcome.hypotheses, problem)):
         return outcome
@@ -83,11 +87,12 @@ def prove(problem: Problem, kind: str) -> Outcome:
 
 
 def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
-    """Return whether the hypotheses are short to read, and follow from the declared domain: they are then better than
-    it.
+    """Return whether the hypotheses are short to read and follow from the declared domain.
+
+    A claim under them says more than one under the domain.
     """
-    assumed, clauses = facts_of(problem.domain, problem.array_shapes)
-    facts = problem.facts.extended(assumed)
+    signs, clauses = facts_of(problem.domain, problem.array_shapes)
+    facts = problem.facts.extended(signs)
     return _are_short_to_read(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
 
 
@@ -100,32 +105,36 @@ def _are_short_to_read(clauses: Sequence[Clause]) -> bool:
 
 
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
-    """Return what one attempt at an obligation gives under these assumptions: its hypotheses, or the reason and the
-    residue.
+    """Return the outcome of one attempt at an obligation in which the clauses of `domain` are assumed.
 
-    The steps: differentiate, collect the conditions of both sides, reduce them to hypotheses, and close each pair.
+    The steps: state both sides as pairs of terms, with the forward differentiated where the obligation needs it;
+    collect the conditions under which they make sense; drop those that follow from the assumptions; show that each pair
+    is equal where the others hold. The outcome has the conditions that are left as hypotheses, in a shorter wording. If
+    a step fails, it has a reason, and what is left of the difference of a pair that did not close.
     """
     shapes = problem.array_shapes
-    assumed, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
-    facts = problem.facts.extended(assumed)
+    signs, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
+    facts = problem.facts.extended(signs)
     if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
     try:
         obligation = _obligation(problem, kind, facts, assumed_clauses)
         if isinstance(obligation, Outcome):
             return obligation
+        # The equation of a solver is a hypothesis as it stands: nothing below rewrites it.
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         conditions += problem.also if kind == "jvp_is_derivative" else []
         needed = _undischarged_conditions(conditions, facts, assumed_clauses, shapes, domain, _ranges(problem, kind))
-        asked = minimal(needed, facts, shapes)
-        if reason := _why_no_hypotheses(problem, asked, solvers):
+        conditions_left = minimal(needed, facts, shapes)
+        if reason := _why_no_hypotheses(problem, conditions_left, solvers):
             return Outcome(reason=reason)
-        more, others = facts_of(asked, shapes)
-        region = Region(facts.extended([*more, *of_entries(more)]), (*assumed_clauses, *others))
-        one_each = without_repeated(asked, region, shapes)
-        reduced = minimal(_in_company(by_region(one_each, facts, shapes), facts, shapes), facts, shapes)
-        hypotheses, reach = _merged_hypotheses([*domain, *solvers, *reduced], needed, facts, problem, kind)
+        signs_left, clauses_left = facts_of(conditions_left, shapes)
+        region = Region(facts.extended([*signs_left, *of_entries(signs_left)]), (*assumed_clauses, *clauses_left))
+        # The proof uses the conditions as they came; the certificate lists a shorter wording that says the same.
+        distinct = without_repeated(conditions_left, region, shapes)
+        reduced = minimal(_in_company(by_region(distinct, facts, shapes), facts, shapes), facts, shapes)
+        hypotheses, index_ranges = _merged_hypotheses([*domain, *solvers, *reduced], needed, facts, problem, kind)
         relations: dict[str, None] = {}
         obligation = replace(obligation, once=(*obligation.once, *_unique_maxima(problem, domain)))
         for pair in obligation.pairs:
@@ -133,11 +142,13 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             residue = closing.residue()
             relations |= dict.fromkeys(wording.present.show_relation(*r) for r in closing.relations)
             if residue is not None:
-                why = _opaque_reason(problem, [closing.raw])
-                return Outcome(hypotheses, why or "the two sides differ, or the normal form did not close", *residue)
+                opaque_reason = _opaque_reason(problem, [closing.raw])
+                return Outcome(
+                    hypotheses, opaque_reason or "the two sides differ, or the normal form did not close", *residue
+                )
         if any(c not in domain and _excludes_zeros(c) for c in hypotheses):
             hypotheses = _extended(problem, kind, hypotheses, domain, assumed_clauses, facts)
-        return Outcome(hypotheses, relations=list(relations), ranges=reach, tests=problem.tests)
+        return Outcome(hypotheses, relations=list(relations), ranges=index_ranges, tests=problem.tests)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
     except NoDerivativeError as error:
@@ -147,8 +158,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
 
 
 def _obligation(problem: Problem, kind: str, facts: Facts, assumed: tuple[Clause, ...]) -> Obligation | Outcome:
-    """Return the pairs of terms that are to be equal, and their conditions; the outcome where the forward has no
-    derivative.
+    """Return the pairs of terms that are to be equal, and their conditions.
+
+    If the forward has no derivative, return the outcome that says why.
     """
     if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None):
         derivative = differentiated(problem, facts, assumed)
@@ -162,7 +174,7 @@ def _obligation(problem: Problem, kind: str, facts: Facts, assumed: tuple[Clause
 
 
 def _why_no_hypotheses(problem: Problem, asked: Sequence[Clause], solvers: Sequence[Clause]) -> str:
-    """Return why the conditions that are asked, or those of solvers, cannot be hypotheses on the inputs; else ""."""
+    """Return why the conditions in `asked`, or the solvers' equations, cannot be hypotheses on the inputs; else ""."""
     for where in filter(_of_places, asked):
         return _why_nothing_claimed(where)
     free = {*problem.tangents.values(), *problem.seed_names}
@@ -184,22 +196,24 @@ def _opaque_reason(problem: Problem, terms: Sequence[Poly]) -> str:
 def _merged_hypotheses(
     hypotheses: list[Clause], needed: Sequence[Clause], facts: Facts, problem: Problem, kind: str
 ) -> tuple[list[Clause], dict[Var, Poly]]:
-    """Return the hypotheses, those of all places of an axis as one, and how far their index variables run.
+    """Return the hypotheses, reworded array by array where arrays were joined or padded, and their index ranges.
 
-    A variable that runs farther in a condition of `needed` than in the hypothesis that implies it has no range.
+    If `x` and `y` are joined, a condition on the entries of the result becomes one on those of `x` and one on those of
+    `y`. A variable has no range in the result if it runs farther in a condition of `needed` than in the hypothesis that
+    implies this condition.
     """
     shapes = problem.array_shapes
-    reach = _ranges(problem, kind) | _extents([*hypotheses, *needed])
-    whole, _, _ = by_place(hypotheses, reach, shapes)
+    ranges = _ranges(problem, kind) | _extents([*hypotheses, *needed])
+    whole, _, _ = by_place(hypotheses, ranges, shapes)
     if len(whole) < len(hypotheses):
-        # In those that others imply an index may run farther: their parts are asked for as well.
-        _, parts, further = by_place([*hypotheses, *needed], reach, shapes)
+        # A condition that a whole hypothesis implied may be about more places: its parts are listed as well.
+        _, parts, part_ranges = by_place([*hypotheses, *needed], ranges, shapes)
         hypotheses = minimal([*whole, *(c for c in parts if not discharged(c, facts))], facts, shapes)
-        reach |= further
+        ranges |= part_ranges
     for clause in whole:
-        if any(_farther(other, clause, reach) for other in needed):
-            reach = {v: n for v, n in reach.items() if v not in beyond_axes(clause)}
-    return hypotheses, reach
+        if any(_farther(other, clause, ranges) for other in needed):
+            ranges = {v: n for v, n in ranges.items() if v not in beyond_axes(clause)}
+    return hypotheses, ranges
 
 
 def _closing(
@@ -210,14 +224,18 @@ def _closing(
     region: Region,
     declared: bool,
 ) -> Closing:
-    """Return the search that closes a pair of terms in the region; `declared`: a domain is among what is assumed."""
+    """Return the search for a form in which the difference of a pair of terms vanishes in the region.
+
+    Both terms are brought to a common form before: comparisons with maxima are decided, predicates of products are
+    split, and a derivative on a boundary is read from its sides. `declared`: the assumptions include a domain.
+    """
     left, right, shape = pair
     ranges = {template(k): n for k, n in enumerate(shape)}
-    place = Indices(ranges, facts=region.facts, clauses=region.clauses)
+    indices = Indices(ranges, facts=region.facts, clauses=region.clauses)
     if declared and obligation.once:  # the domain may decide over which values maxima are taken
-        left, right = (by_rules(resolved(side, place), place) for side in (left, right))
-    left, right = (split_products(decide_max_comparisons(side, place, obligation.once)) for side in (left, right))
-    left, right = (_with_places(side, place) for side in (left, right))
+        left, right = (by_rules(resolved(side, indices), indices) for side in (left, right))
+    left, right = (split_products(decide_max_comparisons(side, indices, obligation.once)) for side in (left, right))
+    left, right = (_with_places(side, indices) for side in (left, right))
     if obligation.derivative:
         right = sided(right, region.facts, problem.tangents)
     tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
@@ -235,6 +253,7 @@ def _defined_in(domain: Iterable[Clause]) -> Iterator[Clause]:
 
 
 def _excludes_zeros(clause: Clause) -> bool:
+    """Return whether the clause says p ≠ 0 of one term, at all places."""
     return not clause.guards and [a.relation for a in clause.alternatives] == ["!= 0"]
 
 
@@ -246,7 +265,10 @@ def _extended(
     assumed: tuple[Clause, ...],
     facts: Facts,
 ) -> list[Clause]:
-    """Return the hypotheses without those that exclude only points to which the claim extends."""
+    """Return the hypotheses without those that exclude only points to which the claim extends, all or none of them.
+
+    Where both sides are continuous, a claim that is proved for p ≠ 0 holds at p = 0 as well (see `excluded`).
+    """
     excluded = package.excluded
     excluding = [c for c in hypotheses if c not in domain and _excludes_zeros(c) and excluded.thin(c, problem)]
     if not excluding:
@@ -257,12 +279,12 @@ def _extended(
         merge_clauses(*map(defined_everywhere, sides)), facts, assumed, shapes, domain, ranges
     )
     regions = by_region(minimal(simplified(defined, facts), facts, shapes), facts, shapes)
-    inside = [c for c in hypotheses if c not in excluding]
-    return inside if excluded.extends(inside, regions, sides, problem, facts) else hypotheses
+    kept = [c for c in hypotheses if c not in excluding]
+    return kept if excluded.extends(kept, regions, sides, problem, facts) else hypotheses
 
 
 def _with_places(poly: Poly, indices: Indices) -> Poly:
-    """Return the term rewritten by `laws.thresholds`, if it has conditions."""
+    """Return the term with conditions on the entries of a sorted axis as conditions on their places in the order."""
     return laws.thresholds.with_places(poly, indices) if poly.piecewise else poly
 
 
@@ -274,15 +296,18 @@ def _undischarged_conditions(
     domain: Sequence[Clause],
     ranges: Mapping[Var, Poly],
 ) -> list[Clause]:
-    """Return the conditions that do not follow from the assumptions."""
+    """Return the conditions that do not follow from the assumptions, simplified.
+
+    The assumptions are `facts`, the signs of terms, and `assumed`, the other clauses; `ranges` are those of indices.
+    """
     region = Region(facts, assumed).over(ranges)
-    known = Indices(facts=facts, clauses=assumed, sizes=shapes)
-    asked = [c.rewritten(lambda p: _with_places(decide_max_comparisons(p, known), known)) for c in conditions]
-    if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
-        asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
-    left = (c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed))
+    indices = Indices(facts=facts, clauses=assumed, sizes=shapes)
+    rewritten = [c.rewritten(lambda p: _with_places(decide_max_comparisons(p, indices), indices)) for c in conditions]
+    if domain:  # it may decide conditions on integers inside the terms: t < 2³¹ − 1
+        rewritten = [c.rewritten(lambda p: rounded(resolved(p, indices), facts)) for c in rewritten]
+    left = (c for c in settle(rewritten, facts) if not attained(c) and not entailed(c, facts, assumed))
     left = (c for c in left if not _counts_a_place(c, region) and not _asked_nowhere(c, region))
-    return [c for c in simplified(left, facts) if not _sums_a_place(c, known)]
+    return [c for c in simplified(left, facts) if not _sums_a_place(c, indices)]
 
 
 def _sums_a_place(clause: Clause, known: Indices) -> bool:
@@ -301,11 +326,11 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
     """Return whether a clause says that a count of places is not 0, and one such place exists."""
-    (a, *others), known = clause.alternatives, guard_facts(clause.guards)
-    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not known:
+    (a, *others), guard_signs = clause.alternatives, guard_facts(clause.guards)
+    if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not guard_signs:
         return False
     try:
-        count = decide_predicates(a.poly, region.facts.extended(known))
+        count = decide_predicates(a.poly, region.facts.extended(guard_signs))
     except UndefinedTermError:
         return False
     if not laws.counts.is_count(count):
@@ -315,7 +340,7 @@ def _counts_a_place(clause: Clause, region: Region) -> bool:
 
 
 def _asked_nowhere(clause: Clause, region: Region) -> bool:
-    """Return whether the integers at which a condition applies are impossible under the assumptions."""
+    """Return whether a condition has guards on entries of integers, and these cannot hold under the assumptions."""
     conditions = [a for g, _ in clause.guards for a in atoms_of(g) if isinstance(a, (IxPred, IxEq))]
     return any(by_entries(a.ix) for a in conditions) and nonzero_part(_where_asked(clause), region) is None
 
@@ -329,7 +354,7 @@ def _where_asked(clause: Clause) -> Poly:
 
 
 def _sides(problem: Problem, kind: str) -> list[Tensor]:
-    """The tensors that a claim is about."""
+    """Return the tensors that a claim is about: the outputs of the two programs of its obligation."""
     if kind == "jvp_is_derivative":
         return [*problem.forward, *(problem.jvp or ())]
     if kind == "vjp_is_adjoint":
@@ -338,7 +363,7 @@ def _sides(problem: Problem, kind: str) -> list[Tensor]:
 
 
 def _unique_maxima(problem: Problem, domain: Sequence[Clause]) -> list[Unique]:
-    """The maxima over entries that the domain says are attained once, at each place of a result."""
+    """Return the maxima over entries that the domain says are attained once, at each place of a result."""
     ranges = dict(pair for t in problem.forward for pair in t.variables) if len(problem.forward) == 1 else {}
     ranges |= _extents(domain)
     return [u for c in domain if (a := sole_maximum(c)) is not None and (u := unique(a, ranges)) is not None]
@@ -351,8 +376,9 @@ _WHERE = {
 
 
 def _of_places(clause: Clause) -> bool:
-    """Return whether the clause is about places alone: true for all inputs or for none, it must be shown and is no
-    hypothesis.
+    """Return whether the clause is about places of arrays alone, whatever their entries are.
+
+    Such a clause is true for all inputs or for none, so that it must be shown and cannot be a hypothesis.
     """
     atoms = [a for p in polys(clause) for a in atoms_of(p)]
     data = any(tensors_in(a) or (isinstance(a, INDEX_PREDICATES) and by_entries(a.ix)) for a in atoms)
@@ -360,40 +386,50 @@ def _of_places(clause: Clause) -> bool:
 
 
 def _holds_nowhere(clause: Clause) -> bool:
+    """Return whether the clause says that an entry is undefined whatever the input is."""
     return not clause.guards and clause.alternatives == UNDEFINED_EVERYWHERE[0].alternatives
 
 
 def _why_nothing_claimed(clause: Clause) -> str:
-    """Return why nothing is claimed where a condition on places is not shown."""
-    other = clause.origin if _holds_nowhere(clause) else f"a condition on places that is not shown: {clause.origin}"
-    return _WHERE.get(clause.origin, other)
+    """Return the reason that an outcome gives if a condition on places is not shown."""
+    general = clause.origin if _holds_nowhere(clause) else f"a condition on places that is not shown: {clause.origin}"
+    return _WHERE.get(clause.origin, general)
 
 
 def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
-    """The sizes of the axes that template variables number in the programs of a claim, where they agree."""
+    """Return the range of each template variable t0, t1, …: the size of the axis that it numbers.
+
+    A variable has no range if the programs of the claim have axes of several sizes at its position.
+    """
     pulled_back = [problem.inputs[k] for k in problem.differentiable] if kind == "vjp_is_adjoint" else []
     sizes: dict[Var, set[Poly]] = {}
     for v, n in (pair for t in (*problem.forward, *pulled_back) for pair in t.variables):
         sizes.setdefault(v, set()).add(n)
-    return {v: found.pop() for v, found in sizes.items() if len(found) == 1}
+    return {v: several.pop() for v, several in sizes.items() if len(several) == 1}
 
 
 def _extents(clauses: Iterable[Clause]) -> dict[Var, Poly]:
-    """The ranges of indices in conditions, where a clause is required at all their values."""
+    """Return the ranges of the indices on which the clauses have conditions, where these ranges are known."""
     return {v: n for c in clauses for v in beyond_axes(c) if (n := EXTENTS.table.get(v)) is not None}
 
 
 def _farther(other: Clause, clause: Clause, reach: Mapping[Var, Poly]) -> bool:
-    """Return whether an index of a clause that may be implied runs over another range than those of the clause that is
-    listed.
+    """Return whether an index of `other` runs over a range that no index of the listed `clause` has.
+
+    False if the two clauses read no tensor in common, so that the one does not imply the other.
     """
-    tensors, others = ({t for p in polys(c) for a in atoms_of(p) for t in tensors_in(a)} for c in (clause, other))
-    here, there = ({reach[v].key for v in beyond_axes(c) if v in reach} for c in (clause, other))
-    return bool(tensors & others) and bool(beyond_axes(clause)) and not there <= here
+    tensors, other_tensors = (
+        {t for p in polys(c) for a in atoms_of(p) for t in tensors_in(a)} for c in (clause, other)
+    )
+    listed_ranges, other_ranges = ({reach[v].key for v in beyond_axes(c) if v in reach} for c in (clause, other))
+    return bool(tensors & other_tensors) and bool(beyond_axes(clause)) and not other_ranges <= listed_ranges
 
 
 def not_followed(problem: Problem, kind: str) -> str:
-    """Return why an obligation cannot be stated: an opaque value depends on a tangent or a seed; "" if none does."""
+    """Return why an obligation cannot be stated; "" if it can.
+
+    It cannot if a value that the calculus does not look into depends on a tangent or a seed.
+    """
     rules = [*(problem.jvp or ()), *problem.vjp] if kind not in OF_VALUES else []
     free = {*problem.tangents.values(), *problem.seed_names}
     names = (n for n in sorted(_opaque_in(problem, rules)) if problem.opaque[n].tensors & free)
@@ -401,22 +437,23 @@ def not_followed(problem: Problem, kind: str) -> str:
 
 
 def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:
+    """Return the names of the opaque values in the terms and conditions of the tensors."""
     if not problem.opaque:
         return set()
-    found = [p for t in tensors for p in (t.body, t.kept, *(q for c in (*t.defined, *t.smooth) for q in polys(c)))]
-    return {n for p in found for a in atoms_of(p) for n in tensors_in(a) if n in problem.opaque}
+    terms = [p for t in tensors for p in (t.body, t.kept, *(q for c in (*t.defined, *t.smooth) for q in polys(c)))]
+    return {n for p in terms for a in atoms_of(p) for n in tensors_in(a) if n in problem.opaque}
 
 
 def _in_company(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """Return each clause simplified under the others: beside x > 0, x² > 1 is x > 1. Together they say the same."""
+    """Return the clauses, each simplified under the others if that is shorter: beside x > 0, x² > 1 is x > 1."""
     kept = list(clauses)
     for clause in clauses:
         if clause.guards or len(clause.alternatives) > 1:  # a region, which is worded as it is
             continue
         others = [c for c in kept if c is not clause]
-        found = simplified([clause], facts.extended(facts_of(others, shapes)[0]))
-        if sum(len(c.key) for c in found) < len(clause.key):
-            kept = [d for c in kept for d in (found if c is clause else (c,))]
+        shorter = simplified([clause], facts.extended(facts_of(others, shapes)[0]))
+        if sum(len(c.key) for c in shorter) < len(clause.key):
+            kept = [d for c in kept for d in (shorter if c is clause else (c,))]
     return kept
 
 
@@ -425,8 +462,8 @@ def minimal(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Cla
     kept = list(dict.fromkeys(clauses))
     for clause in sorted(kept, key=lambda c: -len(c.key)):
         others = [c for c in kept if c is not clause]
-        more, rest = facts_of(others, shapes)
-        context = facts.extended(more)
-        if discharged(clause, context) or entailed(clause, context, rest):
+        signs, other_clauses = facts_of(others, shapes)
+        extended = facts.extended(signs)
+        if discharged(clause, extended) or entailed(clause, extended, other_clauses):
             kept = others
     return kept

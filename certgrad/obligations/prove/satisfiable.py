@@ -1,4 +1,4 @@
-"""A checked rational point for each set of hypotheses: one that nothing satisfies would prove anything."""
+"""A checked rational point for each set of hypotheses: hypotheses that nothing satisfies would prove anything."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from certgrad.signatures.sizes import parse_size
 from .solution_values import NoRootError, has_solution, terms_of, with_solutions
 
 TRIES = 400
-"""Points that are drawn at most; then none is found, and the claim is unproved."""
+"""Points drawn at most; if none of them satisfies the hypotheses, the claim is unproved."""
 ROOTLESS = 24
 """Points without a solution of a solver's equation, after which the search ends."""
 PRECISION = 128
-"""Bits; the roots of equations have fewer right."""
+"""Bits of the balls; the roots of equations are known to fewer bits."""
 
 
 MAX_STEPS = 256
-"""At a point where a loop takes more steps than this, nothing is said of its steps."""
+"""A point at which a loop takes more steps than this does not count."""
 
 
 ENDS = 3
@@ -50,10 +50,16 @@ def satisfiable(
 ) -> bool:
     """Return whether a drawn point satisfies all clauses at all their indices, checked with balls.
 
-    `integers` are tensors of integers. `tests` are the tests of loops that end by their values, by the variable that
-    numbers the steps. `ranges` bounds variables; others run over the sizes of the point, or over an axis of `shapes`
-    that is a number. If one of those is 1, the sizes of the point may be 1 as well. Raises BudgetError where the
-    audit's time ends first.
+    At a point all open dimensions have one size, 2 or 3, and the entries are odd sixteenths, from small or wide ranges,
+    of both signs or of one. Raises BudgetError where the audit's time ends first.
+
+    Args:
+        clauses: the hypotheses; each must hold for all values of its index variables.
+        integers: the names of the tensors of integers.
+        tests: for each loop that ends by its values, its test, by the variable that numbers the loop's steps.
+        ranges: sizes that index variables stay below; any other runs over an axis, with the size of the point.
+        shapes: the shapes of the arguments: an axis whose length is a number keeps it. If one has the length 1, the
+            later points may have the size 1 too.
     """
     if not clauses:
         return True
@@ -63,14 +69,14 @@ def satisfiable(
     try:
         dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in parse_size(a.name).names})
     except ValueError:
-        return False  # the number of steps of a loop that ends by its values
+        return False  # a dimension that is the number of steps of a loop, which no point gives
     clauses = sorted(clauses, key=_speaks_of_a_solution)  # a root is looked for last: few points satisfy all else
     rng = random.Random(20)
     without_root = 0
     axes = {(t, k): n for t, dims in (shapes or {}).items() for k, n in enumerate(dims) if isinstance(n, int)}
-    alone = 1 in axes.values()
+    has_unit_axis = 1 in axes.values()
     for attempt in range(TRIES):
-        size = 1 if alone and attempt >= TRIES // 2 else 2 + attempt % 2
+        size = 1 if has_unit_axis and attempt >= TRIES // 2 else 2 + attempt % 2
         # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
         sizes = dict.fromkeys(dims, size)
         table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
@@ -82,6 +88,7 @@ def satisfiable(
         # Large diagonals, now and then: many matrices that are all to be positive definite are hardly met by chance.
         weight = 8 * spread * size if attempt % 5 == 4 else 0
 
+        # The defaults bind the numbers of this attempt; a closure would read those of a later one.
         def value(
             tensor: str,
             index: tuple[int, ...],
@@ -93,10 +100,10 @@ def satisfiable(
         ) -> fmpq:
             if tensor in integers:
                 return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
-            added = weight if len(index) > 1 and index[-1] == index[-2] else 0
+            on_diagonal = weight if len(index) > 1 and index[-1] == index[-2] else 0
             sign = signs[tensor]
             drawn = fmpq(rng.randint(0 if sign else low, spread * 8) * 2 + 1, 16)
-            return table.setdefault((tensor, index), (sign or 1) * drawn + added)
+            return table.setdefault((tensor, index), (sign or 1) * drawn + on_diagonal)
 
         try:
             with precision(PRECISION):
@@ -114,12 +121,14 @@ def satisfiable(
 
 
 def _speaks_of_a_solution(clause: Clause) -> bool:
+    """Return whether the clause is the equation of a solver, or reads an entry of a solution."""
     polys = [*(a.poly for a in clause.alternatives), *(g for g, _ in clause.guards)]
     accesses = (a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
     return of_solver(clause) or any(solution_of(a.tensor) is not None for a in accesses)
 
 
 def _all_atoms(poly: Poly) -> list:
+    """Return the atoms of a term, also those in the ranges of sums and loops and in the constants of indices."""
     out = list(deep_atoms(poly))
     for a in list(out):
         ranges = [n for c in a.carries for n in c.ranges] if isinstance(a, Rec) else getattr(a, "ranges", ())
@@ -131,7 +140,7 @@ def _all_atoms(poly: Poly) -> list:
 
 
 def _steps(test: Poly, step: Var, at: Evaluation) -> int:
-    """Number of evaluations of the test up to the first that fails. Raises UndecidedError above a limit."""
+    """Return how often a loop's test is evaluated until it fails. Raises UndecidedError above `MAX_STEPS`."""
     for s in range(MAX_STEPS):
         if at.poly(test, {step: s}) == 0:
             return s + 1
@@ -139,16 +148,16 @@ def _steps(test: Poly, step: Var, at: Evaluation) -> int:
 
 
 def _places(size: int) -> Sequence[int]:
-    """The places along an axis; of a long one, those at its ends."""
+    """Return the places along an axis that are checked: all of them, or those at both ends of a long axis."""
     return range(size) if size <= 2 * ENDS else [*range(ENDS), *range(size - ENDS, size)]
 
 
 def _lengths(clause: Clause, axes: Mapping[tuple[str, int], int]) -> dict[Var, int]:
-    """The ranges of indices that run along axes of concrete length."""
+    """Return the ranges of the clause's index variables that number axes of a concrete length (`axes`)."""
     polys = [*(a.poly for a in clause.alternatives), *(g for g, _ in clause.guards)]
     accesses = (a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
-    found = ((ix.variable(), axes.get((a.tensor, k))) for a in accesses for k, ix in enumerate(a.index))
-    return {v: n for v, n in found if v is not None and n is not None}
+    lengths = ((ix.variable(), axes.get((a.tensor, k))) for a in accesses for k, ix in enumerate(a.index))
+    return {v: n for v, n in lengths if v is not None and n is not None}
 
 
 def _holds(
@@ -159,7 +168,12 @@ def _holds(
     known: Mapping[Var, Poly],
     axes: Mapping[tuple[str, int], int],
 ) -> bool:
-    """Return whether a clause holds at a point for all values of its indices. Raises BudgetError when time is over."""
+    """Return whether a clause holds at a point for all values of its index variables.
+
+    A variable runs over the steps of its loop (`tests`), over an axis of concrete length (`axes`), below its range in
+    `known`, or else over an axis of the point's `size`. A relation that balls do not decide does not hold. Raises
+    BudgetError when time is over, and UndecidedError where a term has no value that balls can tell.
+    """
     lengths = _lengths(clause, axes) if axes else {}
     variables: list[Var] = sorted(clause.free)
     ranges: list[Sequence[int]] = []
@@ -167,8 +181,10 @@ def _holds(
         if v[0] == LOOP_STEP:
             ranges.append(range(_steps(tests[v], v, at)))
         else:
-            own = int(at.poly(known[v], {}).unique_fmpz()) if v in known else size
-            ranges.append(_places(lengths.get(v, own)))
+            range_size = int(at.poly(known[v], {}).unique_fmpz()) if v in known else size
+            ranges.append(_places(lengths.get(v, range_size)))
+    # Two kinds of clauses are decided from the entries: that these are all different, or that a maximum is attained
+    # once. As terms they are equations between counts of equal entries, which balls seldom decide.
     relations, different = [(a, maximum_once(a)) for a in clause.alternatives], different_entries(clause)
     for place in product(*ranges):
         if not budget.seconds_left():
@@ -179,7 +195,7 @@ def _holds(
                 return False
             continue
         if any((at.poly(g, env) == 1) != want for g, want in clause.guards):
-            continue
+            continue  # a guard does not hold here: the clause says nothing
         if of_solver(clause):
             if not has_solution(clause, at.values):
                 return False
@@ -193,6 +209,7 @@ def _holds(
 
 
 def _relation_holds(a: Atomic, x: arb) -> bool:
+    """Return whether every number in the ball `x` satisfies the relation."""
     if a.relation == "> 0":
         return bool(x > 0)
     if a.relation == ">= 0":

@@ -27,31 +27,35 @@ class NoRootError(UndecidedError):
 
 
 def with_solutions(values: Values, dims: Mapping[str, int], rng: random.Random) -> Values:
-    """The entries of inputs as given, and of a solution those of one root of its equation there, which `rng` chooses.
+    """Return the function that gives an entry of any tensor: of inputs as `values` does, of a solution by a root.
 
-    Asking for an entry of a solution raises UndecidedError where no root is found.
+    A solution's equation is solved when an entry is asked for; which of its roots is found depends on `rng`. The
+    returned function raises UndecidedError if none is found.
     """
-    found: dict[str, dict[Place, arb]] = {}
+    roots: dict[str, dict[Place, arb]] = {}
 
     def value(tensor: str, index: Place) -> arb:
         solution = solution_of(tensor)
         if solution is None:
             return values(tensor, index)
-        if tensor not in found:
-            found[tensor] = _root(solution, dims, value, rng)
-        return found[tensor][index]
+        if tensor not in roots:
+            roots[tensor] = _root(solution, dims, value, rng)
+        return roots[tensor][index]
 
     return value
 
 
 def terms_of(equation: Clause) -> list[Poly]:
-    """The terms of the dimensions that must be known to solve a solver's equation."""
+    """Return the terms in a solver's equation: a point must give the dimensions in these terms."""
     solution = solution_of(name_of_solver(equation))
     return [] if solution is None else [*solution.shape, solution.residual]
 
 
 def has_solution(equation: Clause, values: Values) -> bool:
-    """Return whether the equation of a solver has a root at these values."""
+    """Return whether the equation of a solver has a root at these values, which `with_solutions` gave.
+
+    Raises UndecidedError if no root is found.
+    """
     solution = solution_of(name_of_solver(equation))
     if solution is None:
         return False
@@ -60,14 +64,15 @@ def has_solution(equation: Clause, values: Values) -> bool:
 
 
 def _root(solution: Solution, dims: Mapping[str, int], values: Values, rng: random.Random) -> dict[Place, arb]:
+    """Return the entries of one root of a solution's equation. Raises NoRootError if none is found."""
     sizes = [round(float(evaluate(n, dims, values).mid())) for n in solution.shape]
     places = list(product(*map(range, sizes)))
     if solution.jacobian.axis is not None:
         return _root_at(places, STARTS, solution, dims, values, rng)
-    found: dict[Place, arb] = {}
-    for place in places:  # each entry has an equation of its own
-        found |= _root_at([place], STARTS_BY_ENTRY, solution, dims, values, rng)
-    return found
+    root: dict[Place, arb] = {}
+    for place in places:  # without an axis in the Jacobian, each entry has an equation of its own
+        root |= _root_at([place], STARTS_BY_ENTRY, solution, dims, values, rng)
+    return root
 
 
 def _root_at(
@@ -78,10 +83,15 @@ def _root_at(
     values: Values,
     rng: random.Random,
 ) -> dict[Place, arb]:
-    """Return the values of a solution's entries at these places, which the equations there determine."""
+    """Return balls around a solution's entries at these places, a root of the equations there.
+
+    Newton's method starts from `starts` random points; `enclosed_root` proves that a root lies in the balls. Raises
+    NoRootError if no start leads to one.
+    """
     envs = [{template(k): i for k, i in enumerate(place)} for place in places]
 
     def at(z: list[arb], direction: int | None = None) -> Values:
+        """Return the values with `z` for the solution, and a unit vector for the change of the solution."""
         table = dict(zip(places, z, strict=True))
 
         def value(tensor: str, index: Place) -> arb:
@@ -98,6 +108,7 @@ def _root_at(
         return [evaluate(solution.residual, dims, here, env) for env in envs]
 
     def jacobian(z: list[arb]) -> arb_mat:
+        # `change` is the derivative of the residual along the tensor `UNKNOWN`: along unit vector k it is column k.
         columns = [[evaluate(solution.change, dims, at(z, k), env) for env in envs] for k in range(len(places))]
         return arb_mat([[column[i] for column in columns] for i in range(len(places))])
 

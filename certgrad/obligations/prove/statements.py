@@ -1,4 +1,4 @@
-"""The obligations of a rule, as pairs of terms that must be equal, and the conditions under which that makes sense."""
+"""The obligations of a rule, as pairs of terms that must be equal, with the conditions under which these make sense."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ from .problem import Problem
 
 @dataclass
 class Outcome:
-    """The result of one attempt: a reason and a residual if it failed, else its hypotheses."""
+    """The result of one attempt at an obligation: its hypotheses; if it failed, a reason and what is left to show.
+
+    `residual` is a part of the difference that is not shown to be 0, and `region` the signs where it is left.
+    `surrogate`: a stop_gradient in the forward hides a part of its derivative.
+    """
 
     hypotheses: list[Clause] = field(default_factory=list)
     reason: str = ""
@@ -56,13 +60,16 @@ class Outcome:
     relations: list[str] = field(default_factory=list)
     """Relations between the carries of loops that the proof found and proved by induction."""
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
-    """Sizes that the free index variables of the hypotheses stay below, where there is one size only."""
+    """The sizes that free index variables of the hypotheses stay below, for those that have one size only."""
     tests: Mapping[Var, Poly] = field(default_factory=dict)
-    """The tests of the loops at whose steps hypotheses are asked, with the variables that number these."""
+    """For each loop at whose steps hypotheses are required, its test, by the variable that numbers the steps."""
     alike: bool = False
-    """It holds where what both programs compute alike is finite (see `generality/alike.py`)."""
+    """Whether the claim is only about points where values are finite that both programs compute alike.
+
+    (See `generality/alike.py`, also for `idle`.)
+    """
     idle: bool = False
-    """It holds where what is multiplied by 0 is finite (see there)."""
+    """Whether the claim is only about points where values are finite that the programs multiply by 0."""
 
     @property
     def proved(self) -> bool:
@@ -77,7 +84,7 @@ class Obligation:
     """
 
     pairs: list[tuple[Poly, Poly, tuple[Poly, ...]]]
-    """The two sides, and the shape of the tensor whose entries they are."""
+    """For each pair the two sides, and the shape of the tensor whose entries they are."""
     conditions: Clauses
     derivative: bool = False
     once: tuple[Unique, ...] = ()
@@ -96,42 +103,58 @@ class Differentiated:
 
 
 def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> Differentiated:
-    """Return the derivative of the forward for each output, with the hypotheses of differentiability."""
+    """Return the derivative of the forward for each output, with the conditions of differentiability.
+
+    There are three kinds of conditions: that the program's steps are smooth, that the maxima which are differentiated
+    are attained once, and that no predicate in an output is on a seam, where branches meet that do not fit. What
+    `stop_gradient` or a tied maximum leaves open has an arbitrary tangent; if one of these does not cancel, there is no
+    derivative, and `failure` says so.
+
+    `facts` and `clauses` are the assumptions: signs of terms, and other conditions.
+    """
     derivatives: list[Poly] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []
     once: list[Unique] = []
     for out in problem.forward:
-        before = len(extra)
-        around = Region(facts, clauses).over(dict(out.variables))
-        differentiate, derivative = derivative_of(out.body, problem, partial(_coefficient_left, around))
+        first_of_output = len(extra)
+        assumptions = Region(facts, clauses).over(dict(out.variables))
+        differentiate, derivative = derivative_of(out.body, problem, partial(_coefficient_left, assumptions))
+        # The maxima that are differentiated have to be attained once, unless the assumptions say that they are.
         ranges = {**differentiate.ranges, **dict(out.variables)}
         extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
+        # Maxima are noted as attained once in each form in which later terms may have them: as differentiated, as the
+        # program's conditions state them, and with their index conditions decided.
         stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
-        there = Indices(ranges, facts=facts, clauses=clauses)
-        decided = [b for a in differentiate.maxima if isinstance(b := resolved(poly_of(a), there).atom(), Max)]
+        indices = Indices(ranges, facts=facts, clauses=clauses)
+        decided = [b for a in differentiate.maxima if isinstance(b := resolved(poly_of(a), indices).atom(), Max)]
         once += [u for a in (*differentiate.maxima, *stated, *decided) if (u := unique(a, ranges)) is not None]
+        # A kink of a term that does not move, or a jump of a locally constant one, makes no condition.
         moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
         smooth = tuple(off_flat_parts([c.rewritten(without_stops) for c in moving], facts, problem.tangents))
         if problem.smooth_as_it_is(out):
             smooth = ()
+        # Seams are looked for under the conditions found so far: many of them lie outside of these.
         value = split_products(without_stops(out.body))
-        known = settle(merge_clauses(out.defined, smooth), facts)
-        more, others = facts_of(known, problem.array_shapes)
-        here = facts.extended(more)
-        found = seam_hypotheses(
+        conditions_known = settle(merge_clauses(out.defined, smooth), facts)
+        signs, others = facts_of(conditions_known, problem.array_shapes)
+        facts_known = facts.extended(signs)
+        seam_clauses = seam_hypotheses(
             value,
             problem.tangents,
-            Region(here, (*clauses, *others)).over(dict(out.variables)),
+            Region(facts_known, (*clauses, *others)).over(dict(out.variables)),
             tuple(c.rewritten(split_products) for c in smooth),
         )
-        extra += _weakest(c for c in found if not entailed(c, here, clauses))
-        once += [u for c in found if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
-        more, others = facts_of(settle(merge_clauses(known, tuple(found)), facts), problem.array_shapes)
-        inside = Region(facts.extended(more), (*clauses, *others))  # a stopped value may stand on a seam alone
+        extra += _weakest(c for c in seam_clauses if not entailed(c, facts_known, clauses))
+        once += [u for c in seam_clauses if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
+        signs, others = facts_of(
+            settle(merge_clauses(conditions_known, tuple(seam_clauses)), facts), problem.array_shapes
+        )
+        # An arbitrary tangent has to cancel off the seams only: a stopped value may stand on a seam alone.
+        off_seams = Region(facts.extended(signs), (*clauses, *others))
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
-            part = _coefficient_left(inside, derivative, name)
+            part = _coefficient_left(off_seams, derivative, name)
             if part is not None:
                 reason = (
                     "the forward's derivative needs that of a maximum"
@@ -139,29 +162,34 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
                     else "stop_gradient hides part of the derivative"
                 )
                 return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
-        derivatives.append(_without(derivative, set(arbitrary)))
+        derivatives.append(_without(derivative, set(arbitrary)))  # they cancel, so that 0 may stand for them
         conditions += [at_all_places(out.defined, out.variables), at_all_places(smooth, out.variables)]
-        extra[before:] = at_all_places(extra[before:], out.variables)
+        # The conditions of this output get names for its indices of their own, as other outputs have other sizes.
+        extra[first_of_output:] = at_all_places(extra[first_of_output:], out.variables)
     return Differentiated(derivatives, merge_clauses(*conditions, extra), tuple(once))
 
 
 def derivative_of(
     body: Poly, problem: Problem, left: Callable[[Poly, str], Poly | None] = lambda found, name: found
 ) -> tuple[Differentiator, Poly]:
-    """The derivative, with those maxima differentiated of whose arbitrary tangents something is left in it."""
+    """Return the derivative of a term, and the differentiator that made it.
+
+    Each maximum first gets an arbitrary tangent. If that does not cancel (`left` returns a term), the maximum is taken
+    to be attained once and differentiated as the entry that attains it.
+    """
     needed: set[str] = set()
     while True:
         differentiate = Differentiator(problem.tangents, needed)
         derivative = without_stops(differentiate(body))
         maxima = [n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(derivative, {n})]
-        more = {n for n in maxima if left(derivative, n) is not None}
-        if more <= needed:  # none, or one that stands in a recurrence
+        not_cancelled = {n for n in maxima if left(derivative, n) is not None}
+        if not_cancelled <= needed:  # none, or one that stands in a recurrence
             return differentiate, derivative
-        needed |= more
+        needed |= not_cancelled
 
 
 def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
-    """jvp − D(forward) for each output."""
+    """Return the obligation that the JVP of each output is its derivative, with the conditions of both sides."""
     assert problem.jvp is not None
     pairs = [
         (tangent.body, derivative, out.shape)
@@ -173,7 +201,7 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
-    """Return the clauses whose alternatives do not include all those of another."""
+    """Return the clauses without those that follow from another one because they have all its alternatives."""
     kept: list[Clause] = []
     for clause in sorted(clauses, key=lambda c: len(c.alternatives)):
         have = {a.key for a in clause.alternatives}
@@ -190,7 +218,7 @@ def _moves(clause: Clause, problem: Problem) -> bool:
 def _steady(clause: Clause, problem: Problem) -> bool:
     """Return whether the clause says that an integer does not jump, and the integer is made of locally constant terms.
 
-    round(x) < 3 needs no clause off the jumps of round(x), for which there are clauses of their own. A term whose
+    Other clauses say that round(x) is off its jumps; between these, round(x) < 3 needs no clause. A term whose
     derivative is 0 wherever it exists is locally constant there, and so is every function of it.
     """
     if clause.origin != WHILE_EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
@@ -203,13 +231,14 @@ def _steady(clause: Clause, problem: Problem) -> bool:
 
 
 def _without(poly: Poly, tensors: set[str]) -> Poly:
+    """Return the term with 0 for each entry of these tensors."""
     if not tensors:
         return poly
     return Rewriter(replace=lambda a: ZERO if isinstance(a, Access) and a.tensor in tensors else None)(poly)
 
 
 def _coefficient_left(region: Region, poly: Poly, tensor: str) -> Poly | None:
-    """None where the terms with this tangent cancel."""
+    """Return None if the summands with this tangent cancel in the region; else what is left of one coefficient."""
     part = poly - _without(poly, {tensor})
     for group, ranges in paired(part, [tensor], []):
         left = nonzero_part(group, region.over(ranges))
@@ -221,14 +250,14 @@ def _coefficient_left(region: Region, poly: Poly, tensor: str) -> Poly | None:
 def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
     """Return a derivative with each predicate that may be on its boundary replaced by its value on either side.
 
-    Off p = 0 nothing changes. On p = 0, where no hypothesis excludes it, the derivative is what every side gives; the
-    formula itself would give that of the value at the point. A predicate on constants has no sides, nor has one on a
-    term that is locally constant: floor(x) = 2 holds on an open set, and what the value is there is what moves.
+    Where p ≠ 0, a predicate [p > 0] keeps its value. On p = 0, where no hypothesis excludes it, every side gives the
+    same derivative; the predicate itself would choose the branch of the point alone. A predicate on constants has no
+    sides, nor one on a locally constant term: floor(x) = 2 holds on an open set.
     """
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Rec):
-            return poly_of(a)  # where no hypothesis excludes a boundary inside, a step is right there as it is written
+            return poly_of(a)  # on a boundary inside that no hypothesis excludes, a step is right as it is written
         if isinstance(a, Pred) and depends(a, tangents):
             inner = sided(a.poly, facts, tangents)
             if steady(a.poly, tangents):
@@ -241,7 +270,7 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
 
 
 def adjoint_obligation(problem: Problem) -> Obligation:
-    """⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩."""
+    """Return the obligation ⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩ = 0, with the conditions of both rules."""
     assert problem.jvp is not None
     pushed = pushed_forward(problem, [t.body for t in problem.jvp])
     defined = merge_clauses(*map(defined_everywhere, problem.jvp), *map(defined_everywhere, problem.vjp))
@@ -249,9 +278,9 @@ def adjoint_obligation(problem: Problem) -> Obligation:
 
 
 def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
-    """⟨dx, vjp(x, seed)⟩ − ⟨D forward(x)·dx, seed⟩, for a rule without a JVP of its own.
+    """Return the obligation ⟨dx, vjp(x, seed)⟩ = ⟨D forward(x)·dx, seed⟩, for a rule without a JVP of its own.
 
-    Every hypothesis of the differentiation belongs to the claim.
+    Its conditions include all those of the differentiation.
     """
     pushed = pushed_forward(problem, found.derivatives)
     conditions = merge_clauses(found.conditions, *map(defined_everywhere, problem.vjp))
@@ -259,7 +288,7 @@ def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) ->
 
 
 def pushed_forward(problem: Problem, tangents: Sequence[Poly]) -> Poly:
-    """⟨dy, seed⟩, where the outputs have these tangents."""
+    """Return ⟨dy, seed⟩, the sum over all outputs, where `tangents` are their tangents dy."""
     total = ZERO
     for tangent, seed in zip(tangents, problem.seeds, strict=True):
         total = total + _inner_product(tangent, seed.body, seed.shape)
@@ -267,7 +296,7 @@ def pushed_forward(problem: Problem, tangents: Sequence[Poly]) -> Poly:
 
 
 def pulled_back(problem: Problem) -> Poly:
-    """⟨dx, vjp(x, seed)⟩."""
+    """Return ⟨dx, vjp(x, seed)⟩, the sum over all active arguments x."""
     total = ZERO
     for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
         x = problem.inputs[k]
@@ -277,6 +306,7 @@ def pulled_back(problem: Problem) -> Poly:
 
 
 def _inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
+    """Return the sum of a·b over all entries of two tensors of this shape."""
     mapping: dict = {}
     dummies = []
     for k, n in enumerate(shape):
@@ -288,7 +318,10 @@ def _inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
 
 
 def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligation:
-    """Return the obligation that another program (the rule's own primal output, the reference) computes the forward."""
+    """Return the obligation that another program (the rule's own primal output, the reference) computes the forward.
+
+    It is empty if there is no other program.
+    """
     if other is None:
         return Obligation([], ())
     pairs = list(zip(other, problem.forward, strict=True))
@@ -303,9 +336,10 @@ def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligati
 
 
 def defined_everywhere(out: Tensor) -> Clauses:
-    """Return the condition that all entries are defined."""
+    """Return the conditions that all entries of an output are defined."""
     return at_all_places(out.defined, out.variables)
 
 
 def settle(clauses: Iterable[Clause], facts: Facts) -> Clauses:
+    """Return the clauses that the facts do not imply."""
     return tuple(c for c in clauses if not discharged(c, facts))
