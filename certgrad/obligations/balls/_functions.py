@@ -1,7 +1,8 @@
 """Real functions of one real variable: value, exactly known values, limits at infinity, domain, derivative.
 
-There is one row for each function, keyed by the name of its lax primitive. The derivative is written here by hand (sympy's table,
-which the kernel uses, is not consulted). The tests compare each row with JAX's numerics and with `jax.jvp`.
+There is one row for each function, keyed by the name of its lax primitive. The derivative is written here by hand
+(sympy's table, which the kernel uses, is not consulted). The tests compare each row with JAX's numerics and with
+`jax.jvp`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Function:
     edges: tuple[Callable[[Real], Real], ...] = ()
 
     def __call__(self, x: Real) -> Real:
-        """Return f(x), exact where that is known, else a ball; NaN outside of the domain, UNKNOWN where balls cannot tell."""
+        """Return f(x), exact where that is known, else a ball; NaN outside of the domain, UNKNOWN if that is open."""
         kind = type(x)
         if s.watching():
             s.watch(*(edge(x) for edge in self.edges))
@@ -156,7 +157,7 @@ def _rational_exp2(x: fmpq) -> fmpq | None:
 
 
 def _side(x: Real) -> Real:
-    """Return the derivative of |x|: its sign; at 0 that of the side examined (`_beyond`), NaN if there is none."""
+    """Return the derivative of |x|: the sign of x; at 0 that of the side examined (`_beyond`), NaN if there is none."""
     try:
         sign = s.sign(x) or here.toward if s.finite(x) else 0
         return fmpq(sign) if sign else nan

@@ -29,7 +29,7 @@ class Point:
     seeds: Sequence[Array]
 
     def moved(self, which: int, at: tuple[int | slice, ...], value: Any, group: str = "inputs") -> Point:
-        """Return the point with `value` at an index or slice of the array number `which` of a group: inputs by default."""
+        """Return the point with `value` at an index or slice of one array: the `which`-th input, or that of `group`."""
         arrays: list[Array] = list(getattr(self, group))
         arrays[which] = arrays[which].copy()
         arrays[which][at] = value
@@ -237,7 +237,7 @@ def jvp_sides(
 def adjoint_sides(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> tuple[list[Side], bool]:
-    """Return <jvp(x, dx), seed> beside <dx, vjp(x, seed)>, as one side, and whether stop_gradient mattered.
+    """Return <jvp(x, dx), seed> beside <dx, vjp(x, seed)>, and whether stop_gradient mattered.
 
     Where the rule has no jvp, the derivative of the forward takes its place.
     """

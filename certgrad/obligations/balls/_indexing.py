@@ -20,7 +20,7 @@ from certgrad.obligations.balls._values import Array, Context, Value, constant, 
 
 
 def _steered(out: Value, *indices: Value) -> Value:
-    """Return `out`, each entry a kink if an index depends on the inputs: it jumps at this very point, or may."""
+    """Return `out`; all its entries are kinks if an index jumps at this very point, or may jump."""
     if all(i.tangent is None for i in indices):
         return out
     return Value(out.primal, np.full(out.primal.shape, KINK, dtype=object))
@@ -108,7 +108,7 @@ class _Windows:
 def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: Sequence[int]) -> None:
     """Raise Undecided where indices break a promise of the program: that they are unique, or sorted.
 
-    `room` is the greatest index in each indexed dimension; `batching` lists the axes of the indices that are batches.
+    `room` is the greatest start of a window in each indexed dimension; `batching` lists the batch axes of the indices.
     """
     if not (params["unique_indices"] or params["indices_are_sorted"]):
         return
@@ -117,7 +117,7 @@ def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: 
         np.broadcast_to(_arange_along_axis(axis, index.ndim - 1, index.shape[axis]), index.shape[:-1])
         for axis in batching
     ]
-    columns = [*batch, *np.moveaxis(moved, -1, 0)]  # there are none if all windows are one
+    columns = [*batch, *np.moveaxis(moved, -1, 0)]  # empty where no dimension is indexed
     rows = [*zip(*(column.reshape(-1).tolist() for column in columns), strict=True)]
     if params["unique_indices"] and len({*rows}) < len(rows):
         raise Undecided("an index comes twice that was promised to be unique")
@@ -134,12 +134,16 @@ def read_at(params: Params, shape: tuple[int, ...], index: Array) -> Array:
     """Return the position in the flat operand of each entry that `gather` reads; −1 where it reads none."""
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
     dims_without_offset = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-    offsets = list(zip(numbers.offset_dims, (dim for dim in range(len(shape)) if dim not in dims_without_offset), strict=True))
+    offsets = list(
+        zip(numbers.offset_dims, (dim for dim in range(len(shape)) if dim not in dims_without_offset), strict=True)
+    )
     rank = index.ndim - 1 + len(offsets)
     dim_of_axis, batch = dict(offsets), iter(index.shape[:-1])
     out = [sizes[dim_of_axis[axis]] if axis in dim_of_axis else next(batch) for axis in range(rank)]
     batching = list(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True))
-    _keep_promises(params, index, [shape[a] - sizes[a] for a in numbers.start_index_map], numbers.start_indices_batching_dims)
+    _keep_promises(
+        params, index, [shape[a] - sizes[a] for a in numbers.start_index_map], numbers.start_indices_batching_dims
+    )
     windows = _Windows(shape, sizes, numbers.start_index_map, batching, offsets, _drops(params))
     return windows.positions(index, out)
 
@@ -148,7 +152,13 @@ def written_at(params: Params, shape: tuple[int, ...], index: Array, updates: tu
     """Return the position in the flat operand to which `scatter` writes each entry of the updates; −1 for none."""
     numbers = params["dimension_numbers"]
     dims_without_offset = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
-    offsets = list(zip(numbers.update_window_dims, (dim for dim in range(len(shape)) if dim not in dims_without_offset), strict=True))
+    offsets = list(
+        zip(
+            numbers.update_window_dims,
+            (dim for dim in range(len(shape)) if dim not in dims_without_offset),
+            strict=True,
+        )
+    )
     sizes = [1] * len(shape)
     for axis, dim in offsets:
         sizes[dim] = updates[axis]
@@ -173,7 +183,7 @@ def absent(dtype: np.dtype) -> Any:
 
 
 def _fill(params: Params, x: Array) -> Any:
-    """Return what `gather` gives for an entry out of bounds. Raises Undecided if integers were promised to be inside."""
+    """Return what `gather` gives for an entry out of bounds. Raises Undecided for integers promised to be inside."""
     given = params["fill_value"]
     if _mode(params) == "promise_in_bounds":
         if x.dtype == object:

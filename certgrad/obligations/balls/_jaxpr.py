@@ -43,12 +43,12 @@ def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
 
 
 def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
-    """Yield the scalar floats written in a program and its inner ones, each as the shortest decimal that rounds to it."""
+    """Yield the scalar floats in a program and its inner ones, each as the shortest decimal that rounds to it."""
     return (Fraction(str(x[()])) for x in _scalars(jaxpr) if x.dtype.kind == "f" and np.isfinite(x))
 
 
 def integers(jaxpr: Jaxpr) -> Iterator[int]:
-    """Yield the scalar integers written in a program and its inner ones, and the ends of narrow types it casts to."""
+    """Yield the scalar integers in a program and its inner ones, and the ends of narrow integer types it casts to."""
     yield from (int(x[()]) for x in _scalars(jaxpr) if x.dtype.kind in "iu")
     for eqn in equations_of(jaxpr):
         dtype = np.dtype(eqn.params["new_dtype"]) if eqn.primitive.name == "convert_element_type" else np.dtype(int)
@@ -59,7 +59,7 @@ def integers(jaxpr: Jaxpr) -> Iterator[int]:
 def _constants_and_literals(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
     """Yield the constants and literals of a program and its inner ones, with their dtypes; random keys are left out."""
     inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
-    constants = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # of references there are none
+    constants = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # references have no value
     yield from ((c, dtype) for c, dtype in constants if not is_key(dtype))
     for eqn in inner.eqns:
         yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
@@ -90,7 +90,7 @@ def holds_long(jaxpr: Jaxpr) -> bool:
 
 
 def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str = "") -> jax.ShapeDtypeStruct:
-    """Return an argument to trace at: of 64 bits, or 32 if not `wide`; integers have the dtype `exact` if it is named."""
+    """Return an argument to trace at: of 64 bits, or 32 if not `wide`; integers have the dtype `exact` if named."""
     real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
     dtypes = {"float": real, "int": exact or whole, "bool": np.bool_}
     return jax.ShapeDtypeStruct(tuple(shape), key_dtype() if kind == "key" else np.dtype(dtypes[kind]))

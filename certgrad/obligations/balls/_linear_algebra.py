@@ -209,7 +209,8 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
 
         moves = any(x.tangent is not None for x in (*matvec, b))
         return [root_near("a linear solver", jaxprs.solve, [*solver, b], b.primal.shape, left, moves)]
-    # JAX's own elimination is exact on rationals and balls, so that it can solve both systems.
+    # JAX's own elimination runs on rationals and balls, so that it encloses what it solves. A solver of several arrays
+    # is run in the same way.
     solver_constants = [Value(c.primal) for c in solver]
     solution = ctx.run(jaxprs.solve, [*solver_constants, *(Value(b.primal) for b in right)])
     if all(x.tangent is None for x in (*matvec, *right)):
