@@ -1,8 +1,8 @@
 """Points on sides of the programs' comparisons that no point before them is on.
 
-A condition such as `x³ < −4·10⁶` is false at every point that one draws. What follows of it, a branch or a hypothesis
-that is missing there, is looked at where it is true: entries are moved by orders of magnitude, and the points are kept
-at which something falls out otherwise for the first time.
+A condition such as `x³ < −4·10⁶` is false at every point that is drawn, so that a wrong branch behind it goes unseen.
+Therefore entries are moved by orders of magnitude, and those points are kept at which some comparison falls out
+otherwise for the first time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from certgrad.obligations.balls._values import Array
 from certgrad.obligations.verify._points import Point, Space
 
 NEAR = (fmpq(0), fmpq(8), fmpq(-8))
-"""What entries are moved to first: where no distance changes by it, none depends on the argument."""
+"""Values that entries are moved to first: if no distance changes then, none depends on the argument."""
 FAR = tuple(sign * fmpq(2) ** k for k in (6, 9, 12, -3, -8) for sign in (1, -1))
-"""What entries are moved to then. Of the points that are given only the first is moved so far."""
+"""Values that entries are moved to then. Of the given points only the first is moved so far."""
 MOST = 12
-"""Points, at most, on new sides of what programs compare, those included that they are made from."""
+"""At most this many points are moved, the given ones and those that were found on new sides."""
 
 
 def on_other_sides(
@@ -30,9 +30,11 @@ def on_other_sides(
     fits: Callable[[Point], bool],
     decided: Callable[[Point], Sequence[Any]],
 ) -> Iterator[Point]:
-    """Yield points that fit and differ from these in the first entry, the last one or all entries of one argument.
+    """Yield points that fit, each on a side of some comparison on which no point before it was.
 
-    Each lies on a side of a distance (`decided` gives them) on which no point before it does.
+    `decided` returns the distances of a point: compared differences and denominators, whose signs are the sides. A
+    point is made from a given one, or from one that was yielded, by moving the first entry, the last one or all entries
+    of one argument to a value of `NEAR` or `FAR`. The search ends when every distance has been seen on both sides.
     """
     known = [decided(point) for point in points]
     if not any(known):
@@ -42,7 +44,7 @@ def on_other_sides(
     both = {(k, sign) for distances in known for k in range(len(distances)) for sign in (1, -1)}
     starts = list(zip(points, known, strict=True))
     tried: set[tuple[Any, ...]] = set()
-    for k, (start, before) in enumerate(starts):  # what is found is a start too: a condition can stand behind another
+    for k, (start, before) in enumerate(starts):  # `starts` grows: a condition can stand behind another
         for which in reals:
             depends = False
             for value in NEAR if 0 < k < len(points) else NEAR + FAR:
@@ -51,7 +53,7 @@ def on_other_sides(
                 for moved in _moved_points(start, which, value):
                     if len(starts) == MOST or both <= seen:
                         return
-                    if (key := _key(moved)) in tried:  # moved again, with nothing left of the first time
+                    if (key := _key(moved)) in tried:  # the same point by another order of moves
                         continue
                     tried.add(key)
                     distances = decided(moved) if fits(moved) else None
@@ -74,17 +76,17 @@ def _are_equal_distances(distances: Sequence[Any], before: Sequence[Any]) -> boo
 
 
 def _key(point: Point) -> tuple[Any, ...]:
-    """Return what equal points of one draw have in common: its tangents and seeds are not moved."""
+    """Return a key that two points share if they have equal inputs and come from one draw, as tangents and seeds tell."""
     return id(point.tangents), id(point.seeds), *(tuple(x.flat) for x in point.inputs)
 
 
 def _sides(distances: Sequence[Any]) -> list[tuple[int, int]]:
-    """Return the sign of each distance by its number; those whose sign is not known are left out."""
+    """Return pairs (number of a distance, its sign); distances whose sign is not known are left out."""
     return [(k, int(d > 0) - int(d < 0)) for k, d in enumerate(distances) if s.finite(d) and (d < 0 or d > 0 or d == 0)]
 
 
 def _moved_points(point: Point, which: int, value: fmpq) -> Iterator[Point]:
-    """The point with the first entry, the last one and all entries of an argument changed."""
+    """Yield the point with the first entry of an argument set to the value, with the last one, and with all entries."""
     array: Array = point.inputs[which]
     if not array.size:
         return
