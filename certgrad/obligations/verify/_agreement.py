@@ -226,7 +226,7 @@ CLAIMS: dict[str, Callable[[At], None]] = {
     "rule_runs_forward": rule_runs_forward,
     "forward_equals_reference": forward_equals_reference,
 }
-"""For each kind of claim, its check at a point. It raises Disagreement if the claim fails, Undecided if that is open."""
+"""For each kind of claim, its check at a point: it raises Disagreement if the claim fails, Undecided if it is open."""
 
 
 def inner(left: Sequence[Array], right: Sequence[Array]) -> Real:

@@ -324,7 +324,7 @@ class AtShape:
 
     @cached_property
     def _repeated(self) -> Any:
-        """The primal if the vjp runs all of its equations, as in one trace of both; else None. It compares nothing else."""
+        """The primal if the vjp runs all of its equations, so that it decides nothing else; None if not."""
         primal, vjp = self.programs.primal, self.programs.vjp
         return primal if primal is not None and needed_equations(primal) <= needed_equations(vjp) else None
 

@@ -122,7 +122,7 @@ def excluded_look(
 
 
 def _with_evaluable_hypotheses(certificate: Certificate) -> Certificate:
-    """Return a certificate without the hypotheses that are in words or hold an unknown expression."""
+    """Return a certificate without the hypotheses that are in words or range over an unknown size."""
 
     def is_evaluable(statement: Statement) -> bool:
         return not any(isinstance(node, Words) or node == UNKNOWN for node in walk(statement))
@@ -231,7 +231,7 @@ def _on_boundaries(at: AtShape, start: Point) -> Iterable[Point]:
 
 
 def _wrong_claim_at(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded | None:
-    """Return a claim that is wrong at a point that its hypotheses exclude, or None. Raises NoDerivative as `_errors`."""
+    """Return a claim that is wrong at a point that its hypotheses exclude, or None. Raises NoDerivative."""
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
         if error is not None:
             point, error = _simpler(at, look, point, error, rng)

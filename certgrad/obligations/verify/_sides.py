@@ -76,7 +76,7 @@ def _are_equal_distances(distances: Sequence[Any], before: Sequence[Any]) -> boo
 
 
 def _key(point: Point) -> tuple[Any, ...]:
-    """Return a key that two points share if they have equal inputs and come from one draw, as tangents and seeds tell."""
+    """Return a key that points share if they have equal inputs and come from one draw, as tangents and seeds tell."""
     return id(point.tangents), id(point.seeds), *(tuple(x.flat) for x in point.inputs)
 
 
