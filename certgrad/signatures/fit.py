@@ -34,17 +34,19 @@ def covers(case: Case, shapes: Sequence[Shape], statics: Mapping[str, Any]) -> b
     Sizes are read from keywords first, then from shapes, then from keywords again; the keyword values that follow must
     be the given ones.
     """
-    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf | RankOf) or names_in(v))}
-    names = set(names_in(tuple(asked.values())))
-    known = _fit_keywords(asked, statics, {})
-    if known is None:
+    declared = {
+        n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf | RankOf) or names_in(v))
+    }
+    names = set(names_in(tuple(declared.values())))
+    sizes_of_keywords = _fit_keywords(declared, statics, {})
+    if sizes_of_keywords is None:
         return False
-    for by_shapes in fits(case.signature, shapes, known):
-        binding = _fit_keywords(asked, statics, by_shapes)  # a keyword may determine a size that the shapes do not
+    for by_shapes in fits(case.signature, shapes, sizes_of_keywords):
+        binding = _fit_keywords(declared, statics, by_shapes)  # a keyword may determine a size that the shapes do not
         if binding is None or not names <= binding.keys():
             continue
         ranks = {star: len(binding[f"*{star}"]) for star in case.signature.stars}
-        if all(resolved(v, case.signature, ranks, binding) == statics[n] for n, v in asked.items()):
+        if all(resolved(v, case.signature, ranks, binding) == statics[n] for n, v in declared.items()):
             return True
     return False
 

@@ -136,12 +136,12 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
             "only rules in code take and return complex numbers; give the real and the imaginary part as two arrays"
         )
         raise _error(text, text.index(":c"), advice)
-    known = {star for spec in inputs for star in spec.stars}
+    input_stars = {star for spec in inputs for star in spec.stars}
     names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Size) for name in dim.names}
     names |= set(given)
     for spec in outputs:
         for dim in spec.dims:
-            missing = {dim.name} - known if isinstance(dim, Star) else set(dim.names) - names
+            missing = {dim.name} - input_stars if isinstance(dim, Star) else set(dim.names) - names
             if missing:
                 at = text.index(str(dim), arrow)
                 raise _error(text, at, f"'{dim}' stands in an output but in no input, so its size is unknown")
@@ -187,8 +187,8 @@ def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
         if colon:
             if (kind_and_dtype := named_dtype(suffix)) is None:
                 kinds = ":int, :bool, :key, :complex" if pairs else ":int, :bool, :key"
-                told = f"write {kinds}, or one of JAX such as :uint32"
-                raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {told}")
+                advice = f"write {kinds}, or one of JAX such as :uint32"
+                raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {advice}")
             (dtype, exact), last = kind_and_dtype, suffix
         if token in SCALARS and not (dims or text[match.end() : stop].strip()):
             continue
@@ -199,8 +199,8 @@ def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
         try:
             dim = parse_axis(token)
         except NoSizeError:
-            told = f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
-            raise _error(text, match.start(), told) from None
+            advice = f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
+            raise _error(text, match.start(), advice) from None
         if isinstance(dim, Star) and dim in dims:
             raise _error(text, match.start(), f"'{token}' stands twice in one array")
         dims.append(dim)

@@ -106,11 +106,11 @@ def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[st
                 found.undefined += 1
                 continue
             found.entries += 1
-            apart = abs(s.ball(a) - s.ball(b)).upper()
-            if apart > found.absolute:
-                found.absolute, found.inputs = apart, here
+            difference = abs(s.ball(a) - s.ball(b)).upper()
+            if difference > found.absolute:
+                found.absolute, found.inputs = difference, here
             if not s.ball(b).contains(0):
-                relative = (apart / abs(s.ball(b))).upper()
+                relative = (difference / abs(s.ball(b))).upper()
                 near = bool(relative < NEAR)
                 found.near, found.far = found.near + near, found.far + (not near)
                 found.relative = found.relative.max(relative)

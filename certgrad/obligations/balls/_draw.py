@@ -324,10 +324,12 @@ def on_boundaries(
             if not exact:
                 yield point.moved(which, at, value + (value - start) / 8)
         balls = 0
-        for k, (before, after) in enumerate(zip(distances, after_steps[0], strict=False)):
-            irrational = not exact and s.finite(before) and s.finite(after) and arb in (type(before), type(after))
+        for k, (at_start, after_step) in enumerate(zip(distances, after_steps[0], strict=False)):
+            irrational = (
+                not exact and s.finite(at_start) and s.finite(after_step) and arb in (type(at_start), type(after_step))
+            )
             if irrational and balls < _BALLS:
-                zero = _secant(partial(_watched, watch, point, which, at, k), start, before, after)
+                zero = _secant(partial(_watched, watch, point, which, at, k), start, at_start, after_step)
                 if zero is not None:
                     balls += 1
                     yield point.moved(which, at, zero)

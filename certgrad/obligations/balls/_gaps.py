@@ -180,6 +180,7 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
     further_directions = [
         [Fraction((5 * k * k + seed * k + 3) % 7 - 3) + Fraction(1, 2 + k) for k in range(count)] for seed in (1, 4)
     ]
+    # The derivative is linear: a slope along a direction is the combination of the slopes along the axes.
     with s.precision(precision):
         for direction, slopes_there in [(along, slopes_along), *((d, slopes(d)[0]) for d in further_directions)]:
             for place, x in enumerate(slopes_there):
@@ -224,11 +225,11 @@ def jvp_sides(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> tuple[list[Side], bool]:
     """Return the rule's jvp beside the derivative of the forward, by entry, and whether stop_gradient mattered."""
-    wanted, stopped = derivative(programs, point, precision, loose)
+    slopes, stopped = derivative(programs, point, precision, loose)
     pushed = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision, loose=loose).values
     sides = [
         (named_place(i, at), left[at], right[at])
-        for i, left, right in zip(programs.floats, pushed, wanted, strict=True)
+        for i, left, right in zip(programs.floats, pushed, slopes, strict=True)
         for at in np.ndindex(left.shape)
     ]
     return sides, stopped

@@ -79,6 +79,7 @@ class _Windows:
 
         `index` holds the vectors of indices along its last axis; `out` is the shape of what is read or written.
         """
+        # First where each window begins in the flat array, then, along the offset axes, how far an entry is from there.
         batch = index.shape[:-1]
         strides = [prod(self.shape[dim + 1 :]) for dim in range(len(self.shape))]
         first, is_inside = np.zeros(batch, np.int64), np.ones(batch, bool)
@@ -184,15 +185,15 @@ def absent(dtype: np.dtype) -> Any:
 
 def _fill(params: Params, x: Array) -> Any:
     """Return what `gather` gives for an entry out of bounds. Raises Undecided for integers promised to be inside."""
-    given = params["fill_value"]
+    fill_value = params["fill_value"]
     if _mode(params) == "promise_in_bounds":
         if x.dtype == object:
             return s.nan
         raise Undecided("an integer is read outside of the bounds that were promised")
     if x.dtype == object:
-        return s.nan if given is None else constant(given, np.float64).primal[()]
-    if given is not None:
-        return given
+        return s.nan if fill_value is None else constant(fill_value, np.float64).primal[()]
+    if fill_value is not None:
+        return fill_value
     return absent(x.dtype)
 
 

@@ -102,9 +102,9 @@ def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ..
 
     It is traced at 64 bits if all outputs of the equation have as many, else at 32.
     """
-    wide = all(one.dtype.itemsize > 4 for one in linear.outputs or ())
+    wide = all(array_type.dtype.itemsize > 4 for array_type in linear.outputs or ())
     with jax.enable_x64(wide):
-        return program_of({"linear": linear, "count": count}, [placeholder(*one, wide) for one in types])
+        return program_of({"linear": linear, "count": count}, [placeholder(*array_type, wide) for array_type in types])
 
 
 _compiled = Kept()

@@ -206,8 +206,8 @@ class Programs:
         """The traced outputs that the rule itself computes: inputs -> outputs."""
         primal = self.rule.primal
         assert primal is not None
-        wanted = [tuple(aval.shape) for aval in self.forward.out_avals]
-        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), wanted)
+        output_shapes = [tuple(aval.shape) for aval in self.forward.out_avals]
+        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), output_shapes)
 
     @cached_property
     def jvp(self) -> Any:

@@ -47,9 +47,9 @@ def _special(
         if not all(map(s.finite, xs)):
             return s.nan if any(x != x for x in xs) else UNKNOWN
         try:
-            known = exact(*xs)
-            if known is not None:
-                return known
+            exact_value = exact(*xs)
+            if exact_value is not None:
+                return exact_value
             if not inside(*xs):
                 return s.nan
         except Undecided:
@@ -159,8 +159,8 @@ def _half_sum(ball: Callable[[arb, arb], arb], before: int, after: int) -> Calla
 def _bessel(kind: str, before: int, after: int, entire: bool) -> None:
     """Register a Bessel function by its letter; `entire` says that it is smooth everywhere at integer orders."""
     ball = enclosed(f"bessel_{kind}")
-    inside = _everywhere_if_whole if entire else _positive_last
-    _special(f"certgrad_{kind}v", ball=ball, slope=_half_sum(ball, before, after), inside=inside)
+    domain = _everywhere_if_whole if entire else _positive_last
+    _special(f"certgrad_{kind}v", ball=ball, slope=_half_sum(ball, before, after), inside=domain)
 
 
 _bessel("j", 1, -1, entire=True)

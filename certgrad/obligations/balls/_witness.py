@@ -244,7 +244,7 @@ def find_witness(
     deadline = time.thread_time() + seconds
     search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, loose, deadline)
     rng = seeded(name, kind)
-    fallback: _Candidate | None = None
+    fallback: _Candidate | None = None  # a point with an undefined side: a witness only if no finite gap is found
     failure: MalformedRule | None = None
     # A clip may act in a thin region that drawn points miss, so that later rounds draw near the programs' own numbers
     # and on boundaries, at fewer dims.

@@ -109,11 +109,11 @@ def _conformance(
     state = ReadState(subject.roots, calls=True)
     forgot = state.forget()
     compared: list[str] = []
-    asked: list[tuple[Sizes, Heard]] = []
-    difference = _difference_in_traces(subject, dtypes, effort, earlier, forgot, asked, compared)
-    difference = difference or _difference_in_calls(subject, dtypes, effort, state, asked, compared)
+    questions: list[tuple[Sizes, Heard]] = []
+    difference = _difference_in_traces(subject, dtypes, effort, earlier, forgot, questions, compared)
+    difference = difference or _difference_in_calls(subject, dtypes, effort, state, questions, compared)
     either = effort.either and not subject.draws
-    difference = difference or difference_in_surroundings(subject, dtypes, either, asked, state)
+    difference = difference or difference_in_surroundings(subject, dtypes, either, questions, state)
     if difference is not None:
         return difference
     compared += [f"not compared: {', '.join(subject.unseen)}"] * bool(subject.unseen)

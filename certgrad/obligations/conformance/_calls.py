@@ -99,7 +99,7 @@ def _compare_at_point(
     point = point.rounded(precision.dtype)
     passed = [_as_number(x) if plainly else x for x in point.args]
     plainly = any(a is not x for a, x in zip(passed, point.args, strict=True))
-    before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in passed]
+    bytes_before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in passed]
     try:
         differences = _unlike(subject, sizes, point, precision, passed if plainly else point.args)
     except ChangedError:
@@ -115,7 +115,7 @@ def _compare_at_point(
         except Exception as problem:
             return None, f"{type(problem).__name__}: {first_line(problem, 100)}"
     where = f"at {sized(subject.names, sizes)} " if subject.names else ""
-    if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in passed]:
+    if bytes_before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in passed]:
         return Difference((), CHANGED, {}, anywhere=True), ""
     if not differences:
         return None, ""

@@ -117,6 +117,7 @@ def difference_in_surroundings(
                 programs = _traced(subject, way, sizes)
         finally:
             state.forget()
+        # A rule that refuses narrow arrays while JAX computes in 64 bits is proved without that setting alone.
         subject.narrow = subject.narrow or (programs is None and way.wide)
         if (difference := follow(way, sizes, heard) or _differs(subject, way, programs, sizes)) is not None:
             return difference

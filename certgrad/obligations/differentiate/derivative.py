@@ -72,9 +72,9 @@ class Differentiator:
             da = self.atom(a)
             if da.is_zero:
                 continue
-            rest: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
-            rest[a] = e - 1
-            total.add_poly(monomial(rest) * da, fmpq(e.numerator, e.denominator))
+            factors: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
+            factors[a] = e - 1
+            total.add_poly(monomial(factors) * da, fmpq(e.numerator, e.denominator))
         return total.poly()
 
     def atom(self, a: Atom) -> Poly:

@@ -347,10 +347,10 @@ class Expansion:
     def _moves(self, a: Atom) -> bool:
         """Return whether an atom contains a small one. Raises NotContinuousError for a sum or maximum that does."""
         every = (a, *(b for part in a.parts() for b in deep_atoms(part)))
-        inside = any(self.small.order(b, 1) is not None for b in every)
-        if inside and isinstance(a, (Sum, Max)):
+        contains_small = any(self.small.order(b, 1) is not None for b in every)
+        if contains_small and isinstance(a, (Sum, Max)):
             raise NotContinuousError("a sum of what is small")
-        return inside
+        return contains_small
 
     def _start(self, argument: Series) -> Poly:
         """Return the value of a series at ε = 0. Raises NotContinuousError where it has none."""

@@ -167,9 +167,9 @@ class _Search:
         if predicates(p):
             # A predicate inside another: analyse each form that the inner ones leave.
             forms = _inner_forms(poly, p, self.facts)
-            for form, left, facts in forms:
-                resting = pred(left).atom()
-                if isinstance(resting, Pred) and self.rests(left, facts):
+            for form, p_form, facts in forms:
+                resting = pred(p_form).atom()
+                if isinstance(resting, Pred) and self.rests(p_form, facts):
                     replace(self, facts=facts).meeting(form, resting.poly)
                 for q in self.candidates(form):
                     if not predicates(q):
@@ -177,11 +177,11 @@ class _Search:
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
-        before, facts = len(self.found), self.facts
+        clauses_before, facts = len(self.found), self.facts
         self.meeting(poly, p)
-        added = self.found[before:]
+        added = self.found[clauses_before:]
         if added and all(len(c.alternatives) == 1 for c in added) and (a := self.maximum(p)) is not None:
-            self.found[before:], self.facts = [attained_once(a)], facts
+            self.found[clauses_before:], self.facts = [attained_once(a)], facts
 
     def maximum(self, p: Poly) -> Max | None:
         """Return the maximum that p compares with one of its entries; None if its entries or places have choices."""
@@ -236,12 +236,12 @@ class _Search:
             return [((p,), None)]
         out: list[tuple[tuple[Poly, ...], Poly | None]] = []
         for q in places:
-            here = at_zero.extended([Fact(q, ZERO, universal=False)])
-            if here.contradictory:
+            facts_here = at_zero.extended([Fact(q, ZERO, universal=False)])
+            if facts_here.contradictory:
                 continue
             try:
                 forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
-                out += self.compare(forms, forced(poly, p, 0), (q,), here)
+                out += self.compare(forms, forced(poly, p, 0), (q,), facts_here)
             except UndefinedTermError:
                 out.append(((q,), None))
         return out
@@ -284,20 +284,20 @@ class _Search:
         settled: list[_Form] = []
         undecided: list[Poly] = []
         for form in forms:
-            new, left = form.settled(equations, facts)
-            settled.append(new)
-            undecided += left
-        value, left = _decide_predicates(value, equations, facts)
-        undecided += left
+            settled_form, open_terms = form.settled(equations, facts)
+            settled.append(settled_form)
+            undecided += open_terms
+        value, open_terms = _decide_predicates(value, equations, facts)
+        undecided += open_terms
         if undecided:
             r = min(undecided, key=lambda q: q.key)
             out = []
             for sign in (POS, NEG, ZERO):
-                here = facts.extended([Fact(r, sign, universal=False)])
-                if not facts.signs(r) & sign or here.contradictory:
+                assumed = facts.extended([Fact(r, sign, universal=False)])
+                if not facts.signs(r) & sign or assumed.contradictory:
                     continue
                 if sign != ZERO:
-                    out += self.compare(settled, value, equations, here, splits + 1)
+                    out += self.compare(settled, value, equations, assumed, splits + 1)
                 elif solve(r) is None:
                     out.append((equations, None))
                 else:
@@ -305,7 +305,7 @@ class _Search:
                     forms_at_r = [f.forced_at(r, equations, side) for f in settled for side in sides]
                     at_r = _forced_at(value, r, equations, 0)
                     try:
-                        out += self.compare(list(dict.fromkeys(forms_at_r)), at_r, (*equations, r), here, splits + 1)
+                        out += self.compare(list(dict.fromkeys(forms_at_r)), at_r, (*equations, r), assumed, splits + 1)
                     except UndefinedTermError:
                         out.append(((*equations, r), None))
                 if (equations, None) in out:  # the whole place is excluded, with whatever its other parts show
@@ -358,9 +358,9 @@ class _Form:
         undecided: list[Poly] = []
 
         def change(q: Poly) -> Poly:
-            new, left = _decide_predicates(q, equations, facts)
-            undecided.extend(left)
-            return new
+            changed_term, open_terms = _decide_predicates(q, equations, facts)
+            undecided.extend(open_terms)
+            return changed_term
 
         return self.changed(change), undecided
 
@@ -470,9 +470,9 @@ def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Poly, Fa
     q = inner[0].poly
     out = []
     for sign, side in ((POS, 1), (NEG, -1)):
-        here = facts.extended([Fact(q, sign, universal=False)])
-        if facts.signs(q) & sign and not here.contradictory:
-            out += _inner_forms(forced(poly, q, side), forced(p, q, side), here)
+        facts_here = facts.extended([Fact(q, sign, universal=False)])
+        if facts.signs(q) & sign and not facts_here.contradictory:
+            out += _inner_forms(forced(poly, q, side), forced(p, q, side), facts_here)
     return out
 
 
@@ -483,9 +483,10 @@ def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None
     for gap in gaps:
         groups: dict[tuple, Poly] = {}
         for mono, c in gap.items():
-            outer = tuple((a, e) for a, e in mono if a.free or (isinstance(a, Access) and a.tensor in moving))
-            rest = tuple((a, e) for a, e in mono if (a, e) not in outer)
-            groups[outer] = groups.get(outer, NOTHING) + Poly({rest: c})
+            moved = tuple((a, e) for a, e in mono if a.free or (isinstance(a, Access) and a.tensor in moving))
+            parameters = tuple((a, e) for a, e in mono if (a, e) not in moved)
+            groups[moved] = groups.get(moved, NOTHING) + Poly({parameters: c})
+        # The gap is Σ moved·factor. All factors of all gaps must be one term, up to a number: it is the term to return.
         for factor in groups.values():
             if not all(isinstance(a, Access) and not a.index for a in atoms_of(factor)) or not atoms_of(factor):
                 return None

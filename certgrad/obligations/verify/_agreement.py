@@ -125,8 +125,8 @@ def jvp_is_derivative(at: At) -> None:
     for k, output in enumerate(at.jvp):
         for place in np.ndindex(output.shape):
             slope, seam = derivative(at, k, place)
-            what = f"the jvp and the forward's derivative at {named_place(k, place)}"
-            equal(output[place], slope, what, loose=seam)
+            sides_text = f"the jvp and the forward's derivative at {named_place(k, place)}"
+            equal(output[place], slope, sides_text, loose=seam)
 
 
 def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
@@ -211,11 +211,11 @@ def forward_equals_reference(at: At) -> None:
 
 
 def _check_equal_outputs(outputs: Sequence[Array], at: At, what: str) -> None:
-    for k, (got, wanted) in enumerate(zip(outputs, at.forward.values, strict=True)):
-        for place in np.ndindex(got.shape):
+    for k, (output, forward_output) in enumerate(zip(outputs, at.forward.values, strict=True)):
+        for place in np.ndindex(output.shape):
             equal(
-                _as_rational(got[place]),
-                _as_rational(wanted[place]),
+                _as_rational(output[place]),
+                _as_rational(forward_output[place]),
                 f"{what} and the forward at {named_place(k, place)}",
             )
 

@@ -199,12 +199,12 @@ class Case(PointClaims):
         agrees = result.verdict == "agrees" and bool(result.sizes)
         if agrees:
             self.answered |= self.open
-        has_whole_numbers = not {"int", "bool"}.isdisjoint(self.kinds)  # which choose among many regions
+        has_whole_numbers = not {"int", "bool"}.isdisjoint(self.kinds)  # they choose among many regions
         smallest = min(drawn_shapes, key=entries, default=None)
         for k, shape in enumerate(drawn_shapes):
             draws_here = list(itertools.islice(drawn, draws // len(drawn_shapes) + (k < draws % len(drawn_shapes))))
             try:
-                if agrees:  # it was near to both sides of each number that the programs compare with
+                if agrees:  # exact evaluation was on both sides of each number that the programs compare with
                     self.sides = int(shape is smallest)
                 at_shape = AtShape(self, shape, self._traced(shape))
                 counts.shapes += 1
@@ -248,12 +248,12 @@ class AtShape:
         first small shapes there follow points on boundaries (a compared difference or a denominator is 0) and points at
         which some comparison of the programs falls out otherwise than before.
         """
-        inside: list[Point] = []
+        points_inside: list[Point] = []
         for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.asked.all, inputs))
             if point is None:
                 break
-            inside.append(point)
+            points_inside.append(point)
             if self.ordinary_ones or coincides(k):
                 yield point, False
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
@@ -267,7 +267,7 @@ class AtShape:
                     yield point, True
         if self.asked.sides and sum(prod(x) for x in self.space.shapes) <= _FEW:
             self.asked.sides -= 1
-            for point in on_other_sides(inside[:2], self.space, self._asked_at, self.decided):
+            for point in on_other_sides(points_inside[:2], self.space, self._asked_at, self.decided):
                 yield point, True
 
     def on_boundaries(self, start: Point) -> Iterator[Point]:
@@ -291,9 +291,9 @@ class AtShape:
 
     def off_boundaries(self, inputs: Sequence[Array]) -> bool:
         """Return whether nothing that the forward compares or divides by is 0 at the point."""
-        with s.watched() as seen:
+        with s.watched() as distances:
             evaluate(self.programs.forward, inputs)
-        return all(s.compare(distance, s.ZERO) for distance in seen)
+        return all(s.compare(distance, s.ZERO) for distance in distances)
 
     def condition_holds(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
         """Return whether a condition holds at a point. Statements with indices see each star group as one axis."""
@@ -309,12 +309,12 @@ class AtShape:
         These are the numbers that are compared with 0 or divided by. With `most`, evaluation ends when there are as
         many.
         """
-        out = self.decided(point, most)
-        if most is not None and len(out) >= most:
-            return out
-        with s.watched() as seen:
+        distances = self.decided(point, most)
+        if most is not None and len(distances) >= most:
+            return distances
+        with s.watched() as of_hypotheses:
             self.holds(self.asked.all, point.inputs)
-        return out + seen
+        return distances + of_hypotheses
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
         """Return the distances to boundaries of the programs alone at the point; `most` is as in `watched`."""

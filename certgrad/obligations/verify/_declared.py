@@ -26,7 +26,7 @@ from certgrad.obligations.certificate import (
 
 def other_versions(certificate: Certificate) -> list[str]:
     """Return, in words, the versions in the certificate that are not those installed: `jax 0.10.1 (here 0.10.2)`."""
-    here = {
+    installed = {
         "certgrad": certgrad.__version__,
         "flint": flint.__version__,
         "isl": _installed("islpy"),
@@ -34,8 +34,8 @@ def other_versions(certificate: Certificate) -> list[str]:
         "kernel": KERNEL,
         "sympy": _installed("sympy"),
     }
-    names = sorted({*here, *certificate.versions})
-    pairs = [(name, certificate.versions.get(name, "none"), here.get(name, "none")) for name in names]
+    names = sorted({*installed, *certificate.versions})
+    pairs = [(name, certificate.versions.get(name, "none"), installed.get(name, "none")) for name in names]
     differences = [f"{name} {theirs} (here {ours})" for name, theirs, ours in pairs if theirs != ours]
     if certificate.format != FORMAT:
         differences.insert(0, f"format {certificate.format} (here {FORMAT})")

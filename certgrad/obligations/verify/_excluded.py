@@ -142,10 +142,10 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
     kinks = 0
     with s.precision(PRECISION), suppress(UnfitError, BallError):
         for point in _points(at, looks, seen.kinked, rng):
-            asked = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
-            broken = {statement for _, failing in asked for statement in failing}
+            claims = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
+            broken = {statement for _, failing in claims for statement in failing}
             try:
-                if (wrong := _wrong_claim_at(at, asked, point, rng)) is not None:
+                if (wrong := _wrong_claim_at(at, claims, point, rng)) is not None:
                     seen.wrong = wrong
                     return
                 seen.smooth |= broken if len(broken) == 1 else set()
@@ -172,9 +172,9 @@ class Look:
         """Return the hypotheses that are certainly false at the point; none if the rule need not be right there."""
         named = dict(zip(at.asked.names, inputs, strict=True))
         broken_statements = []
-        for statement, asked in self.excluding:
+        for statement, condition in self.excluding:
             with suppress(Undecided):
-                if not at.condition_holds(asked, named):
+                if not at.condition_holds(condition, named):
                     broken_statements.append(statement)
         if not broken_statements or not at.holds(self.domain, inputs):
             return []
@@ -200,8 +200,10 @@ def _points(at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Ran
         return {statement for look in looks for statement in look.broken(at, point.inputs)}
 
     several = len({statement for look in looks for statement, _ in look.excluding}) > 1
-    inside = at.space.draw(GENERIC, rng, lambda x: at.holds(at.asked.all, x)) if several else None
-    for beside in chain(_beside(at, inside, rng), _on_boundaries(at, inside)) if inside is not None else ():
+    point_inside = at.space.draw(GENERIC, rng, lambda x: at.holds(at.asked.all, x)) if several else None
+    for beside in (
+        chain(_beside(at, point_inside, rng), _on_boundaries(at, point_inside)) if point_inside is not None else ()
+    ):
         if len(failing := broken(beside)) == 1 and not failing & kinked:
             yield beside
     for k in DRAWS:
@@ -209,7 +211,7 @@ def _points(at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Ran
         if drawn is None:
             break
         yield drawn
-    start = at.space.draw(GENERIC, rng, lambda x: at.holds(looks[0].domain, x)) if inside is None else None
+    start = at.space.draw(GENERIC, rng, lambda x: at.holds(looks[0].domain, x)) if point_inside is None else None
     yield from filter(broken, _on_boundaries(at, start)) if start is not None else ()
 
 
@@ -245,10 +247,10 @@ def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Ite
     Raises NoDerivative where the forward has no derivative, so that no claim is about the point. That is checked once,
     before the first claim is.
     """
-    known: dict[int, At] = {}
+    evaluations: dict[int, At] = {}
 
-    def here(bits: int) -> At:
-        return known.setdefault(bits, At(at.programs, point, at.space.moving, bits, {}))
+    def at_bits(bits: int) -> At:
+        return evaluations.setdefault(bits, At(at.programs, point, at.space.moving, bits, {}))
 
     smooth = False
     for kind in kinds:
@@ -257,9 +259,9 @@ def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Ite
             try:
                 with s.precision(bits):
                     if not smooth:
-                        _smooth(here(bits), at, rng)
+                        _smooth(at_bits(bits), at, rng)
                         smooth = True
-                    CLAIMS[kind](here(bits))
+                    CLAIMS[kind](at_bits(bits))
                     break
             except Undecided:
                 continue
@@ -274,20 +276,23 @@ def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Ite
 def _simpler(at: AtShape, look: Look, point: Point, error: Disagreement, rng: Random) -> tuple[Point, Disagreement]:
     """Return a simpler point, with its error: tangents, cotangents and entries become 1 where the claim still fails."""
 
-    def fails(other: Point) -> Disagreement | None:
+    def fails(candidate: Point) -> Disagreement | None:
         """Return how the claim fails at another point, if that is excluded and the forward has a derivative there."""
         with suppress(NoDerivative):
-            if look.broken(at, other.inputs):
-                return next(_errors(at, [look.kind], other, rng))
+            if look.broken(at, candidate.inputs):
+                return next(_errors(at, [look.kind], candidate, rng))
         return None
 
     ones = [[np.full(x.shape, _ONE, dtype=object) for x in group] for group in (point.tangents, point.seeds)]
-    if (plain := fails(other := Point(point.inputs, *ones))) is not None:
-        point, error = other, plain
+    if (plain := fails(candidate := Point(point.inputs, *ones))) is not None:
+        point, error = candidate, plain
     entries = [(k, place) for k in at.space.moving for place in np.ndindex(point.inputs[k].shape)]
     for k, place in entries[:_SIMPLER]:
-        if point.inputs[k][place] not in (0, 1) and (plain := fails(other := point.moved(k, place, _ONE))) is not None:
-            point, error = other, plain
+        if (
+            point.inputs[k][place] not in (0, 1)
+            and (plain := fails(candidate := point.moved(k, place, _ONE))) is not None
+        ):
+            point, error = candidate, plain
     return point, error
 
 
@@ -342,15 +347,15 @@ def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> Look:
     domain: list[Condition] = [*declared]
     excluding: list[tuple[Statement, Question]] = []
     for hypothesis in claim.hypotheses:
-        asked = case.condition(hypothesis)
+        as_condition = case.condition(hypothesis)
         if (
-            isinstance(asked, OffBoundaries)
+            isinstance(as_condition, OffBoundaries)
             or hypothesis.source == "domain"
             or bounds_no_gradient(hypothesis.tree, kinds)
         ):
-            domain.append(asked)
+            domain.append(as_condition)
         else:
-            excluding.append((hypothesis.tree, asked))
+            excluding.append((hypothesis.tree, as_condition))
     return Look(kind, domain, excluding)
 
 

@@ -80,9 +80,9 @@ def ordinary_runs(
     rng = seeded(case.digest, "literals")
     for shape, programs in places:
         with s.precision(PRECISION):
-            here = AtShape(case, shape, programs)
-            point = here.ordinary(rng)
-        yield from here.runs(point) if point is not None else ()
+            at_shape = AtShape(case, shape, programs)
+            point = at_shape.ordinary(rng)
+        yield from at_shape.runs(point) if point is not None else ()
 
 
 def failing(
@@ -90,9 +90,9 @@ def failing(
 ) -> tuple[str, str] | None:
     """Return the kind of a claim that fails inside its hypotheses at a shape, and where and how; None if none does."""
     with s.precision(PRECISION), suppress(UnfitError, BallError):
-        here = AtShape(asked, shape, programs)
-        for point, _ in here.points(draws, rng):
-            if (failure := here.disagreement(point, 0 if asked.exact else ROUNDING)) is not None:
+        at_shape = AtShape(asked, shape, programs)
+        for point, _ in at_shape.points(draws, rng):
+            if (failure := at_shape.disagreement(point, 0 if asked.exact else ROUNDING)) is not None:
                 return failure
     return None
 

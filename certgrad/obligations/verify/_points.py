@@ -52,8 +52,8 @@ class Space:
             if attempt and isinstance(k, int):
                 styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in self.kinds]
             inputs = [
-                _exact(draw_input(Input("", (), kind, told=told), shape, style, rng, top))  # type: ignore[arg-type]
-                for kind, shape, style, told in zip(
+                _exact(draw_input(Input("", (), kind, told=named_integers), shape, style, rng, top))  # type: ignore[arg-type]
+                for kind, shape, style, named_integers in zip(
                     self.kinds, self.shapes, styles, self.told or [()] * len(self.kinds), strict=True
                 )
             ]

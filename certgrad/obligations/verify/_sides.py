@@ -36,30 +36,30 @@ def on_other_sides(
     point is made from a given one, or from one that was yielded, by moving the first entry, the last one or all entries
     of one argument to a value of `NEAR` or `FAR`. The search ends when every distance has been seen on both sides.
     """
-    known = [decided(point) for point in points]
-    if not any(known):
+    known_distances = [decided(point) for point in points]
+    if not any(known_distances):
         return
     reals = [k for k, kind in enumerate(space.kinds) if kind in ("float", "held")]
-    seen = {side for distances in known for side in _sides(distances)}
-    both = {(k, sign) for distances in known for k in range(len(distances)) for sign in (1, -1)}
-    starts = list(zip(points, known, strict=True))
+    seen_sides = {side for distances in known_distances for side in _sides(distances)}
+    both = {(k, sign) for distances in known_distances for k in range(len(distances)) for sign in (1, -1)}
+    starts = list(zip(points, known_distances, strict=True))
     tried: set[tuple[Any, ...]] = set()
-    for k, (start, before) in enumerate(starts):  # `starts` grows: a condition can stand behind another
+    for k, (start, start_distances) in enumerate(starts):  # `starts` grows: a condition can stand behind another
         for which in reals:
-            depends = False
+            depends = False  # whether a distance depends on the argument; if none does, it is not moved far
             for value in NEAR if 0 < k < len(points) else NEAR + FAR:
                 if value in FAR and not depends:
                     break
                 for moved in _moved_points(start, which, value):
-                    if len(starts) == MOST or both <= seen:
+                    if len(starts) == MOST or both <= seen_sides:
                         return
                     if (key := _key(moved)) in tried:  # the same point by another order of moves
                         continue
                     tried.add(key)
                     distances = decided(moved) if fits(moved) else None
-                    depends = depends or distances is None or not _are_equal_distances(distances, before)
-                    if distances is not None and not (sides := set(_sides(distances))) <= seen:
-                        seen |= sides
+                    depends = depends or distances is None or not _are_equal_distances(distances, start_distances)
+                    if distances is not None and not (sides := set(_sides(distances))) <= seen_sides:
+                        seen_sides |= sides
                         starts.append((moved, distances))
                         yield moved
 

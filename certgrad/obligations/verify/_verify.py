@@ -122,7 +122,7 @@ def _checked(
             return _ended(certificate, "not checked", f"{where}: {error}")
     counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
     counts["undecided"] = total.undecided
-    all_exact = not failures and all(one.sizes or one.everywhere for one in total.exact)
+    all_exact = not failures and all(exact_result.sizes or exact_result.everywhere for exact_result in total.exact)
     from certgrad import exact  # it reads users' rules, which are verified here
 
     result = exact.together(total.exact) if all_exact and total.exact else None

@@ -77,10 +77,10 @@ class _Writer:
 
     def size(self, dim: Any) -> str:
         """Return a dimension as text. It is kept by object, as symbolic dimensions are slow to print."""
-        found = self.sizes.get(id(dim))
-        if found is None:
-            found = self.sizes[id(dim)] = dim, str(dim)
-        return found[1]
+        kept = self.sizes.get(id(dim))
+        if kept is None:
+            kept = self.sizes[id(dim)] = dim, str(dim)
+        return kept[1]
 
     def array(self, value: Any) -> str:
         dtype = getattr(value, "dtype", None)
