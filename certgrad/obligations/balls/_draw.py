@@ -68,7 +68,7 @@ def draw_dims(
     seen = set()
     groups: list[tuple[int, ...]]
     for attempt in range(60):
-        if attempt == 0:
+        if attempt == 0:  # sizes that differ show axes that are mixed up
             sizes, groups = [2 + k % 3 for k in range(len(named))], [(2,) for _ in stars]
         elif attempt <= 3:
             n = (2, 1, 3)[attempt - 1]
@@ -213,6 +213,7 @@ def draw_inputs(
         ]
     tops = tops_of(shapes)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
+    # The first draw has the style that k names. Where the domain rejects it, other styles may hit the domain.
     for attempt in range(rounds(inputs, tops) * TRIES):
         if time.thread_time() > until:
             return None

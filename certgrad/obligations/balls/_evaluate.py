@@ -161,7 +161,7 @@ def evaluate(
     literals: Literals = shortest,
     side: int = 0,
 ) -> Evaluation:
-    """Run a traced program on rigorous reals.
+    """Return the outputs of a traced program, evaluated on rigorous reals, with their derivatives along a direction.
 
     `arguments` are arrays (or nested lists) of ints, Fractions, fmpq or balls for floats; numpy arrays for the rest.
     `tangents` has one array for each argument, or None where the argument is held constant. With `keep_stopped`,

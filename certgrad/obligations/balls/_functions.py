@@ -341,7 +341,7 @@ def _half_pi_square(x: Real) -> Real:
 
 
 def _sinc(x: Real) -> Real:
-    """sin(x)/x, which is 1 at 0."""
+    """Return sin(x)/x, which is 1 at 0."""
     try:
         return ONE if s.sign(x) == 0 else s.div(FUNCTIONS["sin"](x), x)
     except Undecided:
@@ -349,7 +349,7 @@ def _sinc(x: Real) -> Real:
 
 
 def _spence_slope(x: Real) -> Real:
-    """log(x)/(1 − x), which is −1 at 1."""
+    """Return log(x)/(1 − x), which is −1 at 1."""
     try:
         if s.sign(s.sub(x, ONE)) == 0:
             return s.neg(ONE)
@@ -359,5 +359,5 @@ def _spence_slope(x: Real) -> Real:
 
 
 def _bell(x: Real) -> Real:
-    """erf'(x) = 2 exp(-x^2) / sqrt(pi)."""
+    """Return erf'(x) = 2 exp(-x^2) / sqrt(pi)."""
     return s.mul(FUNCTIONS["exp"](s.neg(s.mul(x, x))), 2 / arb.pi().sqrt())

@@ -243,6 +243,7 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
                 if dout is not None:
                     dout[target] = t.either(dout[target], dupdates[at]) if written_before else dupdates[at]
                 continue
+            # Sums, products and extrema do not depend on the order of the updates.
             if not x.real and name not in _DISCRETE:
                 raise Unsupported(f"primitive {name} of integers")
             out[target] = value(old, new) if x.real else _DISCRETE[name](old, new)

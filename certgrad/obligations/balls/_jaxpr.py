@@ -26,7 +26,7 @@ Jaxpr = Any
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], wide: bool = True) -> Jaxpr:
-    """Trace at concrete shapes in float64 or float32, leaving the caller's configuration as it is."""
+    """Return a function traced at concrete shapes, in float64 if `wide`, else in float32."""
     with jax.enable_x64(wide):
         return of_reals(jax.make_jaxpr(function)(*arguments), arguments)
 

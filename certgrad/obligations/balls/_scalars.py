@@ -184,7 +184,7 @@ def div(a: Real, b: Real) -> Real:
         quotient = if_finite(a / b)
         if quotient is UNKNOWN:
             return UNKNOWN
-        if a is b:
+        if a is b:  # one ball object is one number
             return ONE
         return ZERO if ta is fmpq and not a else quotient
     if a is UNKNOWN or b is UNKNOWN:

@@ -69,6 +69,8 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
         sizes = {name: row[j % len(row)] for j, name in enumerate(names)}
         questioned_sizes: Fixed = questioned[k] if k < len(questioned) else {}
         sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in questioned_sizes.items()}
+        # Dimensions that no question is about get the numbers of the code: the next ones the second time, if there are
+        # enough, and always at other dimensions. At most one size is large, as arrays of two would be huge.
         free = [name for name in names if name not in questioned_sizes]
         to_assign = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
         large = any(n > LARGE for n in sizes.values())
@@ -258,18 +260,18 @@ def _first_differing_entry(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: s
     """
     eps = float(ml_dtypes.finfo(dtype).eps)
     with np.errstate(all="ignore"):
-        sound = np.isfinite(b) & np.isfinite(c)
-        kinds = np.isfinite(a) | (~sound)
+        finite = np.isfinite(b) & np.isfinite(c)
+        same_kind = np.isfinite(a) | (~finite)
         if dtype in ("float64", "float32"):
-            kinds &= ~(np.isnan(b) & np.isnan(c) & ~np.isnan(a)) & ~((b == c) & np.isinf(b) & (a != b))
-        if not kinds.all():
-            return int(np.argmin(kinds))
-        if not sound.any():
+            same_kind &= ~(np.isnan(b) & np.isnan(c) & ~np.isnan(a)) & ~((b == c) & np.isinf(b) & (a != b))
+        if not same_kind.all():
+            return int(np.argmin(same_kind))
+        if not finite.any():
             return None
-        scale, noise = float(np.max(np.abs(c[sound]))), float(np.max(np.abs(b[sound] - c[sound])))
+        scale, noise = float(np.max(np.abs(c[finite]))), float(np.max(np.abs(b[finite] - c[finite])))
         smallest = float(ml_dtypes.finfo(dtype).smallest_normal)
         near = (
-            np.abs(np.where(sound, a - b, 0))
+            np.abs(np.where(finite, a - b, 0))
             <= ROUNDING.get(dtype, FEW) * eps * scale + NOISE.get(dtype, FEW_TIMES) * noise + smallest
         )
     return None if near.all() else int(np.argmin(near))

@@ -99,19 +99,19 @@ class Continuity:
             raise NotContinuousError("a choice that is decided otherwise")
         if not mentions(p, {*self.moving}):
             raise NotContinuousError("a choice that no argument that moves decides")
-        self._plain(p)
+        self._plain(p)  # p is continuous, so that the two sides meet at p = 0 alone
         at_zero = self.under(Fact(p, ZERO, universal=False))
         small = [Small(p, side, self.moving) for side in (1, -1)]
-        value = small[0].on_boundary(forced(poly, p, 0))
+        on_seam = small[0].on_boundary(forced(poly, p, 0))
         for beside, sign in zip(small, (POS, NEG), strict=True):
             if not self.facts.signs(p) & sign:
                 continue
             form = forced(poly, p, beside.side)
             self.under(Fact(p, sign, universal=False))._plain(form)
-            difference = beside.on_boundary(at_zero.limit(form, beside, Region(self.facts))) - value
+            difference = beside.on_boundary(at_zero.limit(form, beside, Region(self.facts))) - on_seam
             if nonzero_part(difference, Region(at_zero.facts)) is not None:
                 raise NotContinuousError("a side tends to another value")
-        at_zero._plain(value)
+        at_zero._plain(on_seam)
 
     def limit(self, form: Poly, small: Small, around: Region) -> Poly:
         """Return the limit of a term without predicates at a point of a boundary, from one side.
@@ -135,7 +135,10 @@ class Continuity:
                 self.factor(a, e)
 
     def factor(self, a: Atom, e: Exponent) -> None:
-        """Check the continuity of a power of an atom. Raises NotContinuousError where it is not shown."""
+        """Check the continuity of a power a^e of an atom. Raises NotContinuousError where it is not shown.
+
+        The atom must be continuous. For a negative e it must not be 0 either, for a fraction not negative.
+        """
         parts: Sequence[Poly] = ()
         if isinstance(a, (Sum, Max)) and not all(b in self.sizes for n in a.ranges for b in atoms_of(n)):
             raise NotContinuousError("a number of summands that is no size")

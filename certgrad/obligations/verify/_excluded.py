@@ -135,7 +135,11 @@ def _with_evaluable_hypotheses(certificate: Certificate) -> Certificate:
 
 
 def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random) -> None:
-    """Add to `seen` the results at one shape, up to the first point at which the rule is wrong."""
+    """Add to `seen` the results at one shape, up to the first point at which the rule is wrong.
+
+    A point tells something of a hypothesis where that fails alone: `kinked` if the forward has no derivative there,
+    `smooth` if it has one and the rule gives it.
+    """
     looks = [look for look in looks if look.excluding]
     if not looks:
         return
@@ -150,9 +154,8 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
                     return
                 seen.smooth |= broken if len(broken) == 1 else set()
             except NoDerivative:
-                kinks += not (
-                    len(broken) == 1 and broken - seen.kinked
-                )  # one that fails alone for the first time is new
+                # A hypothesis that fails alone for the first time tells something new.
+                kinks += not (len(broken) == 1 and broken - seen.kinked)
                 seen.kinked |= broken if len(broken) == 1 else set()
                 if kinks == _KINKS:
                     return
@@ -169,7 +172,10 @@ class Look:
     """Hypotheses of which at least one fails at every point that is tried."""
 
     def broken(self, at: AtShape, inputs: Sequence[Array]) -> list[Statement]:
-        """Return the hypotheses that are certainly false at the point; none if the rule need not be right there."""
+        """Return the hypotheses that are certainly false at the point; none if the rule need not be right there.
+
+        It need not be right outside of the domain, nor where the forward itself divides by a count that is 0.
+        """
         named = dict(zip(at.asked.names, inputs, strict=True))
         broken_statements = []
         for statement, condition in self.excluding:

@@ -64,7 +64,7 @@ def verify(
     traced: Callable[[int], Mapping[str, Any]] | None = None,
     one_program: Callable[[], bool] | None = None,
 ) -> Verification:
-    """Check a certificate against the code of the op that it names (or of `op`), without the calculus.
+    """Return the result of a check of a certificate against the code of its op (or of `op`), without the calculus.
 
     The draws depend on the certificate's digests and `seed` alone. `traced(k)` returns the programs of case k at
     symbolic sizes by their digests, if they are traced in another way than an op's. `one_program` says whether the code
@@ -106,7 +106,10 @@ def _checked(
     traced: Callable[[int], Mapping[str, Any]],
     one_program: Callable[[], bool],
 ) -> Verification:
-    """Return the outcome of the second check of all cases, with its level."""
+    """Return the outcome of the second check of all cases, with its level.
+
+    The level is that of exact evaluation if it covers each case at some sizes or at all, else that of balls.
+    """
     total = Counts()
     failures: list[str] = []
     for k, case in enumerate(op.cases):
