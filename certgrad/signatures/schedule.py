@@ -51,9 +51,9 @@ def grid(op: Subject, case: Case, largest: int = 4) -> Iterator[Shape]:
 
 
 def uneven(op: Subject, case: Case) -> Iterator[Shape]:
-    """Yield shapes whose sizes differ: one or two are larger than the others, or even and odd sizes alternate.
+    """Yield shapes with a size of 4, another of 2 and the rest 1, in all orders; all 2; 2 and 3 in turn; one 8, else 1.
 
-    A size of 8 is for code that divides sizes.
+    The sizes of 8 are for code that divides sizes.
     """
     if op.broadcast:
         return

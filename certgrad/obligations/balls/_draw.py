@@ -1,5 +1,5 @@
-"""Deterministic draws: concrete dims and rational points, the small and the awkward ones first; and points beside them
-on the boundaries of what programs compare or divide by."""
+"""Deterministic draws: concrete dims and rational points, first small ones and those that often show errors; and points
+near them on boundaries, where numbers that programs compare are equal or a denominator is 0."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Domain = Callable[[Mapping[str, Any]], bool]
 """domain(inputs), the inputs nested lists of Fractions (ints, bools) by name: whether the point is inside."""
 
 MAX_ENTRIES = 40
-"""The largest input that is drawn where there is a choice of shapes."""
+"""The most entries of a drawn input where sizes are open."""
 MOST_ENTRIES = 128
-"""The largest input that is drawn where there is only one shape."""
+"""The most entries of a drawn input where there is only one shape."""
 TRIES = 300
-"""At most this many draws of a point until one lies in the domain."""
+"""At most this many draws, in a round, until a point lies in the domain."""
 _FOUND = 10
 """At most this many points with rational zeros are made by moving one entry."""
 _BALLS = 2

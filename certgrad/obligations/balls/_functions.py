@@ -157,7 +157,7 @@ def _rational_exp2(x: fmpq) -> fmpq | None:
 
 
 def _side(x: Real) -> Real:
-    """Return the derivative of |x|: the sign of x; at 0 that of the side examined (`_beyond`), NaN if there is none."""
+    """Return the derivative of |x|: the sign of x; at 0 the side of 0 that is examined (`_beyond`), NaN if none is."""
     try:
         sign = s.sign(x) or here.toward if s.finite(x) else 0
         return fmpq(sign) if sign else nan

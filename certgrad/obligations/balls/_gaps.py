@@ -36,7 +36,7 @@ class Point:
         return replace(self, **{group: arrays})
 
     def along(self, moving: Sequence[int]) -> list[Any]:
-        """Return the tangent of each input: of those whose positions are in `moving`; None for the others."""
+        """Return a list with the tangent of each input; None for inputs whose positions are not in `moving`."""
         tangent_of = dict(zip(moving, self.tangents, strict=True))
         return [tangent_of.get(k) for k in range(len(self.inputs))]
 
@@ -93,6 +93,7 @@ def _first_gap(sides: Sequence[tuple[str, Real, Real]], used_stop_gradient: bool
 
 
 def named_place(output: int, index: tuple[int, ...]) -> str:
+    """Return the name of an entry of an output in messages: `output 0[1, 2]`."""
     return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
@@ -131,6 +132,7 @@ def _derivative_along_tangent(
 
 
 def _same_value(x: Real, y: Real) -> bool:
+    """Return whether two scalars are equal if both are exact, else whether their balls overlap; False for UNKNOWN."""
     exact = isinstance(x, fmpq) and isinstance(y, fmpq)
     return x == y if exact else x is not UNKNOWN and y is not UNKNOWN and bool(s.overlap(x, y))
 
@@ -254,6 +256,7 @@ def adjoint_sides(
 
 
 def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
+    """Return the sum of all products of entries."""
     total: Real = ZERO
     for x, y in zip(left, right, strict=True):
         for a, b in zip(x.flat, y.flat, strict=True):

@@ -1,6 +1,6 @@
 """One program with its literals read in two ways: whether its decisions or its results differ at a point.
 
-A reading says what real number a float literal stands for (`Literals`): 0.1 or the float that is nearest to it.
+A reading says what real number a float literal stands for (`Literals`), such as 0.1 or the float nearest to it.
 """
 
 from __future__ import annotations

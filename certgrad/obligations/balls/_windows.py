@@ -129,7 +129,7 @@ def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
 
 @primitive("select_and_scatter_add")
 def _select_and_scatter_add(ctx: Context, params: Params, source: Value, x: Value) -> Value:
-    """Add each entry of `source` at the place that its window selects in x: the transpose of max pooling."""
+    """Return x's shape of zeros, each entry of `source` added where its window selects: the VJP of max pooling."""
     out = np.full(x.primal.shape, ZERO, dtype=object)
     dout, moves = np.full(x.primal.shape, None, dtype=object), filled(source)
     for at in np.ndindex(source.primal.shape):

@@ -60,8 +60,8 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
     """Return two assignments of numbers to sizes; one if the code compares no size and has no number that may be one.
 
     A question of the code about sizes is in `questioned`, as the sizes at which its answer is another, such as `128*n`
-    for n. Each assignment answers one of these questions so, if one is left. The other dimensions get `numbers` that
-    are written in the code, as far as there are any, in another order the second time.
+    for n. Each assignment takes the sizes of one of these questions, if one is left. The other dimensions get `numbers`
+    that are written in the code, as far as there are any, in another order the second time.
     """
     numbers = [n for n in numbers if n >= LEAST]
     assignments: list[dict[str, int]] = []

@@ -61,7 +61,7 @@ def sized(names: Sequence[str], sizes: Mapping[str, int]) -> str:
 
 
 BY_ONE_CALL = {"both": ("primal", "vjp"), "pushed": ("primal", "jvp")}
-"""By the name of a callable that returns what several programs do, the names of these."""
+"""For each callable that returns what several programs do, the names of these programs."""
 
 
 class Compared:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 TIED = "tied"
 """Said of a claim that stays undecided at a point: irrational numbers of the forward are tied all around the point, so
-that no precision decides their comparison. The rule is not to blame."""
+that no precision decides their comparison. The tie is in the forward, and not in a rule."""
 ROUNDING = 1e-12
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 _SMALL = 5
@@ -64,7 +64,7 @@ class NotCheckedError(Exception):
 
 @dataclass
 class Counts:
-    """What was evaluated: shapes, points, those on boundaries, and claims at points that stayed undecided."""
+    """What was evaluated: how many shapes, points and points on boundaries, and undecided claims at points."""
 
     shapes: int = 0
     points: int = 0
@@ -93,7 +93,7 @@ class PointClaims:
     exact = False
     """Whether every gap counts; else one that rounding in users' code may make (`ROUNDING`) does not."""
     until = inf
-    """When no further evaluation is begun, by the thread's processor time."""
+    """The thread's processor time after which no evaluation begins."""
 
     def __init__(
         self,
@@ -136,7 +136,9 @@ class Case(PointClaims):
             for name, kind in zip(names, kinds, strict=True)
         )
         constraints = [question(language.parse.parse(text, tuple(op.params))) for text in op.params.values() if text]
-        granted = {*op.granted.values()}  # properties of arguments, such as symmetry, that the programs see to themselves
+        granted = {
+            *op.granted.values()
+        }  # properties of arguments, such as symmetry, that the programs see to themselves
         hypotheses: dict[str, list[Condition]] = {
             claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses if h.tree not in granted]
             for claim in certificate.claims

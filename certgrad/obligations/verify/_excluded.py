@@ -60,9 +60,9 @@ DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 _TRIES = 40
 """At most this many draws until a point is drawn that a hypothesis excludes."""
 _BESIDE = 12
-"""Points made by changing one entry of a point inside all hypotheses: so many with special numbers and with others."""
+"""How many points are made of one inside all hypotheses by changing an entry to special numbers, and to others."""
 _KINKS = 2
-"""At a shape, the look ends after this many points without a derivative from which nothing new is learned."""
+"""At a shape, the search ends after this many points without a derivative that tell nothing new."""
 _NEAR_ENTRIES = 12
 """Points on boundaries are tried at shapes with at most this many entries."""
 _SIMPLER = 24

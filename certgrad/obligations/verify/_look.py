@@ -1,7 +1,7 @@
 """The last look at a rule before it is called proved: both sides are evaluated at points inside the listed hypotheses.
 
 The calculus has no part in it: programs that are traced at numbers run on balls, and hypotheses are read back from the
-certificate. A failure is a defect of the proof, or of the hypotheses that it lists. No failure proves nothing.
+certificate. A failure is a defect of the proof, or of the hypotheses that it lists. The lack of one proves nothing.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def last_look(
     Nothing is found where a hypothesis is in words alone or the balls do not know a primitive.
 
     Args:
-        subject: whose certificate it is.
+        subject: the rule that the certificate is about.
         certificate: claims that hold.
-        index: the case.
+        index: the number of the case.
         places: concrete shapes of the case with its programs there.
-        until: when no further evaluation is begun, by the thread's processor time.
+        until: the thread's processor time after which no evaluation begins.
     """
     with s.precision(PRECISION):
         try:
