@@ -220,8 +220,9 @@ def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[.
     def rule(ctx: Context, params: Params, x: Value, indices: Value, updates: Value) -> Value:
         """Return the operand with its updates, in their order.
 
-        An entry of floats that is replaced twice becomes an enclosure of both, as JAX does not say which one counts; of
-        integers, or where the program promises unique indices, that raises Undecided.
+        JAX does not say which of two values counts that replace one entry. Of floats the entry becomes an enclosure of
+        both. Of integers that raises Undecided unless the last write is said to count (`last_counts`), and so it does,
+        for any array, if the program promises unique indices.
         """
         targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
         if _mode(params) == "promise_in_bounds" and (targets < 0).any():

@@ -139,8 +139,8 @@ def _difference_in_traces(
     """Return the first difference in traces at numbers, in the widest dtype; None if there is none.
 
     The function adds to `asked` what the code asked in these traces, and to `compared`, in words, what was compared.
-    `earlier` is what the code asked in a trace that was made before; it counts for the first sizes. `forgot` says that a
-    cache of the code was emptied since the proof's trace, so that this trace cannot take the place of a new one.
+    `earlier` is what the code asked in an earlier trace; it counts for the first sizes. `forgot` says that a cache of
+    the code was emptied since the proof's trace, so that this trace cannot take the place of a new one.
     """
     widest = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     places = chosen(subject.names, subject.questioned, in_code(subject.functions))

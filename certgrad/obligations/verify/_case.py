@@ -136,9 +136,8 @@ class Case(PointClaims):
             for name, kind in zip(names, kinds, strict=True)
         )
         constraints = [question(language.parse.parse(text, tuple(op.params))) for text in op.params.values() if text]
-        granted = {
-            *op.granted.values()
-        }  # properties of arguments, such as symmetry, that the programs see to themselves
+        # Programs see to granted hypotheses themselves, such as that an argument is symmetric.
+        granted = {*op.granted.values()}
         hypotheses: dict[str, list[Condition]] = {
             claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses if h.tree not in granted]
             for claim in certificate.claims
