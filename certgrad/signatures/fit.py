@@ -91,9 +91,7 @@ def _fit_dims(dims: tuple[Any, ...], shape: Shape, known: Binding) -> Iterator[B
     first, rest = dims[0], dims[1:]
     if isinstance(first, Star):
         key = str(first)
-        if not any(
-            isinstance(dim, Star) for dim in rest
-        ):  # the last star group: its length follows from the number of other dims
+        if not any(isinstance(dim, Star) for dim in rest):  # the length of the last star group follows
             lengths: Iterable[int] = [len(shape) - len(rest)] if len(shape) >= len(rest) else []
         else:
             lengths = [len(known[key])] if key in known else range(len(shape) + 1)

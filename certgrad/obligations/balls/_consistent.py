@@ -44,9 +44,8 @@ def agrees_somewhere(
     """
     rng = seeded(name, kind, "consistent")
     agreements = 0
-    smallest = 2 ** min(
-        max((len(argument.dims) for argument in inputs), default=0), MOST_AXES
-    )  # the entries where all axes are 2
+    # How many entries an input has where all axes are 2: so many are never too many.
+    smallest = 2 ** min(max((len(argument.dims) for argument in inputs), default=0), MOST_AXES)
     for dims in islice(draw_dims(inputs, rng, _two_or_more, further, smallest), SHAPES):
         programs = programs_at(dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):

@@ -36,7 +36,7 @@ def pointwise(
         if integer is None:
             raise Unsupported(f"primitive {name} of integers or booleans")
         out = np.asarray(integer(*primals))
-        # what is no real number has a mark in the place of a tangent (see `_tangents`)
+        # integers and booleans have marks in the place of tangents (see `_tangents`)
         marks = None if constant else lifted(t.spread, len(operands))(*tangents)
         return Value(out, None if marks is None else np.broadcast_to(marks, out.shape))
     out = lifted(value, len(operands))(*primals)

@@ -192,9 +192,8 @@ def _difference_in_calls(
             refused.append(f"{precision} ({problem})")
         asked.append((place, heard))
         last = precision is plan[-1]
-        if (last or precision is plan[0]) and (
-            changed := state.compare()
-        ):  # a state of two values is as before after two calls
+        # After the first call too: a state that alternates between two values is as before after two calls.
+        if (last or precision is plan[0]) and (changed := state.compare()):
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
     not_called = {text.partition(" (")[0] for text in refused}

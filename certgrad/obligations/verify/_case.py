@@ -163,7 +163,7 @@ class Case(PointClaims):
         """Return a hypothesis as a condition on points. Raises NotCheckedError where it cannot be evaluated."""
         tree: Statement = hypothesis.tree
         if self.op.is_composed and isinstance(tree, OffBoundaries):
-            return OffBoundaries("")  # that of any part
+            return OffBoundaries("")  # off the boundaries of all parts, whichever needs it
         try:
             return question(tree)
         except UnfitError as error:
