@@ -253,6 +253,7 @@ def _mentioned(factor: Factor) -> Iterator[str]:
 
 
 def _value(factor: Factor, sizes: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:
+    """Return the value of a factor, as `Size.evaluate` says."""
     if isinstance(factor, str):
         return sizes[factor]
     if isinstance(factor, int):
@@ -266,6 +267,7 @@ def _value(factor: Factor, sizes: Mapping[str, Any], constant: Callable[[int], A
 
 
 def _largest_factor_value(factor: Factor, largest: int) -> int:
+    """Return a bound of a factor's magnitude where every name is at most `largest`."""
     if isinstance(factor, str):
         return largest
     if isinstance(factor, int):
@@ -361,6 +363,7 @@ class _Reader:
         return Power(base, int(exponent)) if exponent.isdigit() else self.fail()
 
     def atom(self) -> Factor:
+        """Return the factor that begins here: an integer, a name, a size in parentheses, or a call."""
         token = self.next()
         if token.isdigit():
             return int(token)

@@ -158,6 +158,7 @@ def _balls(values: Sequence[object], shape: Sequence[int]) -> Array:
 
 @primitive("eigh")
 def _eigh(ctx: Context, params: Params, x: Value) -> list[Value]:
+    """Return eigenvectors and eigenvalues of the symmetric matrix that the lower triangle of x determines."""
     if not params["lower"] or params.get("subset_by_index") is not None:
         raise Unsupported("eigh of the upper triangle, or of some eigenvalues")
 

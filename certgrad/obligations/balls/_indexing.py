@@ -199,6 +199,7 @@ def _fill(params: Params, x: Array) -> Any:
 
 @primitive("gather")
 def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
+    """Return the entries of x that the indices name, with their tangents; out of bounds a constant."""
     at = read_at(params, x.primal.shape, indices.primal)
     nowhere = at < 0
 

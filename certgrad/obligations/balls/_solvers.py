@@ -29,6 +29,10 @@ NEAR = arb(1) / 1000
 
 @primitive("certgrad_solution")
 def _solution(ctx: Context, params: Params, *xs: Value) -> Value:
+    """Return the solution of the declared equation that is near the result of the marked solver.
+
+    The operands are constants of the solver, constants of the equation (`counts` of each), then the arguments of both.
+    """
     first, second = params["counts"]
     aval = jaxpr_of(params["solver"]).outvars[0].aval
 

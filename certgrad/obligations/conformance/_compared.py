@@ -170,6 +170,7 @@ class Compared:
         return self._points[key]
 
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
+        """Return a point of the domain, drawn with `key` as the seed; None where none is found."""
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
         shapes = self.instance.shapes({n: integer_size(v) for n, v in sizes.items()})
         values = arguments(self.op, self.instance, shapes, rng)

@@ -75,6 +75,7 @@ def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
 
 
 def _problems_of_claim(claim: Claim, op: Subject, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
+    """Yield, in words, where a claim does not fit the op, or its parts do not add up; `declared` are the op's cases."""
     if claim.id != f"{op.name}.{claim.kind}" or claim.code != CODES[claim.kind]:
         yield f"the id or the code {claim.code} is not that of {claim.kind} of '{op.name}'"
     if [(case.signature, case.statics) for case in claim.cases] != declared:

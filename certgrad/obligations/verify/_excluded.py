@@ -303,6 +303,7 @@ def _simpler(at: AtShape, look: Look, point: Point, error: Disagreement, rng: Ra
 
 
 def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> WitnessPoint:
+    """Return a point at which a claim fails as a witness, with the two sides of the failure."""
     assert error.sides is not None
     names, moving = at.asked.names, at.space.moving
     return WitnessPoint(

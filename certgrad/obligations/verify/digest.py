@@ -90,6 +90,7 @@ class _Writer:
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
     def param(self, value: Any) -> str:
+        """Return a parameter of an equation as text: programs and arrays in it by their content, callables as such."""
         inner = getattr(value, "jaxpr", value)
         if hasattr(inner, "eqns"):
             return "{" + self.program(inner, tuple(getattr(value, "consts", ()) or ())) + "}"
