@@ -22,7 +22,7 @@ Binding = dict[str, Any]  # a named dim to its length, and a star group ("*s") t
 def fits(signature: Signature, shapes: Sequence[Shape], known: Binding | None = None) -> Iterator[Binding]:
     """Yield every choice of sizes with which the inputs of the signature have these shapes, each with the known ones.
 
-    Several choices are possible if star groups are. Lengths are compared with ==, so that they may be symbolic dims.
+    With several star groups there may be several choices. Lengths are compared with ==, so that they may be symbolic.
     """
     if len(shapes) == len(signature.inputs):
         yield from _fit_arrays(signature.inputs, tuple(shapes), known or {})

@@ -41,7 +41,7 @@ def _tangent(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 @primitive("cond")
 def _cond(ctx: Context, params: Params, index: Value, *xs: Value) -> list[Value]:
-    """Run the branch that the index chooses. Where the index jumps at this point, all outputs are kinks."""
+    """Run the branch that the index chooses. Where the index jumps at this point, or may, all outputs are kinks."""
     branches = params["branches"]
     which = max(0, min(int(index.primal[()]), len(branches) - 1))
     outs = ctx.run(branches[which], list(xs))

@@ -114,7 +114,7 @@ elementwise("mulhi", value=_refuse_floats, tangent=_refuse_floats, integer=_high
 def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
     """Return the entries of the cases that the predicate picks, with their tangents.
 
-    Where the predicate jumps, so does the result, unless all cases are the same constant there.
+    Where the predicate has a mark (it jumps, or may), that is the tangent, unless all cases are the same constant there.
     """
     index = which.primal.astype(np.int64)
     if index.shape != cases[0].primal.shape:
@@ -155,7 +155,7 @@ def _to_real(n: Any) -> Real:
 
 @primitive("convert_element_type")
 def _convert(ctx: Context, params: Params, x: Value) -> Value:
-    """Return the array in another dtype: floats stay exact, and a cast of floats to integers or booleans gets marks.
+    """Return the array in another dtype: exactly as floats; as integers or booleans with marks, truncated toward 0.
 
     Raises Undecided for a number that the integer dtype does not hold.
     """
