@@ -114,7 +114,7 @@ elementwise("mulhi", value=_refuse_floats, tangent=_refuse_floats, integer=_high
 def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
     """Return the entries of the cases that the predicate picks, with their tangents.
 
-    Where the predicate has a mark (it jumps, or may), that is the tangent, unless all cases are the same constant there.
+    Where the predicate has a mark (it jumps, or may), that is the tangent, unless all cases are one constant there.
     """
     index = which.primal.astype(np.int64)
     if index.shape != cases[0].primal.shape:
