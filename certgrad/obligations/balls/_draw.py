@@ -162,7 +162,7 @@ def nested(array: Array) -> Any:
 
 
 def style_near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
-    """Return a style that draws around 0 and sign·|x| for the signs and numbers x: at these, beside, or between them."""
+    """Return a style that draws at 0 and sign·|x| for the signs and numbers x, close beside these, or between."""
     ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
 
     def draw(rng: random.Random) -> Fraction:
