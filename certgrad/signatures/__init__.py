@@ -1,4 +1,4 @@
 """Signatures, the forms of a function that they describe, and whether shapes fit them.
 
-They stand below the calculus and below the ops: a rule in a user's code has them as an op does.
+This package is below the calculus and the ops: rules in users' code have signatures as ops do.
 """

@@ -12,17 +12,18 @@ from certgrad.errors import SignatureError
 
 BRACKETS = {"{": "}", "(": ")", "[": "]"}
 _SCALAR = re.compile(r"\(\)\s*(:\s*\w+)?")
-"""An array without dims, as numpy writes it, and no empty tuple."""
+"""Matches `()`, with a dtype or without: an array without dims, as numpy writes it, and not an empty tuple."""
 _OF_CLASS = re.compile(r"([A-Za-z_]\w*)\((.*:.*)\)", re.DOTALL)
-"""An object, by its class and fields. What sizes call, as in `max(n, m)`, has no colon in its brackets."""
+"""Matches an object by its class and fields. A function of sizes, such as `max(n, m)`, has no colon in its brackets."""
 Leaf = Callable[[str], Any]
-"""Reads the shape of one array."""
+"""A function that reads the text of one array's shape."""
 
 
 @dataclass(frozen=True)
 class OfClass:
-    """An object by its class, the structures of its fields of arrays, and literals for others: the rest stand at their
-    defaults.
+    """An object by the name of its class: the structures of its fields of arrays, and literals for other fields.
+
+    Fields that are in neither have their defaults.
     """
 
     name: str
@@ -31,12 +32,15 @@ class OfClass:
 
 
 def has_fields(kind: Any) -> bool:
-    """Return whether it is a named tuple or a dataclass."""
+    """Return whether an object is a class of named tuples or a dataclass."""
     return isinstance(kind, type) and (is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
 
 
 def nested(text: str, leaf: Leaf, whole: str) -> Any:
-    """A structure with its leaves read. Raises SignatureError, which quotes the `whole` text."""
+    """Return the structure that a text writes: None, tuples, lists, dicts and OfClass, with results of `leaf` in it.
+
+    Raises SignatureError, which quotes the `whole` text.
+    """
     text = text.strip()
     if text == "None":
         return None
@@ -57,14 +61,15 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
 
 
 def leaves(text: str) -> list[str]:
-    """The shapes in the arguments of a signature, in order. Raises SignatureError."""
-    found: list[str] = []
+    """Return the texts of the shapes in the arguments of a signature, in order. Raises SignatureError."""
+    shapes: list[str] = []
     for part in split_at_commas(text, text):
-        nested(part, found.append, text)
-    return [one.strip() for one in found]
+        nested(part, shapes.append, text)
+    return [shape.strip() for shape in shapes]
 
 
 def _entry(text: str, leaf: Leaf, whole: str) -> tuple[str, Any]:
+    """Return the key and the structure of an entry `w: n d`. Raises SignatureError."""
     key, colon, value = text.partition(":")
     if not colon or not key.strip().isidentifier():
         raise SignatureError(f"The signature '{whole}' does not parse: '{text.strip()}' is no entry such as 'w: n d'.")
@@ -72,6 +77,7 @@ def _entry(text: str, leaf: Leaf, whole: str) -> tuple[str, Any]:
 
 
 def _value(text: str, whole: str) -> tuple[str, Any]:
+    """Return the name and the literal of a field `bias=True`. Raises SignatureError."""
     name, _, value = text.partition("=")
     try:
         return name.strip(), ast.literal_eval(value.strip())
@@ -80,7 +86,7 @@ def _value(text: str, whole: str) -> tuple[str, Any]:
 
 
 def split_at_commas(text: str, whole: str) -> list[str]:
-    """Split a text at the commas outside of brackets. Raises SignatureError where these do not match."""
+    """Return the parts of a text between commas outside of brackets. Raises SignatureError if brackets do not match."""
     parts, depth, start = [], 0, 0
     for k, c in enumerate(text):
         depth += (c in "{([") - (c in "})]")

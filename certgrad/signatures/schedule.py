@@ -1,6 +1,6 @@
 """Concrete shapes at which a case is evaluated: distinct sizes, all 1, all equal, scalars, then random ones.
 
-Evaluation by balls goes through these; exact evaluation through all that are small as well.
+Evaluation by balls goes through these shapes; exact evaluation goes through all small sizes as well.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from certgrad._subject import Subject
 from certgrad.signatures.cases import Case, Shape
 
 MAX_ENTRIES = 64
-"""The largest input that is drawn."""
+"""The most entries of an input of a drawn shape."""
 ENOUGH = 4
-"""Where fewer shapes are that small, sizes of 1 and 2 are tried as well."""
+"""If fewer shapes are small enough, shapes with sizes of 1 and 2 are tried as well."""
 _TRIES = 40
 GRID = 9
-"""All sizes up to a number are looked at, as long as these are at most so many."""
+"""All sizes up to a number are used, for the largest number with which these are at most this many shapes."""
 
 
 def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
-    """The shapes of a case, the awkward ones first, each once; `extra` random ones follow."""
+    """Yield the shapes of a case, each once: first those that often show errors, then `extra` random ones."""
     draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)
     seen: set[object] = set()
     yield from _fitting(case, draws, seen)
@@ -33,7 +33,7 @@ def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
 
 
 def smallest_first(case: Case, *drawn: Iterable[Shape]) -> list[Shape]:
-    """Return the shapes, each once, in the order of their number of entries."""
+    """Return the drawn shapes, each once, by their number of entries."""
     return sorted(_fitting(case, chain(*drawn), set()), key=entries)
 
 
@@ -43,7 +43,7 @@ def entries(shape: Shape) -> int:
 
 
 def grid(op: Subject, case: Case, largest: int = 4) -> Iterator[Shape]:
-    """All sizes up to a number, this one at most."""
+    """Yield the shapes with all sizes up to a number, at most `largest`, with which there are at most `GRID` shapes."""
     if not op.broadcast:
         count = len(case.names) + len(case.signature.stars)
         most = next((n for n in range(largest, 1, -1) if n**count <= GRID), 1)
@@ -51,7 +51,10 @@ def grid(op: Subject, case: Case, largest: int = 4) -> Iterator[Shape]:
 
 
 def uneven(op: Subject, case: Case) -> Iterator[Shape]:
-    """Yield sizes of which one is larger than the others, or that differ; for code that divides sizes, up to 8."""
+    """Yield shapes with a size of 4, another of 2 and the rest 1, in all orders; all 2; 2 and 3 in turn; one 8, else 1.
+
+    The sizes of 8 are for code that divides sizes.
+    """
     if op.broadcast:
         return
     count = len(case.names) + len(case.signature.stars)
@@ -64,16 +67,17 @@ def uneven(op: Subject, case: Case) -> Iterator[Shape]:
 
 
 def _of_lengths(case: Case, lengths: Sequence[int]) -> Shape:
-    """Return the shape of a case at these lengths: first those of the named sizes, then one for each star group, which
-    gets one axis.
-    """
+    """Return the shape of a case at these lengths: of the named sizes, then of the one axis of each star group."""
     names, stars = case.names, case.signature.stars
     groups: dict[str, tuple[int, ...]] = dict(zip(stars, zip(lengths[len(names) :], strict=True), strict=True))
     return _shape(case, dict(zip(names, lengths, strict=False)), groups)
 
 
 def of_sizes(case: Case, sizes: Mapping[str, int], broadcast: bool) -> Shape:
-    """The sizes by name, one axis of each group; of arguments that broadcast, all have one axis."""
+    """Return the shape of a case at sizes by name, where each star group has one axis; sizes that are missing are 1.
+
+    With `broadcast`, each argument has the sizes as its axes.
+    """
     if broadcast:
         return Shape({}, {}, tuple(tuple(sizes.values()) for _ in case.signature.inputs))
     groups: dict[str, tuple[int, ...]] = {star: (sizes.get(star, 1),) for star in case.signature.stars}
@@ -81,7 +85,7 @@ def of_sizes(case: Case, sizes: Mapping[str, int], broadcast: bool) -> Shape:
 
 
 def _fitting(case: Case, drawn: Iterable[Shape], seen: set[object]) -> Iterator[Shape]:
-    """Yield each shape once that is neither empty nor large."""
+    """Yield each drawn shape that is neither empty nor large and not in `seen`, and add it there."""
     for shape in drawn:
         sizes = [n for x in shape.inputs for n in x]
         key = str((shape.sizes, shape.inputs)) if case.names != case.signature.names else shape.inputs
@@ -91,11 +95,12 @@ def _fitting(case: Case, drawn: Iterable[Shape], seen: set[object]) -> Iterator[
 
 
 def all_ones_shape(case: Case) -> Shape:
-    """All sizes are 1. Arguments can be empty there."""
+    """Return the shape at which all sizes are 1. Arguments can be empty there, such as one of n − 1 entries."""
     return _shape(case, dict.fromkeys(case.names, 1), dict.fromkeys(case.signature.stars, (1,)))
 
 
 def _declared(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
+    """Yield shapes by the declared signature: distinct sizes, all 1, star groups without axes, equal sizes, random."""
     signature = case.signature
     names, stars = case.names, signature.stars
     distinct = {name: 2 + k % 3 for k, name in enumerate(names)}
@@ -115,6 +120,7 @@ def _declared(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
 
 
 def _small(case: Case, rng: Random) -> Shape:
+    """Return a random shape of sizes 1 and 2, with one axis for each star group."""
     sizes = {name: rng.randint(1, 2) for name in case.names}
     return _shape(case, sizes, {star: (rng.randint(1, 2),) for star in case.signature.stars})
 
@@ -124,11 +130,12 @@ def _shape(case: Case, sizes: dict[str, int], groups: dict[str, tuple[int, ...]]
 
 
 def _broadcast(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
-    """Arguments that broadcast against each other: equal shapes, axes of size 1, absent axes, scalars."""
+    """Yield shapes that broadcast against each other: equal ones, axes of size 1, absent axes, scalars, random ones."""
     count = len(case.signature.inputs)
     full = (2, 3)
 
     def forms(*given: Sequence[int]) -> Shape:
+        """Return the shape whose arguments have the given shapes in turn."""
         return Shape({}, {}, tuple(tuple(given[k % len(given)]) for k in range(count)))
 
     yield forms(full)

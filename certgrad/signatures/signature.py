@@ -2,8 +2,9 @@
 
 Arrays are separated by commas, dims by blanks. A dim is a name, an integer, or a sum of products of them without blanks
 (`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar, and so are `scalar` and `()`,
-as numpy writes it. `:int` or `:bool` after an array says that it holds no floats, `:key` that it holds random keys,
-`:complex` that it holds complex numbers; a dtype of JAX (`:uint32`, `:bfloat16`, `:bf16`) says which one it is.
+as numpy writes it. `:int` or `:bool` after an array says that it holds integers or booleans, `:key` random keys,
+`:complex` complex numbers; without a suffix it holds floats. A dtype of JAX (`:uint32`, `:bfloat16`, `:bf16`) fixes the
+dtype itself.
 """
 
 import re
@@ -19,7 +20,7 @@ _TOKEN = re.compile(r"\S+")
 _DTYPES = ("float", "int", "bool", "key", "complex")
 _REAL = ("float16", "bfloat16", "float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}
-"""By the dtype of complex numbers, that of their parts."""
+"""For each dtype of complex numbers, the dtype of their real and imaginary parts."""
 SCALAR = "scalar"
 SCALARS = (SCALAR, "()")
 _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
@@ -29,7 +30,7 @@ _SHORT |= {f"{name[0]}{name.lstrip('uint')}": name for name in _WHOLE}
 
 
 def named_dtype(text: str) -> tuple[str, str] | None:
-    """The kind of a dtype, and its own name where one is written: `bf16`, `uint32`. None for what is no dtype."""
+    """Return the kind of a dtype, and the dtype itself if the text names one (`bf16`), else "". None for no dtype."""
     name = _SHORT.get(text, text)
     if name in _DTYPES:
         return name, ""
@@ -52,16 +53,16 @@ class ArraySpec:
         return tuple(dim.name for dim in self.dims if isinstance(dim, Star))
 
     def shape(self, sizes: Mapping[str, Any], groups: Mapping[str, Sequence[Any]]) -> tuple[Any, ...]:
-        """The shape for these sizes of the named dims and these shapes of the star groups."""
+        """Return the shape for these sizes of the named dims and these shapes of the star groups."""
         shape: list[Any] = []
         for dim in self.dims:
             shape.extend(groups[dim.name] if isinstance(dim, Star) else [dim.evaluate(sizes)])
         return tuple(shape)
 
     def position(self, name: str, ranks: Mapping[str, int]) -> int | tuple[int, ...]:
-        """The axis of the dim `name`, or of one made of it such as `2*n`, when the star groups have these ranks.
+        """Return the axis of the dim `name`, or of one made of it such as `2*n`, when the star groups have these ranks.
 
-        Of a star group "*n" all axes.
+        For a star group "*n" it is a tuple of all its axes. Raises SignatureError if the array has no such dim.
         """
         axis = 0
         for dim in self.dims:
@@ -120,7 +121,7 @@ class Signature:
 
 
 def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signature:
-    """The signature that `text` writes, when keyword arguments give the sizes of the dims `given`.
+    """Return the signature that `text` writes. Keyword arguments determine the dims `given`, which outputs may name.
 
     With `pairs`, arrays may be complex. Raises SignatureError, with a caret under what is wrong.
     """
@@ -131,14 +132,16 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
     inputs = _parse_side(text, 0, arrow, pairs)
     outputs = _parse_side(text, arrow + 2, len(text), pairs)
     if not pairs and any(spec.dtype == "complex" for spec in (*inputs, *outputs)):
-        told = "only rules in code take and return complex numbers; give the real and the imaginary part as two arrays"
-        raise _error(text, text.index(":c"), told)
-    known = {star for spec in inputs for star in spec.stars}
+        advice = (
+            "only rules in code take and return complex numbers; give the real and the imaginary part as two arrays"
+        )
+        raise _error(text, text.index(":c"), advice)
+    input_stars = {star for spec in inputs for star in spec.stars}
     names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Size) for name in dim.names}
     names |= set(given)
     for spec in outputs:
         for dim in spec.dims:
-            missing = {dim.name} - known if isinstance(dim, Star) else set(dim.names) - names
+            missing = {dim.name} - input_stars if isinstance(dim, Star) else set(dim.names) - names
             if missing:
                 at = text.index(str(dim), arrow)
                 raise _error(text, at, f"'{dim}' stands in an output but in no input, so its size is unknown")
@@ -146,8 +149,9 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
 
 
 def for_people(text: str) -> str:
-    """A signature, of inputs alone perhaps, with `scalar` for each array without dims, which would print as nothing.
-    What is no signature stays as it is.
+    """Return a signature, or its inputs alone, with `scalar` for each array without dims, which would print as nothing.
+
+    A text that is no signature is returned as it is.
     """
     try:
         return " -> ".join(", ".join(map(_named_scalar, split_at_commas(side, text))) for side in text.split("->"))
@@ -161,6 +165,7 @@ def _named_scalar(array: str) -> str:
 
 
 def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpec, ...]:
+    """Return the arrays of `text[start:stop]`, the inputs or the outputs of a signature."""
     specs, at = [], start
     for part in text[start:stop].split(","):
         specs.append(_parse_array(text, at, at + len(part), pairs))
@@ -169,7 +174,10 @@ def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpe
 
 
 def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
-    """Return the array that a part of a signature writes. Raises SignatureError at the token that is wrong."""
+    """Return the array that `text[start:stop]` writes. Raises SignatureError with a caret under the wrong token.
+
+    `last` is the suffix such as `int`, once it was read: nothing may follow it.
+    """
     dims: list[Size | Star] = []
     dtype, exact, last = "float", "", ""
     for match in _TOKEN.finditer(text, start, stop):
@@ -177,11 +185,11 @@ def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
         if last:
             raise _error(text, match.start(), f"':{last}' is the last thing of an array")
         if colon:
-            if (found := named_dtype(suffix)) is None:
+            if (kind_and_dtype := named_dtype(suffix)) is None:
                 kinds = ":int, :bool, :key, :complex" if pairs else ":int, :bool, :key"
-                told = f"write {kinds}, or one of JAX such as :uint32"
-                raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {told}")
-            (dtype, exact), last = found, suffix
+                advice = f"write {kinds}, or one of JAX such as :uint32"
+                raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {advice}")
+            (dtype, exact), last = kind_and_dtype, suffix
         if token in SCALARS and not (dims or text[match.end() : stop].strip()):
             continue
         if token == SCALAR:
@@ -191,8 +199,8 @@ def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
         try:
             dim = parse_axis(token)
         except NoSizeError:
-            told = f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
-            raise _error(text, match.start(), told) from None
+            advice = f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
+            raise _error(text, match.start(), advice) from None
         if isinstance(dim, Star) and dim in dims:
             raise _error(text, match.start(), f"'{token}' stands twice in one array")
         dims.append(dim)

@@ -1,8 +1,8 @@
-"""Sizes: what the length of an axis is called, `n`, `2*n+1`, `floordiv(n, 2)`, and `*s` for any number of axes.
+"""Sizes: expressions for the length of an axis, `n`, `2*n+1`, `floordiv(n, 2)`, and `*s` for any number of axes.
 
-A size is a sum of products of names and integers, and of what JAX writes where a size is no polynomial. It is kept as
-it is written, since signatures, certificates and keys of caches show it so: `1+n` and `n+1` are two sizes that are
-equal wherever they are evaluated.
+A size is a sum of products of names and integers, and of functions by which JAX writes sizes that are no polynomials.
+It is kept as it is written, since signatures, certificates and keys of caches show it so: `1+n` and `n+1` are two sizes
+with equal values.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|([0-9]+)|(\*\*|[-+*^(),]))")
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"floordiv": floordiv, "mod": mod, "min": min, "max": max}
-"""What JAX writes where a size is no polynomial."""
+"""The functions by which JAX writes sizes that are no polynomials."""
 
 
 class NoSizeError(ValueError):
-    """A text that is no size, such as how often a loop runs."""
+    """A text is no size, such as one for the number of steps of a loop."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,17 @@ class Size:
     """A sum of signed products, as it is written."""
 
     terms: tuple[tuple[int, tuple[Factor, ...]], ...]
-    """Of each product its sign, 1 or -1, and its factors; a size among them stands in parentheses."""
+    """For each product its sign, 1 or -1, and its factors; a factor that is a Size is written in parentheses."""
 
     @cached_property
     def name(self) -> str | None:
-        """The name, if the size is nothing else."""
+        """The name, if the size is nothing but a name; else None."""
         only = self._only
         return only if isinstance(only, str) else None
 
     @cached_property
     def value(self) -> int | None:
-        """The integer, if the size is nothing else."""
+        """The integer, if the size is nothing but an integer that is not negative; else None."""
         only = self._only
         return only if isinstance(only, int) else None
 
@@ -72,12 +72,12 @@ class Size:
 
     @cached_property
     def occurrences(self) -> tuple[str, ...]:
-        """The names in it, as often as they stand there."""
+        """The names in it in order, each as often as it occurs."""
         return tuple(name for _, factors in self.terms for factor in factors for name in _mentioned(factor))
 
     @property
     def of_one_name(self) -> tuple[int, str, int] | None:
-        """The factor, the name and the shift of `n`, `2*n`, `n+1`, `2*n-1`, which tell what the name stands for."""
+        """The factor, the name and the shift of a size such as `n`, `2*n`, `n+1` or `2*n-1`; None for other sizes."""
         (sign, factors), *rest = self.terms
         times, name = factors if len(factors) == 2 else (1, factors[0] if len(factors) == 1 else 0)
         shift = Size(tuple(rest)) if rest else integer_size(0)
@@ -87,7 +87,7 @@ class Size:
 
     @property
     def remainder(self) -> tuple[str, int] | None:
-        """The name and the divisor, if the size is `mod(n, 2)` and nothing else."""
+        """The name and the divisor, if the size is a remainder such as `mod(n, 2)`; else None."""
         only = self._only
         if not isinstance(only, Call) or only.function != "mod" or only.left.name is None or only.right.value is None:
             return None
@@ -95,7 +95,7 @@ class Size:
 
     @property
     def is_sum_of_products(self) -> bool:
-        """Whether it is what a signature can say: sums and products of names and integers that begin with no sign."""
+        """Whether a signature can say it: a sum of products of names and integers that does not begin with a minus."""
         return self.terms[0][0] > 0 and all(isinstance(f, int | str) for _, factors in self.terms for f in factors)
 
     @property
@@ -115,15 +115,15 @@ class Size:
 
     @property
     def simplified(self) -> Size:
-        """Without factors of 1 before others, and without parentheses around all of it if that is a name or integer."""
+        """The size without factors of 1 before others, and without parentheses around it if it is a single factor."""
         only = self._only
         bare = only if isinstance(only, Size) and only._only is not None else self
         return _without_ones(bare)
 
     def evaluate(self, sizes: Mapping[str, Any], constant: Callable[[int], Any] = int) -> Any:
-        """The value when the names have these values: integers, or anything that adds and multiplies.
+        """Return the value when the names have these values: integers, or any objects that add and multiply.
 
-        `constant` makes such a thing of an integer. Raises KeyError for a name without a value.
+        `constant` makes such an object of an integer. Raises KeyError for a name without a value.
         """
         total: Any = None
         for sign, factors in self.terms:
@@ -137,7 +137,7 @@ class Size:
         return total
 
     def most(self, largest: int) -> int:
-        """A bound of its magnitude where every name is at most `largest`."""
+        """Return a bound of the size's magnitude where every name is at most `largest`."""
         total = 0
         for _, factors in self.terms:
             product = 1
@@ -159,11 +159,12 @@ class Size:
         return Size(tuple(terms))
 
     def renamed(self, names: Mapping[str, str]) -> Size:
-        """Return the size with other names; those that are not in the table stay."""
+        """Return the size with other names; a name that is not in the table stays."""
         return self.at({old: named_size(new) for old, new in names.items()})
 
     @property
     def _only(self) -> Factor | None:
+        """The only factor of the only product, if that has no minus; else None."""
         (sign, factors), *more = self.terms
         return factors[0] if sign > 0 and not more and len(factors) == 1 else None
 
@@ -183,7 +184,7 @@ Factor = int | str | Power | Call | Size
 
 @dataclass(frozen=True)
 class Star:
-    """Any number of axes, the same ones wherever the name stands."""
+    """A star group: any number of axes, the same ones wherever its name occurs."""
 
     name: str
 
@@ -196,12 +197,12 @@ def _product(*factors: Factor) -> Size:
 
 
 def named_size(name: str) -> Size:
-    """A size that is a name."""
+    """Return the size that is this name."""
     return _product(name)
 
 
 def integer_size(value: int) -> Size:
-    """A size that is an integer."""
+    """Return the size that is this integer."""
     return _product(value) if value >= 0 else Size(((-1, (-value,)),))
 
 
@@ -209,7 +210,7 @@ ONE = integer_size(1)
 
 
 def parse_size(value: Any) -> Size:
-    """The size that a text writes, or a dimension of JAX. Raises NoSizeError for a text of another form."""
+    """Return the size that a text, or a dimension of JAX, writes. Raises NoSizeError for a text of another form."""
     return value if isinstance(value, Size) else _parse_size_text(str(value))
 
 
@@ -219,14 +220,14 @@ def parse_axis(text: str) -> Size | Star:
         if (name := parse_size(text[1:]).name) != text[1:]:
             raise NoSizeError(f"no size: {text}")
         return Star(name)
-    found = parse_size(text)
-    if not found.is_sum_of_products or " " in text:
+    size = parse_size(text)
+    if not size.is_sum_of_products or " " in text:
         raise NoSizeError(f"no size: {text}")
-    return found
+    return size
 
 
 def size_at(text: str, sizes: Mapping[str, int]) -> int:
-    """The number that a text stands for, given those of names, or of texts. Raises NoSizeError, KeyError."""
+    """Return the value of a size as text, by the values of names or of the text. Raises NoSizeError, KeyError."""
     return sizes[text] if text in sizes else int(parse_size(text).evaluate(sizes))
 
 
@@ -240,6 +241,7 @@ def _factor_without_ones(factor: Factor) -> Factor:
 
 
 def _mentioned(factor: Factor) -> Iterator[str]:
+    """Yield the names in a factor, each as often as it occurs."""
     if isinstance(factor, str):
         yield factor
     elif isinstance(factor, Power):
@@ -251,6 +253,7 @@ def _mentioned(factor: Factor) -> Iterator[str]:
 
 
 def _value(factor: Factor, sizes: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:
+    """Return the value of a factor, as `Size.evaluate` says."""
     if isinstance(factor, str):
         return sizes[factor]
     if isinstance(factor, int):
@@ -264,6 +267,7 @@ def _value(factor: Factor, sizes: Mapping[str, Any], constant: Callable[[int], A
 
 
 def _largest_factor_value(factor: Factor, largest: int) -> int:
+    """Return a bound of a factor's magnitude where every name is at most `largest`."""
     if isinstance(factor, str):
         return largest
     if isinstance(factor, int):
@@ -277,7 +281,7 @@ def _largest_factor_value(factor: Factor, largest: int) -> int:
 
 
 def _substituted_factors(factor: Factor, values: Mapping[str, Size]) -> tuple[Factor, ...]:
-    """A factor of a product with sizes for names, as the factors that take its place."""
+    """Return the factors that take the place of a factor when its names are replaced by sizes."""
     if isinstance(factor, str):
         if (value := values.get(factor)) is None:
             return (factor,)
@@ -296,6 +300,7 @@ def _factor(factor: Factor, spaced: bool) -> str:
 
 
 def _sum(one: Size, spaced: bool) -> str:
+    """Return a size as text, with blanks around + and - if `spaced`."""
     blank = " " if spaced else ""
     text = ""
     for sign, factors in one.terms:
@@ -311,14 +316,14 @@ def _parse_size_text(text: str) -> Size:
 
 
 class _Reader:
-    """Reads a text from left to right."""
+    """A recursive-descent parser of sizes. `token` is the next token, "" at the end."""
 
     def __init__(self, text: str) -> None:
         self.text, self.place = text, 0
         self.next()
 
     def next(self) -> str:
-        """The token that was next, and on to the one behind it."""
+        """Return the token that was next, and read the one after it."""
         before = getattr(self, "token", "")
         match = _TOKEN.match(self.text, self.place)
         if match is None and self.text[self.place :].strip():
@@ -328,8 +333,9 @@ class _Reader:
         return before
 
     def whole(self) -> Size:
-        found = self.sum()
-        return found if not self.token else self.fail()
+        """Return the size that the whole text writes."""
+        size = self.sum()
+        return size if not self.token else self.fail()
 
     def sum(self) -> Size:
         sign = -1 if self.token == "-" else 1
@@ -357,12 +363,13 @@ class _Reader:
         return Power(base, int(exponent)) if exponent.isdigit() else self.fail()
 
     def atom(self) -> Factor:
+        """Return the factor that begins here: an integer, a name, a size in parentheses, or a call."""
         token = self.next()
         if token.isdigit():
             return int(token)
         if token == "(":
-            found = self.sum()
-            return found if self.next() == ")" else self.fail()
+            size = self.sum()
+            return size if self.next() == ")" else self.fail()
         if not token.isidentifier():
             self.fail()
         if self.token != "(":

@@ -16,7 +16,8 @@ class _Beyond(threading.local):
     side = 0
     """1 just after the point, −1 just before it; 0 at the point itself."""
     toward = 0
-    """On which side of 0 the argument of the function that is differentiated lies, where it is 0 at the point."""
+    """The side of 0 (1 or −1) on which the argument of a function lies just beside the point, where the argument is 0
+    at the point; 0 where the side is not known."""
 
 
 here = _Beyond()
@@ -24,6 +25,7 @@ here = _Beyond()
 
 @contextmanager
 def beyond(side: int) -> Iterator[None]:
+    """Decide comparisons inside the block as they are just after the point (`side` 1) or just before it (−1)."""
     before = here.side
     here.side = side
     try:
@@ -34,6 +36,7 @@ def beyond(side: int) -> Iterator[None]:
 
 @contextmanager
 def toward(side: int) -> Iterator[None]:
+    """Take derivatives at 0 inside the block as limits from that side of 0 (1 or −1), such as that of |x|."""
     before = here.toward
     here.toward = side
     try:

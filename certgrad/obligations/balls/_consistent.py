@@ -1,4 +1,4 @@
-"""Whether a program with marked solvers can be evaluated at all: whether they solve their equations somewhere."""
+"""Whether solvers that are marked by `certgrad.solves` solve their declared equations at enough drawn points."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from certgrad.obligations.balls._rule import Dims, Input, Programs
 from certgrad.obligations.balls._values import Array
 
 SHAPES = 2
-"""Shapes at which a solver's equation is tried."""
+"""Shapes at which both sides of the obligation are compared."""
 POINTS = 16
-"""Points of each shape; where too few agree, the claim is unproved."""
+"""Points of each shape; where both sides agree at too few of them, the claim is unproved."""
 MOST_AXES = 8
-"""Axes of size 2, at most, in the smallest shape that is never too large."""
+"""A shape whose axes all have size 2 is never too large if it has at most this many axes."""
 ENOUGH = 8
-"""At so many of all points: a solver of another equation, or one of too few steps, is near a solution of the declared
-one at some, as where a layer is saturated or a matrix is nearly the identity."""
+"""Points, of those of all shapes, at which both sides must agree. One point would not do: a solver of another equation,
+or one of too few steps, comes near a solution of the declared equation at some points, such as those where a layer is
+saturated or a matrix is nearly the identity."""
 PRECISION = 256
 
 
@@ -36,20 +37,21 @@ def agrees_somewhere(
     domain: Domain,
     name: str,
 ) -> bool:
-    """Return whether both sides of the obligation have values and agree at `ENOUGH` of the drawn points.
+    """Return whether both sides of the obligation `kind` have values and agree at `ENOUGH` of the drawn points.
 
-    Named sizes are at least 2 there and entries are generic: a symmetric matrix, or one with one row, would hide which
-    equation a solver solves.
+    Named sizes are at least 2 and entries are generic: a symmetric matrix, or a matrix with one row, would hide which
+    equation a solver solves. `further` names sizes that no input has; `name` seeds the draws.
     """
     rng = seeded(name, kind, "consistent")
     agreements = 0
-    smallest = 2 ** min(max((len(one.dims) for one in inputs), default=0), MOST_AXES)  # of all axes 2
+    # How many entries an input has where all axes are 2: so many are never too many.
+    smallest = 2 ** min(max((len(argument.dims) for argument in inputs), default=0), MOST_AXES)
     for dims in islice(draw_dims(inputs, rng, _two_or_more, further, smallest), SHAPES):
         programs = programs_at(dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):
             try:
                 agreements += gap_at(kind, programs, point, PRECISION) is None
-            except BallError:
+            except BallError:  # this includes a solver's result that is near no solution of its equation
                 continue
             if agreements == ENOUGH:
                 return True
@@ -61,19 +63,24 @@ def _two_or_more(dims: Dims) -> bool:
 
 
 def _points(programs: Programs, kind: str, rng: Random, domain: Domain) -> Iterator[Point]:
+    """Yield drawn points inside the domain, with the tangents and seeds that the obligation needs."""
     for attempt in range(20 * POINTS):
-        xs = [_draw(one, shape, attempt, rng) for one, shape in zip(programs.inputs, programs.shapes, strict=True)]
-        if not domain({one.name: nested(x) for one, x in zip(programs.inputs, xs, strict=True)}):
+        xs = [
+            _draw(argument, shape, attempt, rng)
+            for argument, shape in zip(programs.inputs, programs.shapes, strict=True)
+        ]
+        if not domain({argument.name: nested(x) for argument, x in zip(programs.inputs, xs, strict=True)}):
             continue
-        moves = kind != "rule_runs_forward"
-        tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving] if moves else []
+        has_tangents = kind != "rule_runs_forward"
+        tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving] if has_tangents else []
         seeds = [draw_direction(s, rng) for s in programs.output_shapes] if kind == "vjp_is_adjoint" else []
         yield Point(xs, tangents, seeds)
 
 
 def _draw(one: Input, shape: tuple[int, ...], attempt: int, rng: Random) -> Array:
-    """Small or middle entries, of either sign or positive, and large ones where the domain leaves no others. Half of
-    square matrices are near the identity."""
+    """Return one input with small or middle entries, in turn of either sign and positive. Half of the square matrices
+    are near the identity. After many attempts, so where the domain seems to allow nothing smaller, entries are large.
+    """
     if one.kind != "float":
         return draw_input(one, shape, "plain", rng, max(shape, default=2))
     scale = (Fraction(1, 4), Fraction(1))[attempt % 2] if attempt < 10 * POINTS else Fraction(3)

@@ -20,7 +20,7 @@ from certgrad.obligations.balls._windows import Geometry, window_reads, window_s
 
 
 def inner(xs: Sequence[Real], ys: Sequence[Real]) -> Real:
-    """The sum of products of two rows."""
+    """Return the inner product of two rows."""
     total: Real = ZERO
     for x, y in zip(xs, ys, strict=True):
         total = s.add(total, s.mul(x, y))
@@ -28,7 +28,7 @@ def inner(xs: Sequence[Real], ys: Sequence[Real]) -> Real:
 
 
 def inner_tangent(coefficients: Sequence[Real], tangents: Sequence[Tangent]) -> Tangent:
-    """The sum of coefficients times tangents."""
+    """Return the sum of the coefficients times the tangents."""
     total: Tangent = None
     for x, dy in zip(coefficients, tangents, strict=True):
         total = t.plus(total, t.scaled(x, dy))
@@ -36,7 +36,7 @@ def inner_tangent(coefficients: Sequence[Real], tangents: Sequence[Tangent]) -> 
 
 
 def _matrices(x: Array, batch: Sequence[int], contract: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
-    """Return x as (batch, free, contracted), and the shape of its free axes."""
+    """Return x transposed and reshaped to (batch, free, contracted), and the shape of its free axes."""
     free = [axis for axis in range(x.ndim) if axis not in batch and axis not in contract]
     shape = tuple(x.shape[axis] for axis in free)
     sizes = [
@@ -46,7 +46,7 @@ def _matrices(x: Array, batch: Sequence[int], contract: Sequence[int]) -> tuple[
 
 
 def _table(pair: Callable[[Any, Any], Any], left: Array, right: Array) -> Array:
-    """Return pair(row of left, row of right) for every two rows, batch by batch."""
+    """Return pair(row of left, row of right) for all pairs of rows, batch by batch: shape (batch, left, right)."""
     out = np.empty((left.shape[0], left.shape[1], right.shape[1]), dtype=object)
     for b in range(left.shape[0]):
         rows, columns = left[b].tolist(), right[b].tolist()
@@ -58,9 +58,13 @@ def _table(pair: Callable[[Any, Any], Any], left: Array, right: Array) -> Array:
 
 @primitive("dot_general")
 def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
-    """Return the contraction of two arrays with its tangent; of integers and conditions without one."""
+    """Return the contraction of two arrays with its tangent; of integers and booleans without one.
+
+    Both arrays become rows of shape (batch, free, contracted), so that each entry of the result is the inner product of
+    two rows. Its tangent is that of a product: d(left)·right + left·d(right).
+    """
     (x_contract, y_contract), (x_batch, y_batch) = params["dimension_numbers"]
-    if x.real != y.real:  # of numbers, and conditions that are 0 or 1
+    if x.real != y.real:  # one operand holds floats and the other integers or booleans
         x, y = as_real(x), as_real(y)
     left, x_free = _matrices(x.primal, x_batch, x_contract)
     right, y_free = _matrices(y.primal, y_batch, y_contract)
@@ -70,18 +74,18 @@ def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
             raise Unsupported("dot_general of integers that jump")
         return Value(np.einsum("bik,bjk->bij", left, right).reshape(shape))
     out = _table(inner, left, right).reshape(shape)
-    parts = []
+    tangent_terms = []
     if x.tangent is not None:
         tangents = _matrices(x.tangent, x_batch, x_contract)[0]
-        parts.append(_table(lambda row, column: inner_tangent(column, row), tangents, right))
+        tangent_terms.append(_table(lambda row, column: inner_tangent(column, row), tangents, right))
     if y.tangent is not None:
         tangents = _matrices(y.tangent, y_batch, y_contract)[0]
-        parts.append(_table(inner_tangent, left, tangents))
-    if not parts:
+        tangent_terms.append(_table(inner_tangent, left, tangents))
+    if not tangent_terms:
         return Value(out)
-    total = parts[0]
-    for at in np.ndindex(total.shape) if len(parts) == 2 else ():
-        total[at] = t.plus(total[at], parts[1][at])
+    total = tangent_terms[0]
+    for at in np.ndindex(total.shape) if len(tangent_terms) == 2 else ():
+        total[at] = t.plus(total[at], tangent_terms[1][at])
     return Value(out, tangent_or_none(total.reshape(shape)))
 
 
@@ -89,7 +93,11 @@ def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
 
 
 def _taps(params: Params, x: Array, w: Array, at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield pairs (index into x, index into w) whose products make up the output at (batch, channel, *place)."""
+    """Yield pairs (index into x, index into w) whose products add up to the output at (batch, channel, *place).
+
+    Both arrays are (batch or output channel, input channel, *spatial axes). With feature groups, a channel reads its
+    group's input channels alone; with batch groups, its group's part of the batch. Padding gives no pair.
+    """
     batch, channel, *place = at
     channels = w.shape[0]
     group = channel // (channels // params["feature_group_count"])
@@ -108,12 +116,16 @@ def _geometry(params: Params) -> Geometry:
 
 @primitive("conv_general_dilated")
 def _conv(ctx: Context, params: Params, x: Value, w: Value) -> Value:
+    """Return the convolution with its tangent: each entry is the inner product of the kernel and what it covers.
+
+    `dimension_numbers` says which axes of the operands and of the result are batch, channels and spatial axes.
+    """
     if not x.real:
         raise Unsupported("convolution of integers")
-    d = params["dimension_numbers"]
-    image, kernel = x.primal.transpose(d.lhs_spec), w.primal.transpose(d.rhs_spec)
-    dimage = None if x.tangent is None else x.tangent.transpose(d.lhs_spec)
-    dkernel = None if w.tangent is None else w.tangent.transpose(d.rhs_spec)
+    layout = params["dimension_numbers"]
+    image, kernel = x.primal.transpose(layout.lhs_spec), w.primal.transpose(layout.rhs_spec)
+    dimage = None if x.tangent is None else x.tangent.transpose(layout.lhs_spec)
+    dkernel = None if w.tangent is None else w.tangent.transpose(layout.rhs_spec)
     spatial = window_sizes(image.shape[2:], kernel.shape[2:], _geometry(params))
     shape = (image.shape[0] // params["batch_group_count"], kernel.shape[0], *spatial)
     out, dout = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
@@ -125,5 +137,5 @@ def _conv(ctx: Context, params: Params, x: Value, w: Value) -> Value:
             dout[at] = inner_tangent(ws, [dimage[i] for i, _ in taps])
         if dkernel is not None:
             dout[at] = t.plus(dout[at], inner_tangent(xs, [dkernel[j] for _, j in taps]))
-    back = np.argsort(d.out_spec)
-    return Value(out.transpose(back), tangent_or_none(dout.transpose(back)))
+    axis_order = np.argsort(layout.out_spec)
+    return Value(out.transpose(axis_order), tangent_or_none(dout.transpose(axis_order)))

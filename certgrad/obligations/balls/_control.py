@@ -16,7 +16,7 @@ from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Context, Value, is_float
 
 MAX_STEPS = 2_000
-"""A while loop that runs longer is refused."""
+"""A while loop that runs for more steps than this is refused."""
 
 
 @primitive("jit", "closed_call", "call", "remat2", "remat_opt", "eval_jaxpr", "composite")
@@ -27,13 +27,13 @@ def _call(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 @primitive("custom_jvp_call", "custom_vjp_call")
 def _custom(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    """A custom derivative inside a program means its primal function."""
+    """Run the primal function: a custom derivative nested in a program is not used."""
     return ctx.run(params["call_jaxpr"], list(xs))
 
 
 @primitive(LINEAR)
 def _tangent(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    """The tangent or cotangent of an op of certgrad: what its rule runs."""
+    """Run the JVP or VJP rule of a certgrad op, for the equation that stands for its tangent or cotangent."""
     kinds = {"O": "float", "b": "bool"}
     types = tuple((x.primal.shape, kinds.get(x.primal.dtype.kind, "int")) for x in xs)
     return ctx.run(_jaxpr.tangent_program(params["linear"], params["count"], types), list(xs))
@@ -41,6 +41,7 @@ def _tangent(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 @primitive("cond")
 def _cond(ctx: Context, params: Params, index: Value, *xs: Value) -> list[Value]:
+    """Run the branch that the index chooses. Where the index jumps at this point, or may, all outputs are kinks."""
     branches = params["branches"]
     which = max(0, min(int(index.primal[()]), len(branches) - 1))
     outs = ctx.run(branches[which], list(xs))
@@ -51,7 +52,7 @@ def _cond(ctx: Context, params: Params, index: Value, *xs: Value) -> list[Value]
 
 @primitive("platform_index")
 def _platform_index(ctx: Context, params: Params) -> Value:
-    """Return the branch that runs on a CPU: the one that names it, else the default."""
+    """Return the index of the branch that runs on a CPU: one that names the CPU, else the default (None)."""
     platforms = list(params["platforms"])
     named = [k for k, names in enumerate(platforms) if names is not None and "cpu" in names]
     if not named and None not in platforms:
@@ -60,7 +61,7 @@ def _platform_index(ctx: Context, params: Params) -> Value:
 
 
 def _nothing(aval: Any) -> Value:
-    """Return the stacked output of a scan of length 0."""
+    """Return the empty stacked output of a scan of length 0."""
     return Value(np.empty((0, *aval.shape), dtype=object if is_float(aval.dtype) else aval.dtype))
 
 
@@ -79,13 +80,14 @@ def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 @primitive("while")
 def _while(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    found = repeated(params, xs, ctx.run, _goes_on, MAX_STEPS)
-    if found is None:
+    carry = repeated(params, xs, ctx.run, _goes_on, MAX_STEPS)
+    if carry is None:
         raise Unsupported(f"while loop of more than {MAX_STEPS} steps")
-    return found
+    return carry
 
 
 def _goes_on(test: Value) -> bool:
+    """Return the value of a loop's test. Raises NotDifferentiable where the test jumps at this point."""
     if test.tangent is not None:
         raise NotDifferentiable("the exit of a while loop jumps at this point")
     if test.primal.ndim:

@@ -19,36 +19,37 @@ from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN
 
 NEAR = 1e-3
-"""A part of a value: an approximation is nearer than that."""
+"""The relative difference below which an entry counts as near: an approximation stays below it."""
 SHAPES = 6
 """Shapes at which two functions are compared."""
 POINTS = 3 * len(SCHEDULE)
 SECONDS = 10.0
-"""Seconds of that comparison; points that were not compared by then are not counted."""
+"""Seconds of one comparison; points that are not reached by then are not counted."""
 PRECISION = 256
 
 
 @dataclass
 class Distance:
-    """The largest differences that were met, entry by entry, and where."""
+    """The largest differences between the outputs of two functions, entry by entry, and where they are."""
 
     entries: int = 0
     """How many entries of the outputs were compared."""
     undefined: int = 0
-    """Of how many more only one of the two functions had a finite value."""
+    """How many further entries have a finite value in only one of the two functions."""
     near: int = 0
     """How many entries are within `NEAR` of the second function's value, which is not 0."""
     far: int = 0
-    """How many are not."""
+    """How many entries are not that near."""
     absolute: arb = field(default_factory=arb)
+    """The largest absolute difference."""
     relative: arb = field(default_factory=arb)
-    """To the second function's value."""
+    """The largest difference relative to the second function's value, where that is not 0."""
     inputs: dict[str, Any] = field(default_factory=dict)
-    """Where the absolute difference is the largest; empty where there is none."""
+    """The arguments where the absolute difference is the largest; empty where no entries differ."""
     problem: str = ""
-    """Why points were left out."""
+    """Why points were left out: the first error; empty where none were."""
     in_floats: bool = False
-    """It is one of the numbers that the two compute in float64, their rounding included."""
+    """Whether the compared numbers are those that the functions compute in float64, rounding included."""
 
 
 def distance(
@@ -62,7 +63,9 @@ def distance(
 ) -> Distance:
     """Return how far the forwards of two rules are apart at points inside the domain.
 
-    The same call gives the same points, unless its time ends first.
+    `name` seeds the draws, so that the same call compares at the same points, unless its time ends first. `further`
+    names dims that no input has. A shape or point that the balls cannot evaluate is left out, with the first such error
+    in `problem`.
     """
     distance_so_far = Distance()
     rng = seeded(name, "distance")
@@ -90,7 +93,10 @@ def distance(
 
 
 def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[str, Any]) -> None:
-    """Update the distance by the entries of two outputs."""
+    """Add the entries of two outputs, computed at the arguments `here`, to the distance.
+
+    Entries are skipped where one is UNKNOWN or neither is finite.
+    """
     with s.precision(PRECISION):
         for at in np.ndindex(left.shape):
             a, b = left[at], right[at]
@@ -100,11 +106,11 @@ def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[st
                 found.undefined += 1
                 continue
             found.entries += 1
-            apart = abs(s.ball(a) - s.ball(b)).upper()
-            if apart > found.absolute:
-                found.absolute, found.inputs = apart, here
+            difference = abs(s.ball(a) - s.ball(b)).upper()
+            if difference > found.absolute:
+                found.absolute, found.inputs = difference, here
             if not s.ball(b).contains(0):
-                relative = (apart / abs(s.ball(b))).upper()
+                relative = (difference / abs(s.ball(b))).upper()
                 near = bool(relative < NEAR)
                 found.near, found.far = found.near + near, found.far + (not near)
                 found.relative = found.relative.max(relative)

@@ -1,5 +1,5 @@
-"""Deterministic draws: concrete dims and rational points, the small and the awkward ones first; and points beside them
-on the boundaries of what programs compare or divide by."""
+"""Deterministic draws: concrete dims and rational points, first small ones and those that often show errors; and points
+near them on boundaries, where numbers that programs compare are equal or a denominator is 0."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ from certgrad.obligations.balls._scalars import ZERO
 from certgrad.obligations.balls._values import Array
 
 Domain = Callable[[Mapping[str, Any]], bool]
-"""domain(inputs) with nested lists of Fractions (ints, bools): whether the point is inside."""
+"""domain(inputs), the inputs nested lists of Fractions (ints, bools) by name: whether the point is inside."""
 
 MAX_ENTRIES = 40
-"""The largest input that is drawn where there is a choice of shapes."""
+"""The most entries of a drawn input where sizes are open."""
 MOST_ENTRIES = 128
-"""The largest input that is drawn where there is only one shape."""
+"""The most entries of a drawn input where there is only one shape."""
 TRIES = 300
-"""At most this many draws of a point until one lies in the domain."""
+"""At most this many draws, in a round, until a point lies in the domain."""
 _FOUND = 10
-"""Boundary points that are taken for one entry, at most."""
+"""At most this many points with rational zeros are made by moving one entry."""
 _BALLS = 2
-"""Irrational zeros that are taken for one entry, at most."""
+"""At most this many points with irrational zeros are made by moving one entry."""
 _ROUNDS = 20
 """Steps of the secant method, at most; then the zero is not used."""
 _NEAR = 2.0**-200
 """The radius of the ball around an irrational zero."""
 _BITS = 64
-"""Bits of numerator and denominator of a boundary point, at most; others are not used."""
+"""Bits of numerator and denominator of a rational zero, at most; others are not used."""
 _STEPS = (fmpq(1, 3), fmpq(-2, 7))
+"""By how much an entry is moved to see how the distances to boundaries depend on it."""
 
 
 def seeded(*words: str) -> random.Random:
-    """A generator that depends on the words alone."""
+    """Return a random generator whose numbers depend on the words alone."""
     return random.Random(int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:8], "big"))
 
 
@@ -56,10 +57,10 @@ def draw_dims(
     further: Sequence[str] = (),
     least: int = 0,
 ) -> Iterator[Dims]:
-    """Yield concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
+    """Yield concrete dims without repetition: first sizes 2, 3, 4 in turn, then all 2, all 1, all 3, then random ones.
 
-    Those that do not fit are left out, and those with an array of too many entries. `further` names dims that no input
-    has. Arrays of `least` entries are never too large.
+    Dims for which `fits` is false are left out, and dims at which an input is empty or has more than `MAX_ENTRIES`
+    entries (`MOST_ENTRIES` where no size is open, `least` where that is more). `further` names dims that no input has.
     """
     named, stars = names_in(inputs)
     named += [name for name in further if name not in named]
@@ -67,7 +68,7 @@ def draw_dims(
     seen = set()
     groups: list[tuple[int, ...]]
     for attempt in range(60):
-        if attempt == 0:
+        if attempt == 0:  # sizes that differ show axes that are mixed up
             sizes, groups = [2 + k % 3 for k in range(len(named))], [(2,) for _ in stars]
         elif attempt <= 3:
             n = (2, 1, 3)[attempt - 1]
@@ -80,7 +81,7 @@ def draw_dims(
         if key in seen or not fits(dims):
             continue
         seen.add(key)
-        shapes = [dims.shape(one.dims) for one in inputs]
+        shapes = [dims.shape(argument.dims) for argument in inputs]
         if all(n > 0 for shape in shapes for n in shape) and max(map(prod, shapes), default=0) <= most:
             yield dims
 
@@ -112,7 +113,7 @@ SCHEDULE = ("plain", "eighths", "positive", "large", "special", "unit", "equal",
 
 
 def filled_by(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
-    """An array of a shape, its entries made one by one."""
+    """Return an array of this shape whose entries are the results of calling `entry`, once for each."""
     out = np.empty(shape, dtype=object)
     for at in np.ndindex(shape):
         out[at] = entry()
@@ -122,7 +123,7 @@ def filled_by(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
 def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Random, top: int) -> Array:
     """Return one input drawn in a style: `equal` repeats one value, `mixed` chooses a style for each entry.
 
-    `top` bounds integers, which are indices mostly.
+    `top` bounds integers, which are mostly indices into an axis of that size.
     """
     if one.kind == "bool":
         return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
@@ -130,9 +131,9 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
         return filled_by(shape, lambda: rng.randint(0, 99)).astype(np.int64)
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
-        # Of many numbers that are told one by one, some are outside of the domain.
-        told = partial(_draw_near, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
-        drawn = filled_by(shape, told or (lambda: rng.randint(low, high))).astype(np.int64)
+        # Only half of the arrays use the named numbers: of many entries drawn so, some would be outside of the domain.
+        draw_near_told = partial(_draw_near, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
+        drawn = filled_by(shape, draw_near_told or (lambda: rng.randint(low, high))).astype(np.int64)
         return np.abs(drawn) if one.exact.startswith("u") else drawn
     if style == GENERIC:
         return filled_by(shape, lambda: Fraction(rng.randint(-3000, 3000) or 1, 997))
@@ -146,7 +147,7 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
 
 
 def _draw_near(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
-    """Return one of the given numbers, one beside it or between two of them, or a possible index."""
+    """Return one of the numbers `told`, a number beside it or in their range, or one from `low` to `high`."""
     choice = rng.random()
     if choice < 0.3:
         return rng.choice(told)
@@ -156,12 +157,12 @@ def _draw_near(told: Sequence[int], low: int, high: int, rng: random.Random) -> 
 
 
 def nested(array: Array) -> Any:
-    """An array as nested lists (a bare entry at rank 0)."""
+    """Return an array as nested lists (a bare entry at rank 0)."""
     return array.tolist() if array.ndim else array[()]
 
 
 def style_near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
-    """Return a style: 0 and the numbers times a sign, numbers on either side of these, and between two of them."""
+    """Return a style that draws at 0 and sign·|x| for the signs and numbers x, close beside these, or between."""
     ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
 
     def draw(rng: random.Random) -> Fraction:
@@ -179,12 +180,12 @@ def tops_of(shapes: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def rounds(inputs: Sequence[Input], tops: Sequence[int]) -> int:
-    """Return how often points are drawn: twice where indices may be bounded by another size than the first time."""
-    return 2 if len(tops) > 1 and any(one.kind == "int" for one in inputs) else 1
+    """Return the rounds of draws: 2 where indices could be bounded by another size than the greatest one, else 1."""
+    return 2 if len(tops) > 1 and any(argument.kind == "int" for argument in inputs) else 1
 
 
 def bounds_of(inputs: Sequence[Input], tops: Sequence[int], again: bool, rng: random.Random) -> list[int]:
-    """Return, by input, the bound of its indices in one draw: the greatest size, in the second round any."""
+    """Return, by input, the bound of its indices in one draw: the greatest size, or any size in the second round."""
     return [rng.choice(tops) if again else tops[-1] for _ in inputs]
 
 
@@ -199,55 +200,64 @@ def draw_inputs(
     integers: tuple[int, ...] = (),
     until: float = inf,
 ) -> list[Array] | None:
-    """Return the k-th point at these shapes inside the domain; None if none is drawn before `until` of the thread's
-    processor time.
+    """Return the arrays of the k-th point at these shapes; None where no draw hits the domain.
 
-    Floats are near the numbers in `beside`, if there are any; integers may be any of `integers` as well.
+    k chooses the style of the first draw; draws after it, of which there are `TRIES` a round, have random styles. With
+    `generic`, all draws have that style. Floats are near the numbers in `beside`, if there are any; integers may be any
+    of `integers` as well. Draws end when the thread's processor time reaches `until`.
     """
     if integers:
-        inputs = [replace(one, told=(*one.told, *integers)) if one.kind == "int" else one for one in inputs]
+        inputs = [
+            replace(argument, told=(*argument.told, *integers)) if argument.kind == "int" else argument
+            for argument in inputs
+        ]
     tops = tops_of(shapes)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
+    # The first draw has the style that k names. Where the domain rejects it, other styles may hit the domain.
     for attempt in range(rounds(inputs, tops) * TRIES):
         if time.thread_time() > until:
             return None
         if attempt and not generic and not beside:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
-        entry = partial(style_near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
+        draw_beside = partial(style_near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
         bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
         arrays = [
-            draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)
-            for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
+            draw_input(argument, shape, style, rng, top)
+            if draw_beside is None or argument.kind != "float"
+            else filled_by(shape, draw_beside)
+            for argument, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
-        arrays = [one.structured(x) for one, x in zip(inputs, arrays, strict=True)]
-        if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
+        arrays = [argument.structured(x) for argument, x in zip(inputs, arrays, strict=True)]
+        if domain is None or domain({argument.name: nested(x) for argument, x in zip(inputs, arrays, strict=True)}):
             return arrays
     return None
 
 
 def structured(inputs: Sequence[Input], point: Point) -> Point:
-    """The point with arrays that have the structure which they have to have, and tangents along which they keep it."""
-    if all(one.structure is None for one in inputs):
+    """Return the point with arrays that have their input's structure (such as symmetry) and tangents that keep it."""
+    if all(argument.structure is None for argument in inputs):
         return point
-    arrays = [one.structured(x) for one, x in zip(inputs, point.inputs, strict=True)]
-    moving = [(one.structure, x) for one, x in zip(inputs, arrays, strict=True) if one.moves]
+    arrays = [argument.structured(x) for argument, x in zip(inputs, point.inputs, strict=True)]
+    moving = [(argument.structure, x) for argument, x in zip(inputs, arrays, strict=True) if argument.moves]
     tangents = [
         dx if structure is None else structure.along(x, dx)
-        for (structure, x), dx in zip(moving, point.tangents, strict=False)  # there are none of values
+        for (structure, x), dx in zip(moving, point.tangents, strict=False)  # a claim about values has no tangents
     ]
     return Point(arrays, tangents, point.seeds)
 
 
 def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
-    """Tangents and seeds: dense, small and rarely equal, so that one draw shows almost any difference."""
+    """Return a tangent or a seed: dense, with small, rarely equal entries, so that one draw shows most differences."""
     return filled_by(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
 
 
 def generic_direction(
     shape: tuple[int, ...], rng: random.Random, rational: Callable[[int, int], Any] = Fraction
 ) -> Array:
-    """Return tangents or cotangents that are never 0 and hardly ever equal: inputs that are tied are not so beside the
-    point, and summands of a side do not cancel. `rational` makes a number of numerator and denominator.
+    """Return a tangent or a cotangent whose entries are never 0 and hardly ever equal.
+
+    So inputs that are equal at the point differ beside it, and summands of a side do not cancel. `rational` makes a
+    number of its numerator and denominator.
     """
     return filled_by(shape, lambda: rational(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
@@ -263,7 +273,10 @@ def draw_point(
     integers: tuple[int, ...] = (),
     until: float = inf,
 ) -> Point | None:
-    """The k-th point for an obligation at the programs' shapes, its inputs `beside` the numbers given, if any are."""
+    """Return the k-th point for the obligation `kind`: inputs, tangents and seeds; None where no inputs are drawn.
+
+    Inputs are drawn at the programs' shapes by `draw_inputs`, which says what the other arguments are.
+    """
     inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic, beside, integers, until)
     if inputs is None:
         return None
@@ -275,18 +288,20 @@ def draw_point(
 
 
 Watch = Callable[..., Sequence[Any]]
-"""The distances that are observed at a point: all of them, or at least the first so many."""
+"""watch(point, most): the distances to boundaries at the point (numbers that programs compare with 0 or divide by), all
+of them or at least the first `most`."""
 
 
 def on_boundaries(
     point: Point, kinds: Sequence[str], moving: Sequence[int], watch: Watch, exact: bool = False
 ) -> Iterator[Point]:
-    """Yield points near this one at which something that `watch` observes is 0, points just beyond, and the origin.
+    """Yield points near this one at which a distance that `watch` observes is 0, points just beyond, and the origin.
 
-    One entry of each argument is moved. Where the watched distance is a polynomial of degree 2 in the entry with
-    rational zeros, the zero is exact; other zeros, by the secant method, are enclosed by a ball. Integers go to the
-    sizes of the axes, as indices do. `kinds` are those of the arguments, of which `moving` ones have a tangent.
-    With `exact`, nothing but the points with rational zeros is yielded, and integers stay, as indices in their range.
+    The first entry of each argument is moved. Each distance is evaluated at the entry and at two steps from it, which
+    determines a polynomial of degree 2; its rational zeros are exact zeros of the distance if that is such a
+    polynomial. Other zeros are found by the secant method and enclosed by a ball. Integers are moved to, and beside, 0
+    and the sizes of the axes, as indices jump there. `kinds` are those of the arguments; `moving` lists the arguments
+    that have a tangent. With `exact`, only points with rational zeros are yielded, and integers stay as they are.
     """
     distances = watch(point)
     sizes = sorted({n for x in point.inputs for n in x.shape})
@@ -295,25 +310,27 @@ def on_boundaries(
             continue
         at = (0,) * point.inputs[which].ndim
         if kind == "int":
-            around = {sign * n + shift for n in (0, *sizes) for sign in (1, -1) for shift in (-1, 0, 1)}
-            yield from (point.moved(which, at, value) for value in sorted(around))
+            near_sizes = {sign * n + shift for n in (0, *sizes) for sign in (1, -1) for shift in (-1, 0, 1)}
+            yield from (point.moved(which, at, value) for value in sorted(near_sizes))
             continue
         if not distances:
-            continue  # nothing vanishes
+            continue  # the programs have no boundaries
         start = point.inputs[which][at]
-        there = [watch(point.moved(which, at, start + step)) for step in _STEPS]
+        after_steps = [watch(point.moved(which, at, start + step)) for step in _STEPS]
         zeros: dict[fmpq, None] = {}
-        for values in zip(distances, *there, strict=False):
+        for values in zip(distances, *after_steps, strict=False):
             zeros |= dict.fromkeys(start + u for u in _zeros(values))
         for value in list(zeros)[:_FOUND]:
             yield point.moved(which, at, value)
             if not exact:
                 yield point.moved(which, at, value + (value - start) / 8)
         balls = 0
-        for k, (before, after) in enumerate(zip(distances, there[0], strict=False)):
-            irrational = not exact and s.finite(before) and s.finite(after) and arb in (type(before), type(after))
+        for k, (at_start, after_step) in enumerate(zip(distances, after_steps[0], strict=False)):
+            irrational = (
+                not exact and s.finite(at_start) and s.finite(after_step) and arb in (type(at_start), type(after_step))
+            )
             if irrational and balls < _BALLS:
-                zero = _secant(partial(_watched, watch, point, which, at, k), start, before, after)
+                zero = _secant(partial(_watched, watch, point, which, at, k), start, at_start, after_step)
                 if zero is not None:
                     balls += 1
                     yield point.moved(which, at, zero)
@@ -323,7 +340,10 @@ def on_boundaries(
 
 
 def _zeros(values: Sequence[Any]) -> list[fmpq]:
-    """The rational zeros of the polynomial of degree 2 that has these values at 0 and at the steps."""
+    """Return the rational zeros u of the polynomial a·u² + b·u + c with these values at u = 0 and u in `_STEPS`.
+
+    There are none where a value is not rational or the polynomial is constant.
+    """
     if any(type(v) is not fmpq for v in values) or len(set(values)) == 1:
         return []
     c, first, second = values
@@ -341,13 +361,16 @@ def _zeros(values: Sequence[Any]) -> list[fmpq]:
 
 
 def _watched(watch: Watch, point: Point, which: int, at: tuple[int, ...], k: int, value: fmpq) -> Any:
-    """The k-th watched distance after one entry is changed."""
+    """Return the k-th watched distance with one entry set to `value`; None where fewer are watched."""
     values = watch(point.moved(which, at, value), k + 1)
     return values[k] if k < len(values) else None
 
 
 def _secant(distance: Callable[[fmpq], Any], start: fmpq, before: Any, after: Any) -> arb | None:
-    """A small ball around a zero of the distance; None where the search does not close in on one."""
+    """Return a small ball around a zero of the distance, by the secant method; None where it does not converge.
+
+    `before` and `after` are the distances at `start` and one step from it.
+    """
     x, y, left, right = start, start + _STEPS[0], s.ball(before), s.ball(after)
     for _ in range(_ROUNDS):
         if abs(right) < _NEAR:

@@ -25,7 +25,10 @@ def pointwise(
     integer: Callable[..., Array] | None,
     *operands: Value,
 ) -> Value:
-    """Apply scalar functions at each index: `value(*x)` and `tangent(out, *x, *dx)`; numpy's `integer` on integers."""
+    """Return the primitive `name` of arrays: at each index `value(*x)`, with the tangent `tangent(out, *x, *dx)`.
+
+    Integers and booleans are computed by numpy's `integer`; None means that the primitive has no meaning for them.
+    """
     primals = [x.primal for x in operands]
     tangents = [x.tangent for x in operands]
     constant = all(d is None for d in tangents)
@@ -33,7 +36,7 @@ def pointwise(
         if integer is None:
             raise Unsupported(f"primitive {name} of integers or booleans")
         out = np.asarray(integer(*primals))
-        # what is no real number has a mark in the place of a tangent (see `_tangents`)
+        # integers and booleans have marks in the place of tangents (see `_tangents`)
         marks = None if constant else lifted(t.spread, len(operands))(*tangents)
         return Value(out, None if marks is None else np.broadcast_to(marks, out.shape))
     out = lifted(value, len(operands))(*primals)
@@ -57,6 +60,8 @@ def elementwise(
 
 
 def _locally_constant(tie: Callable[[Real], bool | None]) -> Callable[[Real, Real, Tangent], Tangent]:
+    """Return the tangent rule of a function that is constant but for jumps: `tie(x)` says whether it jumps at x."""
+
     def tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
         return None if dx is None else t.crossing(tie(x), dx)
 
@@ -102,6 +107,8 @@ elementwise(
 
 @cache
 def _whole_power(n: int) -> tuple[Callable[[Real], Real], Callable[[Real, Real, Tangent], Tangent]]:
+    """Return value and tangent rule of x**n, the same two objects at each call, as `lifted` caches by them."""
+
     def value(a: Real) -> Real:
         return s.power(a, n)
 
@@ -118,7 +125,7 @@ def _integer_pow(ctx: Context, params: Params, x: Value) -> Value:
 
 
 def real_power(a: Real, b: Real) -> Real:
-    """a**b as in IEEE, except that 0 to a negative power is undefined (zero carries no sign)."""
+    """Return a**b as in IEEE, except that 0 to a negative power is NaN, as zero carries no sign here."""
     if type(b) is fmpq and b.denominator == 1 and b.height_bits() < 32:
         return s.power(a, int(b.numerator))
     if not s.finite(a) or not s.finite(b):
@@ -139,6 +146,7 @@ def real_power(a: Real, b: Real) -> Real:
 
 
 def _special_power(a: Real, b: Real) -> Real:
+    """Return a**b where a number is infinite or NaN: NaN for NaN, the limit for a = inf, else UNKNOWN."""
     if a != a or b != b:
         return s.nan
     if a == s.inf and s.finite(b):
@@ -154,6 +162,7 @@ def _power_tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tan
 
 
 def _power_slope(a: Real, b: Real) -> Real:
+    """Return b·a**(b − 1), the derivative of a**b in a; NaN at a = 0 for an exponent that is no known integer."""
     whole = type(b) is fmpq and b.denominator == 1
     if whole and not b:
         return ZERO
@@ -176,7 +185,10 @@ for _name, _function in FUNCTIONS.items():
 
 
 def atan2(y: Real, x: Real) -> Real:
-    """The angle of (x, y). Where y is 0 and x is not positive the sign of a zero decides it, which nothing here has."""
+    """Return the angle of (x, y).
+
+    It is UNKNOWN where y is 0 and x is not positive: the sign of the zero decides there, and zeros have none here.
+    """
     if y is UNKNOWN or x is UNKNOWN:
         return UNKNOWN
     if not s.finite(y) or not s.finite(x):
@@ -201,6 +213,8 @@ elementwise("atan2", value=atan2, tangent=_atan2_tangent)
 
 @cache
 def _polygamma_row(order: int) -> tuple[Callable[[Real], Real], Callable[[Real, Real, Tangent], Tangent]]:
+    """Return value and tangent rule of the order-th derivative of digamma."""
+
     def tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
         return t.by_partial(lambda: polygamma(order + 1, x), dx)
 
@@ -231,9 +245,10 @@ def _sign(x: Real) -> Real:
 
 
 def _absolute_tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
-    """Return the tangent of |x|: sign(x)·dx, at x = 0 with the sign of x just beside the point if that is examined.
+    """Return the tangent of |x|: sign(x)·dx.
 
-    Else there is a kink at 0; UNKNOWN where x stays 0 along the direction, as it may be 0 all around or not.
+    At x = 0 the sign is that of x just beside the point, where one side of the point is examined (`_beyond`). Otherwise
+    0 is a kink; but if x stays 0 along the direction, the tangent is UNKNOWN, as x may be 0 all around the point.
     """
     if dx is None or dx is KINK:
         return dx
@@ -267,7 +282,7 @@ elementwise("ceil", value=s.ceil, tangent=_locally_constant(_is_integer))
 
 
 def round_away(x: Real) -> Real:
-    """Nearest integer, ties away from zero."""
+    """Return the nearest integer, ties away from zero."""
     if not s.finite(x):
         return x
     side = _sign(x)
@@ -277,7 +292,7 @@ def round_away(x: Real) -> Real:
 
 
 def round_even(x: Real) -> Real:
-    """Nearest integer, ties to even."""
+    """Return the nearest integer, ties to even."""
     if not s.finite(x):
         return x
     nearest = s.floor(s.add(x, s.HALF))
@@ -299,7 +314,7 @@ _MAX, _MIN = t.extremum(1), t.extremum(-1)
 
 @primitive("max")
 def _max(ctx: Context, params: Params, a: Value, b: Value) -> Value:
-    """A value beside itself has no tie."""
+    """Return the maximum; of a value and itself that value, without the kink of a tie."""
     return a if a is b else pointwise("max", s.maximum, _MAX, np.maximum, a, b)
 
 
@@ -315,12 +330,14 @@ def _clamp(ctx: Context, params: Params, low: Value, x: Value, high: Value) -> V
 
 
 def _remainder(a: Real, b: Real) -> Real:
+    """Return a − b·trunc(a/b), which has the sign of a."""
     if type(b) is float and s.finite(a):
         return a if b == b else b
     return s.sub(a, s.mul(b, s.truncate(s.div(a, b))))
 
 
 def _remainder_tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+    """Return da − trunc(a/b)·db; a jump where a/b is an integer other than 0, at which trunc jumps."""
     if da is KINK or db is KINK:
         return KINK
     ratio = s.div(a, b)

@@ -37,7 +37,7 @@ PRECISION = 512
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One equation, ready to run: operands and results are slots of the program's memory."""
+    """One equation, ready to run: operands and results are slots (indices) of the program's memory."""
 
     rule: Rule | None
     name: str
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A traced program, compiled to slots. Constants and literals stand in `initial`."""
+    """A traced program as steps on numbered slots. `initial` is the memory before a run: constants and literals."""
 
     initial: tuple[Value | None, ...]
     inputs: tuple[int, ...]
@@ -57,22 +57,22 @@ class Program:
     outputs: tuple[int, ...]
 
     def run(self, ctx: Context, arguments: Sequence[Value]) -> list[Value]:
-        """The outputs at these arguments.
+        """Return the outputs at these arguments.
 
         Raises:
             Unsupported: an equation's primitive has no rule.
             Undecided: a comparison cannot be decided at this precision.
         """
 
-        def rule(step: Step, operands: list[Any]) -> Value | list[Value]:
+        def run_step(step: Step, operands: list[Any]) -> Value | list[Value]:
             if step.rule is None:
                 raise Unsupported(f"primitive {step.name}")
             return step.rule(ctx, step.params, *operands)
 
-        return self.by(rule, arguments)
+        return self.by(run_step, arguments)
 
     def by(self, rule: Callable[[Step, list[Any]], Any], arguments: Sequence[Any]) -> list[Any]:
-        """The outputs at these arguments, where each step gives what the rule says of it and its operands."""
+        """Return the outputs at these arguments, where `rule(step, operands)` is the result, or the list, of a step."""
         memory: list[Any] = list(self.initial)
         for slot, value in zip(self.inputs, arguments, strict=True):
             memory[slot] = value
@@ -90,23 +90,23 @@ class Program:
 def program(jaxpr: Any, literals: Literals = shortest) -> Program:
     """Return a ClosedJaxpr, or a Jaxpr without constants, as steps on numbered slots.
 
-    `literals` says what floats in the program stand for.
+    Each variable and each literal gets a slot of its own. `literals` says what floats in the program stand for.
     """
     inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
     slots: dict[Any, int] = {}
     initial: list[Value | None] = []
 
-    def new(value: Value | None = None) -> int:
+    def new_slot(value: Value | None = None) -> int:
         initial.append(value)
         return len(initial) - 1
 
     def define(var: Any, value: Value | None = None) -> int:
-        slots[var] = new(value)
+        slots[var] = new_slot(value)
         return slots[var]
 
     def read(atom: Any) -> int:
         if is_literal(atom):
-            return new(constant(atom.val, atom.aval.dtype, literals))
+            return new_slot(constant(atom.val, atom.aval.dtype, literals))
         return slots[atom]
 
     for var, value in zip(inner.constvars, consts, strict=True):
@@ -114,14 +114,15 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
     inputs = tuple(define(var) for var in inner.invars)
     steps = []
     constants = dict(zip(inner.constvars, consts, strict=True))
-    # What is computed and dropped cannot make a point undecided.
+    # Only equations that the outputs need become steps: an unused comparison cannot make a point undecided.
     for equation in needed_for(inner.eqns, inner.outvars):
+        # A constant that is cast to another float type is the rounded constant, as if the program held that.
         if (rounded := rounded_constant(equation, constants, is_float)) is not None:
             constants[equation.outvars[0]] = rounded
             define(equation.outvars[0], constant(rounded, rounded.dtype, literals))
             continue
         operands = tuple(read(atom) for atom in equation.invars)
-        results = tuple(new() if is_dropped(var) else define(var) for var in equation.outvars)
+        results = tuple(new_slot() if is_dropped(var) else define(var) for var in equation.outvars)
         name, params = equation.primitive.name, equation.params
         if (other_program := lowered(equation)) is not None:
             name, params = "jit", {"jaxpr": other_program}
@@ -131,7 +132,7 @@ def program(jaxpr: Any, literals: Literals = shortest) -> Program:
 
 
 def needed_equations(jaxpr: Any) -> set[int]:
-    """The identities of the equations that are evaluated."""
+    """Return the `id` of each equation that an evaluation runs: those that the outputs need."""
     inner = jaxpr_of(jaxpr)
     return {id(equation) for equation in needed_for(inner.eqns, inner.outvars)}
 
@@ -160,13 +161,13 @@ def evaluate(
     literals: Literals = shortest,
     side: int = 0,
 ) -> Evaluation:
-    """Run a traced program on rigorous reals.
+    """Return the outputs of a traced program, evaluated on rigorous reals, with their derivatives along a direction.
 
     `arguments` are arrays (or nested lists) of ints, Fractions, fmpq or balls for floats; numpy arrays for the rest.
     `tangents` has one array for each argument, or None where the argument is held constant. With `keep_stopped`,
     stop_gradient is the identity; without, it makes constants and is recorded. With `loose`, long literals are balls.
     `literals` says what floats in the program stand for.
-    With a `side`, values and derivatives are the limits from just after the point (1) or just before it (−1).
+    With a `side`, values and derivatives are the limits along the tangent from just after the point (1) or before (−1).
 
     Raises:
         Unsupported: a primitive without semantics here.
@@ -181,8 +182,10 @@ def evaluate(
             values = [_with_tangent(x, dx) for x, dx in zip(values, tangents, strict=True)]
         ctx = Context(run=lambda inner, xs: program(inner, literals).run(ctx, xs), keep_stopped=keep_stopped)
         outs = compiled.run(ctx, values)
-    moves = [np.full(out.primal.shape, None, dtype=object) if out.tangent is None else out.tangent for out in outs]
-    return Evaluation([out.primal for out in outs], moves, ctx.used_stop_gradient)
+    tangent_arrays = [
+        np.full(out.primal.shape, None, dtype=object) if out.tangent is None else out.tangent for out in outs
+    ]
+    return Evaluation([out.primal for out in outs], tangent_arrays, ctx.used_stop_gradient)
 
 
 def _with_tangent(x: Value, dx: Any | None) -> Value:
@@ -192,14 +195,15 @@ def _with_tangent(x: Value, dx: Any | None) -> Value:
 
 
 def watched_distances(runs: Iterable[Any], is_enough: Callable[[Sequence[Real]], bool]) -> list[Real]:
-    """Return the distances to boundaries of programs, each with its arguments: of those that begin before it is enough.
+    """Return the distances to boundaries that programs meet: numbers that they compare with 0 or divide by.
 
-    A program that cannot be evaluated gives those up to where it ends.
+    `runs` are programs with their arguments. They are evaluated in order until `is_enough` holds of the distances so
+    far. A program that cannot be evaluated contributes the distances up to where it stops.
     """
-    with s.watched() as seen:
+    with s.watched() as distances:
         for run in runs:
-            if is_enough(seen):
+            if is_enough(distances):
                 break
             with suppress(BallError):
                 evaluate(*run)
-    return seen
+    return distances

@@ -21,7 +21,7 @@ from certgrad.obligations.balls._values import Array, Context, Value, filled
 
 Factors = list[Array]
 Differential = Callable[[Array], Factors]
-"""From the differential of the matrix to those of its factors."""
+"""A map from the differential of the matrix to the differentials of its factors."""
 OPEN = "at this precision"
 
 
@@ -38,6 +38,7 @@ def _eigen(a: Array) -> tuple[Array, Array]:
 
 @contextmanager
 def _told_apart() -> Iterator[None]:
+    """Raise Undecided for a ValueError of the enclosures, by which they say that values are not told apart."""
     try:
         yield
     except ValueError as error:
@@ -45,13 +46,16 @@ def _told_apart() -> Iterator[None]:
 
 
 def _signs(vectors: Array, likely: np.ndarray) -> np.ndarray:
-    """Return, for each vector in rows, the sign (1 or −1) that makes it the likely one."""
+    """Return, for each row of `vectors`, the sign (1 or −1) that makes it agree with the same row of `likely`.
+
+    The rows of `likely` are the vectors in floats; their largest entry decides.
+    """
     pivots = np.argmax(np.abs(likely), axis=1)
     return np.array([1 if (v[k] > 0) == (w[k] > 0) else -1 for v, w, k in zip(vectors, likely, pivots, strict=True)])
 
 
 def eigh(a: Array) -> tuple[Factors, Differential]:
-    """[V, λ]."""
+    """Return [V, λ], the eigenvectors in columns and the eigenvalues, and the map from dA to [dV, dλ]."""
     values, v = _eigen(a)
 
     def moved(da: Array) -> Factors:
@@ -61,7 +65,10 @@ def eigh(a: Array) -> tuple[Factors, Differential]:
 
 
 def svd(a: Array) -> tuple[Factors, Differential]:
-    """[σ, U, Vᵀ]."""
+    """Return [σ, U, Vᵀ], of which A = U·diag(σ)·Vᵀ, and the map from dA to [dσ, dU, dVᵀ].
+
+    A wide matrix is factored by its transpose, in which U and V change places.
+    """
     u, _, vt = np.linalg.svd(_middle(a), full_matrices=False)
     if a.shape[0] < a.shape[1]:
         (values, u, vt), inner = _tall(a.T, u.T)
@@ -75,7 +82,10 @@ def svd(a: Array) -> tuple[Factors, Differential]:
 
 
 def _tall(a: Array, likely: np.ndarray) -> tuple[Factors, Differential]:
-    """[σ, U, Vᵀ] of a matrix with at least as many rows as columns, and the signs of the given Vᵀ."""
+    """Return [σ, U, Vᵀ] of a matrix with at least as many rows as columns, and the map between differentials.
+
+    `likely` is Vᵀ in floats: the vectors get its signs.
+    """
     with _told_apart():
         values, u, v = singular(a)
     signs = _signs(v.T, likely)
@@ -89,7 +99,7 @@ def _tall(a: Array, likely: np.ndarray) -> tuple[Factors, Differential]:
 
 
 def qr(a: Array) -> tuple[Factors, Differential]:
-    """[Q, R], for a matrix with at least as many rows as columns."""
+    """Return [Q, R] of a matrix with at least as many rows as columns, and the map from dA to [dQ, dR]."""
     rows, columns = a.shape
     if rows < columns:
         raise Unsupported("qr of a matrix with more columns than rows")
@@ -105,7 +115,11 @@ def qr(a: Array) -> tuple[Factors, Differential]:
 
 
 def _applied(x: Value, factors: Callable[[Array], tuple[Factors, Differential]]) -> list[Value]:
-    """Return the factors of each matrix of a batch, with their tangents."""
+    """Return the factors of each matrix of a batch, with their tangents.
+
+    A matrix of constants has constant factors. A kink in one entry is a kink of all factors, as they depend on all
+    entries.
+    """
     if not x.real:
         raise Unsupported("a factorisation of integers")
     shape, moves = x.primal.shape, filled(x)
@@ -133,6 +147,7 @@ def _applied(x: Value, factors: Callable[[Array], tuple[Factors, Differential]])
 
 
 def _balls(values: Sequence[object], shape: Sequence[int]) -> Array:
+    """Return an array of balls. Raises Undecided where a value is not finite."""
     out = np.empty(tuple(shape), dtype=object)
     for k, v in enumerate(values):
         if not s.finite(v):
@@ -143,6 +158,7 @@ def _balls(values: Sequence[object], shape: Sequence[int]) -> Array:
 
 @primitive("eigh")
 def _eigh(ctx: Context, params: Params, x: Value) -> list[Value]:
+    """Return eigenvectors and eigenvalues of the symmetric matrix that the lower triangle of x determines."""
     if not params["lower"] or params.get("subset_by_index") is not None:
         raise Unsupported("eigh of the upper triangle, or of some eigenvalues")
 
@@ -150,8 +166,8 @@ def _eigh(ctx: Context, params: Params, x: Value) -> list[Value]:
         return np.where(np.tril(np.ones(a.shape, dtype=bool)), a, a.T)
 
     def factors(a: Array) -> tuple[Factors, Differential]:
-        found, moved = eigh(lower(a))
-        return found, lambda da: moved(lower(da))
+        matrices, moved = eigh(lower(a))
+        return matrices, lambda da: moved(lower(da))
 
     return _applied(x, factors)
 
@@ -175,10 +191,10 @@ def _qr(ctx: Context, params: Params, x: Value) -> list[Value]:
 
 
 def factor(name: str, a: arb_mat) -> Array:
-    """A factor of a matrix, by the name that it has in the calculus."""
+    """Return a factor of a matrix by its name in the calculus, such as "eigenvalue"."""
     factors, place, turned = FACTORS[name]
-    found = factors(np.array(a.tolist(), dtype=object))[0][place]
-    return found.T if turned else found
+    matrix = factors(np.array(a.tolist(), dtype=object))[0][place]
+    return matrix.T if turned else matrix
 
 
 FACTORS: dict[str, tuple[Callable[[Array], tuple[Factors, Differential]], int, bool]] = {
@@ -190,3 +206,4 @@ FACTORS: dict[str, tuple[Callable[[Array], tuple[Factors, Differential]], int, b
     "orthogonal factor": (qr, 0, False),
     "upper factor": (qr, 1, False),
 }
+"""By name: the factorisation, the position among its factors, and whether that factor is transposed."""

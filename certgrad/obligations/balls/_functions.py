@@ -1,7 +1,8 @@
 """Real functions of one real variable: value, exactly known values, limits at infinity, domain, derivative.
 
-One row a function, keyed by the name of its lax primitive. The derivative is written here by hand (sympy's table,
-which the kernel uses, is not consulted). The tests compare each row with JAX's numerics and with `jax.jvp`.
+There is one row for each function, keyed by the name of its lax primitive. The derivative is written here by hand
+(sympy's table, which the kernel uses, is not consulted). The tests compare each row with JAX's numerics and with
+`jax.jvp`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ class Function:
     """A smooth function on an open domain, with the values it takes on the boundary.
 
     `exact` maps small integers to values that are known exactly (or are infinite). `limits` are the values at
-    -inf and +inf. `inside` is asked only where the ball function gave nothing: False means undefined.
-    `derivative(x, y)` is f'(x), given y = f(x); it is not finite where f has no derivative. `edges` are functions of x
-    that vanish where the domain, or the smoothness, ends.
+    -inf and +inf. `inside(x)` says whether x is in the domain; it is called only where the ball function has no finite
+    value. `rational(x)` is the exact value at a rational, or None. `derivative(x, y)` is f'(x), given y = f(x); it is
+    not finite where f has no derivative. `edges` are functions of x that vanish where the domain, or the smoothness,
+    ends.
     """
 
     ball: Callable[[arb], arb]
@@ -40,12 +42,12 @@ class Function:
     edges: tuple[Callable[[Real], Real], ...] = ()
 
     def __call__(self, x: Real) -> Real:
-        """Return f(x): exact where that is known, else a ball; outside of the domain NaN, UNKNOWN if that is open."""
+        """Return f(x), exact where that is known, else a ball; NaN outside of the domain, UNKNOWN if that is open."""
         kind = type(x)
         if s.watching():
             s.watch(*(edge(x) for edge in self.edges))
         if kind is fmpq:
-            if x.height_bits() <= 2:
+            if x.height_bits() <= 2:  # only small integers are keys of `exact`
                 for point, value in self.exact.items():
                     if x == point:
                         return value if type(value) is float else fmpq(value)
@@ -69,6 +71,7 @@ class Function:
 
 
 def _limit(value: Limit) -> Real:
+    """Return a value at infinity as a scalar. One that is irrational is computed here, at the current precision."""
     if callable(value):
         return value()
     return value if isinstance(value, float) else fmpq(value)
@@ -91,14 +94,14 @@ def _root(x: Real) -> Real:
 
 
 def trigamma(x: Real) -> Real:
-    """The derivative of digamma."""
+    """Return the derivative of digamma."""
     if not s.finite(x):
         return ZERO if x == inf else x if x is UNKNOWN else nan
     return s.if_finite(enclosed("polygamma")(1, s.ball(x)))
 
 
 def polygamma(order: int, x: Real) -> Real:
-    """The order-th derivative of digamma."""
+    """Return the order-th derivative of digamma."""
     if order == 0:
         return FUNCTIONS["digamma"](x)
     if not s.finite(x):
@@ -154,7 +157,7 @@ def _rational_exp2(x: fmpq) -> fmpq | None:
 
 
 def _side(x: Real) -> Real:
-    """The derivative of |x|."""
+    """Return the derivative of |x|: the sign of x; at 0 the side of 0 that is examined (`_beyond`), NaN if none is."""
     try:
         sign = s.sign(x) or here.toward if s.finite(x) else 0
         return fmpq(sign) if sign else nan
@@ -338,7 +341,7 @@ def _half_pi_square(x: Real) -> Real:
 
 
 def _sinc(x: Real) -> Real:
-    """sin(x)/x, which is 1 at 0."""
+    """Return sin(x)/x, which is 1 at 0."""
     try:
         return ONE if s.sign(x) == 0 else s.div(FUNCTIONS["sin"](x), x)
     except Undecided:
@@ -346,7 +349,7 @@ def _sinc(x: Real) -> Real:
 
 
 def _spence_slope(x: Real) -> Real:
-    """log(x)/(1 − x), which is −1 at 1."""
+    """Return log(x)/(1 − x), which is −1 at 1."""
     try:
         if s.sign(s.sub(x, ONE)) == 0:
             return s.neg(ONE)
@@ -356,5 +359,5 @@ def _spence_slope(x: Real) -> Real:
 
 
 def _bell(x: Real) -> Real:
-    """erf'(x) = 2 exp(-x^2) / sqrt(pi)."""
+    """Return erf'(x) = 2 exp(-x^2) / sqrt(pi)."""
     return s.mul(FUNCTIONS["exp"](s.neg(s.mul(x, x))), 2 / arb.pi().sqrt())

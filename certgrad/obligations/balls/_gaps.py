@@ -29,22 +29,23 @@ class Point:
     seeds: Sequence[Array]
 
     def moved(self, which: int, at: tuple[int | slice, ...], value: Any, group: str = "inputs") -> Point:
-        """The point with one entry changed, or with all entries of a slice: of an input, or in another group."""
+        """Return the point with `value` at an index or slice of one array: the `which`-th input, or that of `group`."""
         arrays: list[Array] = list(getattr(self, group))
         arrays[which] = arrays[which].copy()
         arrays[which][at] = value
         return replace(self, **{group: arrays})
 
     def along(self, moving: Sequence[int]) -> list[Any]:
-        """The tangent of each input, None for what is held, where these are moving."""
-        of = dict(zip(moving, self.tangents, strict=True))
-        return [of.get(k) for k in range(len(self.inputs))]
+        """Return a list with the tangent of each input; None for inputs whose positions are not in `moving`."""
+        tangent_of = dict(zip(moving, self.tangents, strict=True))
+        return [tangent_of.get(k) for k in range(len(self.inputs))]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Both sides of an obligation where they differ. `undefined`: one of them is nan or infinite, so the gap has no
-    size.
+    """A place at which the two sides of an obligation differ, with their values.
+
+    `undefined` says that one side is nan or infinite, so that the gap has no size.
     """
 
     where: str
@@ -55,7 +56,7 @@ class Gap:
 
     @property
     def relative(self) -> arb | None:
-        """The size of the gap relative to the larger side."""
+        """The size of the gap relative to the larger side; None where a side is undefined."""
         if self.undefined:
             return None
         with s.precision(4 * PRECISION):
@@ -69,7 +70,7 @@ class Gap:
 
 
 def _differ(lhs: Real, rhs: Real) -> str | None:
-    """Return "value" or "undefined" where the two sides differ, else None."""
+    """Return how two sides differ: "value" if both are finite, "undefined" if one is not; None if they agree."""
     if lhs is UNKNOWN or rhs is UNKNOWN:
         raise Undecided("a side of the obligation is not known at this precision")
     if s.finite(lhs) and s.finite(rhs):
@@ -80,7 +81,7 @@ def _differ(lhs: Real, rhs: Real) -> str | None:
 
 
 def _first_gap(sides: Sequence[tuple[str, Real, Real]], used_stop_gradient: bool = False) -> Gap | None:
-    """Return the first place where values differ, else the first where one side is undefined."""
+    """Return the first place where finite sides differ, else the first where one side is undefined, else None."""
     undefined = None
     for where, lhs, rhs in sides:
         how = _differ(lhs, rhs)
@@ -92,17 +93,18 @@ def _first_gap(sides: Sequence[tuple[str, Real, Real]], used_stop_gradient: bool
 
 
 def named_place(output: int, index: tuple[int, ...]) -> str:
+    """Return the name of an entry of an output in messages: `output 0[1, 2]`."""
     return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
 def derivative(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False, strict: bool = False
 ) -> tuple[list[Array], bool]:
-    """Return the derivative of the forward's float outputs along the point's tangent, and whether stop_gradient
-    mattered.
+    """Return the forward's derivative along the point's tangent, by float output, and whether stop_gradient mattered.
 
-    Unless `strict`, where branches meet it is their common value, if they agree along all directions that are tried.
-    Raises NotDifferentiable where the forward has no derivative or no finite value at the point.
+    At a seam, where branches meet, it is the slope on both sides, if these agree along all directions that are tried;
+    with `strict`, a seam has no derivative. Raises NotDifferentiable where the forward has no derivative or no finite
+    value at the point.
     """
     try:
         return _derivative_along_tangent(programs, point, precision, loose)
@@ -115,33 +117,39 @@ def derivative(
 def _derivative_along_tangent(
     programs: Programs, point: Point, precision: int, loose: bool, side: int = 0
 ) -> tuple[list[Array], bool]:
+    """Return what `derivative` does where no branches meet; with a `side` (1 or −1), the slopes just after or before.
+
+    With a `side` it raises NotDifferentiable where the value there is not that at the point.
+    """
     tangents = point.along(programs.moving)
-    got = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose, side=side)
+    evaluation = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose, side=side)
     if side:
         at_point = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
         for i in programs.floats:
-            if not all(_same_value(x, y) for x, y in zip(got.values[i].flat, at_point[i].flat, strict=True)):
+            if not all(_same_value(x, y) for x, y in zip(evaluation.values[i].flat, at_point[i].flat, strict=True)):
                 raise NotDifferentiable("the forward jumps")
-    return [_slopes(got, i) for i in programs.floats], got.used_stop_gradient
+    return [_slopes(evaluation, i) for i in programs.floats], evaluation.used_stop_gradient
 
 
 def _same_value(x: Real, y: Real) -> bool:
+    """Return whether two scalars are equal if both are exact, else whether their balls overlap; False for UNKNOWN."""
     exact = isinstance(x, fmpq) and isinstance(y, fmpq)
     return x == y if exact else x is not UNKNOWN and y is not UNKNOWN and bool(s.overlap(x, y))
 
 
 MOST_DIRECTIONS = 12
-"""At most this many input entries may move where branches meet: each is a direction of its own."""
+"""At most this many input entries may move at a seam: slopes are compared along the axis of each."""
 
 
 def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bool) -> tuple[list[Array], bool]:
-    """Return the derivative along the tangent where branches meet, and whether the program has stopped gradients.
+    """Return the derivative along the tangent at a seam, by float output, and whether stop_gradient mattered.
 
-    The slopes before and after the point agree along the tangent, along each axis and along two directions more, and
-    those along the axes add up to the others.
+    A forward may be differentiable where its branches meet, as x·|x| is at 0. So slopes are taken just before and just
+    after the point, along the tangent, along each axis and along two further directions. They must agree on both sides,
+    and the slope along a direction must be the combination of those along the axes.
 
     Raises:
-        NotDifferentiable: they do not.
+        NotDifferentiable: the slopes do not agree, or there are too many directions.
     """
     shapes = [dx.shape for dx in point.tangents]
     count = sum(int(np.prod(shape, dtype=int)) for shape in shapes)
@@ -149,6 +157,7 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
         raise NotDifferentiable("branches meet")
 
     def split(entries: Sequence[Any]) -> list[Array]:
+        """Return a flat direction as one tangent for each moving input."""
         remaining, out = list(entries), []
         for shape in shapes:
             array = np.empty(shape, dtype=object)
@@ -158,9 +167,10 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
         return out
 
     def slopes(direction: Sequence[Any]) -> tuple[list[Any], bool]:
-        there = replace(point, tangents=split(direction))
-        after, stopped = _derivative_along_tangent(programs, there, precision, loose, 1)
-        before, _ = _derivative_along_tangent(programs, there, precision, loose, -1)
+        """Return the slopes of all output entries, equal on both sides, and whether stop_gradient mattered."""
+        turned_point = replace(point, tangents=split(direction))
+        after, stopped = _derivative_along_tangent(programs, turned_point, precision, loose, 1)
+        before, _ = _derivative_along_tangent(programs, turned_point, precision, loose, -1)
         pairs = [(x, y) for a, b in zip(after, before, strict=True) for x, y in zip(a.flat, b.flat, strict=True)]
         if not all(_same_value(x, y) for x, y in pairs):
             raise NotDifferentiable("branches meet at different slopes")
@@ -169,11 +179,12 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
     along = [x for dx in point.tangents for x in dx.flat]
     slopes_along, stopped = slopes(along)
     axes = [slopes([Fraction(int(j == k)) for j in range(count)])[0] for k in range(count)]
-    others = [
+    further_directions = [
         [Fraction((5 * k * k + seed * k + 3) % 7 - 3) + Fraction(1, 2 + k) for k in range(count)] for seed in (1, 4)
     ]
+    # The derivative is linear: a slope along a direction is the combination of the slopes along the axes.
     with s.precision(precision):
-        for direction, slopes_there in [(along, slopes_along), *((d, slopes(d)[0]) for d in others)]:
+        for direction, slopes_there in [(along, slopes_along), *((d, slopes(d)[0]) for d in further_directions)]:
             for place, x in enumerate(slopes_there):
                 total: Real = ZERO
                 for c, axis in zip(direction, axes, strict=True):
@@ -191,6 +202,7 @@ def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bo
 
 
 def _slopes(got: Evaluation, output: int) -> Array:
+    """Return the derivative of an output, 0 where it is constant. Raises Undecided or NotDifferentiable."""
     values, moves = got.values[output], got.tangents[output]
     out = np.empty(values.shape, dtype=object)
     for at in np.ndindex(values.shape):
@@ -214,12 +226,12 @@ Side = tuple[str, Real, Real]
 def jvp_sides(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> tuple[list[Side], bool]:
-    """The rule's jvp and the derivative of the forward, entry by entry; whether stop_gradient mattered."""
-    wanted, stopped = derivative(programs, point, precision, loose)
-    got = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision, loose=loose).values
+    """Return the rule's jvp beside the derivative of the forward, by entry, and whether stop_gradient mattered."""
+    slopes, stopped = derivative(programs, point, precision, loose)
+    pushed = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision, loose=loose).values
     sides = [
         (named_place(i, at), left[at], right[at])
-        for i, left, right in zip(programs.floats, got, wanted, strict=True)
+        for i, left, right in zip(programs.floats, pushed, slopes, strict=True)
         for at in np.ndindex(left.shape)
     ]
     return sides, stopped
@@ -228,7 +240,10 @@ def jvp_sides(
 def adjoint_sides(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> tuple[list[Side], bool]:
-    """<jvp(x, dx), seed> and <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
+    """Return <jvp(x, dx), seed> beside <dx, vjp(x, seed)>, and whether stop_gradient mattered.
+
+    Where the rule has no jvp, the derivative of the forward takes its place.
+    """
     cotangents = evaluate(programs.vjp, [*point.inputs, *point.seeds], precision=precision, loose=loose).values
     stopped = False
     if programs.rule.jvp is None:
@@ -241,6 +256,7 @@ def adjoint_sides(
 
 
 def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
+    """Return the sum of all products of entries."""
     total: Real = ZERO
     for x, y in zip(left, right, strict=True):
         for a, b in zip(x.flat, y.flat, strict=True):
@@ -251,11 +267,11 @@ def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
 def forward_sides(
     programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> tuple[list[Side], bool]:
-    """The primal outputs of the rule and the forward's, entry by entry, where the forward has a value."""
-    wanted = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
-    got = evaluate(programs.primal, point.inputs, precision=precision, loose=loose).values
+    """Return the rule's primal outputs beside the forward's, by entry, without those where the forward is NaN."""
+    forward_outputs = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
+    primal_outputs = evaluate(programs.primal, point.inputs, precision=precision, loose=loose).values
     sides = []
-    for i, (left, right) in enumerate(zip(got, wanted, strict=True)):
+    for i, (left, right) in enumerate(zip(primal_outputs, forward_outputs, strict=True)):
         for at in np.ndindex(left.shape):
             if i in programs.floats:
                 if s.finite(right[at]) or right[at] is UNKNOWN or right[at] == right[at]:
@@ -270,13 +286,14 @@ SIDES: dict[str, Callable[[Programs, Point, int, bool], tuple[list[Side], bool]]
     "vjp_is_adjoint": adjoint_sides,
     "rule_runs_forward": forward_sides,
 }
+"""For each kind of obligation, its two sides at a point, and whether stop_gradient mattered."""
 
 
 def gap_at(kind: str, programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """Where the two sides of the obligation differ, if they do.
+    """Return where the two sides of the obligation differ; None where they agree.
 
     Raises:
-        NotDifferentiable: the forward has no derivative. Where a side is undefined, two slopes that agree are none.
+        NotDifferentiable: the forward has no derivative; or a side is undefined at a seam, even a smooth one.
     """
     sides, stopped = SIDES[kind](programs, point, precision, loose)
     with s.precision(precision):
@@ -289,7 +306,7 @@ def gap_at(kind: str, programs: Programs, point: Point, precision: int = PRECISI
 def settled_gap(
     kind: str, programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
 ) -> Gap | None:
-    """The gap at a point, with more precision where a comparison needs it; None also where the point says nothing.
+    """Return `gap_at` a point, with more precision where a comparison needs it; None also where the point says nothing.
 
     A point says nothing where the forward is not differentiable, or where four times the precision decides nothing.
     """

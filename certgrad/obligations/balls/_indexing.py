@@ -20,13 +20,14 @@ from certgrad.obligations.balls._values import Array, Context, Value, constant, 
 
 
 def _steered(out: Value, *indices: Value) -> Value:
-    """Return the value with everything a kink where an index jumps at this very point."""
+    """Return `out`; all its entries are kinks if an index jumps at this very point, or may jump."""
     if all(i.tangent is None for i in indices):
         return out
     return Value(out.primal, np.full(out.primal.shape, KINK, dtype=object))
 
 
 def _starts(operand: Array, sizes: Sequence[int], indices: Sequence[Value]) -> list[int]:
+    """Return where a slice of these sizes starts in each axis, clamped so that it lies inside."""
     return [max(0, min(int(i.primal[()]), n - size)) for i, n, size in zip(indices, operand.shape, sizes, strict=True)]
 
 
@@ -51,6 +52,7 @@ def _dynamic_update_slice(ctx: Context, params: Params, x: Value, update: Value,
 
 
 def _mode(params: Params) -> str:
+    """Return what a gather or scatter does with indices out of bounds, by the lower-case name of its mode."""
     mode = params["mode"]
     return "clip" if mode is None else str(getattr(mode, "name", mode)).lower()
 
@@ -66,42 +68,49 @@ class _Windows:
     indexed: Sequence[int]
     """The dimensions that the indices are about, in their order."""
     batching: Sequence[tuple[int, int]]
-    """Dimensions of the array that go with one of the indices."""
+    """Pairs (dimension of the array, axis of the indices): a window starts there at its own position along the axis."""
     offsets: Sequence[tuple[int, int]]
-    """Axes of what is read or written that run over a window, each with its dimension of the array."""
+    """Pairs (axis of what is read or written, dimension of the array) for the axes that run over a window."""
     dropped: bool
     """Whether a window that is not inside is left out; else it is moved inside."""
 
     def positions(self, index: Array, out: Sequence[int]) -> Array:
-        """Return the position in the flat array of each entry that is read or written (of shape `out`); −1 for none."""
+        """Return the position in the flat array of each entry that is read or written; −1 for none.
+
+        `index` holds the vectors of indices along its last axis; `out` is the shape of what is read or written.
+        """
+        # First where each window begins in the flat array, then, along the offset axes, how far an entry is from there.
         batch = index.shape[:-1]
         strides = [prod(self.shape[dim + 1 :]) for dim in range(len(self.shape))]
-        first, there = np.zeros(batch, np.int64), np.ones(batch, bool)
+        first, is_inside = np.zeros(batch, np.int64), np.ones(batch, bool)
         for dim, (n, size, stride) in enumerate(zip(self.shape, self.sizes, strides, strict=True)):
             start = self._start(index, dim)
-            there &= (start >= 0) & (start <= n - size)
+            is_inside &= (start >= 0) & (start <= n - size)
             first += np.clip(start, 0, max(0, n - size)).astype(np.int64) * stride
-        over = dict(self.offsets)
-        spread = [1 if axis in over else n for axis, n in enumerate(out)]
-        found = first.reshape(spread)
+        dim_of_axis = dict(self.offsets)
+        spread = [1 if axis in dim_of_axis else n for axis, n in enumerate(out)]
+        places = first.reshape(spread)
         for axis, dim in self.offsets:
-            found = found + _arange_along_axis(axis, len(out), self.sizes[dim]) * strides[dim]
+            places = places + _arange_along_axis(axis, len(out), self.sizes[dim]) * strides[dim]
         if self.dropped:
-            found = np.where(there.reshape(spread), found, -1)
-        return np.broadcast_to(found, out)
+            places = np.where(is_inside.reshape(spread), places, -1)
+        return np.broadcast_to(places, out)
 
     def _start(self, index: Array, dim: int) -> Array:
         """Return where each window starts in a dimension."""
         if dim in self.indexed:
             return index[..., self.indexed.index(dim)]
-        for own, axis in self.batching:
-            if own == dim:
+        for array_dim, axis in self.batching:
+            if array_dim == dim:
                 return _arange_along_axis(axis, index.ndim - 1, index.shape[axis])
         return np.zeros((), np.int64)
 
 
 def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: Sequence[int]) -> None:
-    """Raises Undecided where indices come twice or out of order, and are promised not to; `room` is where they end."""
+    """Raise Undecided where indices break a promise of the program: that they are unique, or sorted.
+
+    `room` is the greatest start of a window in each indexed dimension; `batching` lists the batch axes of the indices.
+    """
     if not (params["unique_indices"] or params["indices_are_sorted"]):
         return
     moved = index if _drops(params) else np.clip(index, 0, np.asarray(room))
@@ -109,7 +118,7 @@ def _keep_promises(params: Params, index: Array, room: Sequence[int], batching: 
         np.broadcast_to(_arange_along_axis(axis, index.ndim - 1, index.shape[axis]), index.shape[:-1])
         for axis in batching
     ]
-    columns = [*batch, *np.moveaxis(moved, -1, 0)]  # none where a window has one place alone
+    columns = [*batch, *np.moveaxis(moved, -1, 0)]  # empty where no dimension is indexed
     rows = [*zip(*(column.reshape(-1).tolist() for column in columns), strict=True)]
     if params["unique_indices"] and len({*rows}) < len(rows):
         raise Undecided("an index comes twice that was promised to be unique")
@@ -123,35 +132,46 @@ def _arange_along_axis(axis: int, rank: int, n: int) -> Array:
 
 
 def read_at(params: Params, shape: tuple[int, ...], index: Array) -> Array:
-    """The position in the flat operand of each entry that `gather` reads; −1 where it reads none."""
-    d, sizes = params["dimension_numbers"], params["slice_sizes"]
-    hidden = {*d.collapsed_slice_dims, *d.operand_batching_dims}
-    offsets = list(zip(d.offset_dims, (dim for dim in range(len(shape)) if dim not in hidden), strict=True))
+    """Return the position in the flat operand of each entry that `gather` reads; −1 where it reads none."""
+    numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+    dims_without_offset = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    offsets = list(
+        zip(numbers.offset_dims, (dim for dim in range(len(shape)) if dim not in dims_without_offset), strict=True)
+    )
     rank = index.ndim - 1 + len(offsets)
-    over, batch = dict(offsets), iter(index.shape[:-1])
-    out = [sizes[over[axis]] if axis in over else next(batch) for axis in range(rank)]
-    batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
-    _keep_promises(params, index, [shape[a] - sizes[a] for a in d.start_index_map], d.start_indices_batching_dims)
-    windows = _Windows(shape, sizes, d.start_index_map, batching, offsets, _drops(params))
+    dim_of_axis, batch = dict(offsets), iter(index.shape[:-1])
+    out = [sizes[dim_of_axis[axis]] if axis in dim_of_axis else next(batch) for axis in range(rank)]
+    batching = list(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True))
+    _keep_promises(
+        params, index, [shape[a] - sizes[a] for a in numbers.start_index_map], numbers.start_indices_batching_dims
+    )
+    windows = _Windows(shape, sizes, numbers.start_index_map, batching, offsets, _drops(params))
     return windows.positions(index, out)
 
 
 def written_at(params: Params, shape: tuple[int, ...], index: Array, updates: tuple[int, ...]) -> Array:
-    """The position in the flat operand to which `scatter` writes each entry of the updates; −1 where to none."""
-    d = params["dimension_numbers"]
-    hidden = {*d.inserted_window_dims, *d.operand_batching_dims}
-    offsets = list(zip(d.update_window_dims, (dim for dim in range(len(shape)) if dim not in hidden), strict=True))
+    """Return the position in the flat operand to which `scatter` writes each entry of the updates; −1 for none."""
+    numbers = params["dimension_numbers"]
+    dims_without_offset = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    offsets = list(
+        zip(
+            numbers.update_window_dims,
+            (dim for dim in range(len(shape)) if dim not in dims_without_offset),
+            strict=True,
+        )
+    )
     sizes = [1] * len(shape)
     for axis, dim in offsets:
         sizes[dim] = updates[axis]
-    batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
-    axes = d.scatter_dims_to_operand_dims
-    _keep_promises(params, index, [shape[a] - sizes[a] for a in axes], d.scatter_indices_batching_dims)
+    batching = list(zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True))
+    axes = numbers.scatter_dims_to_operand_dims
+    _keep_promises(params, index, [shape[a] - sizes[a] for a in axes], numbers.scatter_indices_batching_dims)
     windows = _Windows(shape, sizes, axes, batching, offsets, _drops(params))
     return windows.positions(index, updates)
 
 
 def _drops(params: Params) -> bool:
+    """Return whether a window out of bounds is left out, and not moved inside; a promise of bounds is checked later."""
     return _mode(params) in ("fill_or_drop", "promise_in_bounds")
 
 
@@ -164,20 +184,22 @@ def absent(dtype: np.dtype) -> Any:
 
 
 def _fill(params: Params, x: Array) -> Any:
-    given = params["fill_value"]
+    """Return what `gather` gives for an entry out of bounds. Raises Undecided for integers promised to be inside."""
+    fill_value = params["fill_value"]
     if _mode(params) == "promise_in_bounds":
         if x.dtype == object:
             return s.nan
         raise Undecided("an integer is read outside of the bounds that were promised")
     if x.dtype == object:
-        return s.nan if given is None else constant(given, np.float64).primal[()]
-    if given is not None:
-        return given
+        return s.nan if fill_value is None else constant(fill_value, np.float64).primal[()]
+    if fill_value is not None:
+        return fill_value
     return absent(x.dtype)
 
 
 @primitive("gather")
 def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
+    """Return the entries of x that the indices name, with their tangents; out of bounds a constant."""
     at = read_at(params, x.primal.shape, indices.primal)
     nowhere = at < 0
 
@@ -194,30 +216,36 @@ def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
 
 
 def _scattering(name: str, value: Callable[..., Any] | None, tangent: Callable[..., Any] | None) -> None:
-    """Register a scatter. `value` and `tangent` say how an update joins the entry; without them it replaces it."""
+    """Register a scatter. `value` and `tangent` say how an update is combined with an entry; None: it replaces it."""
 
     def rule(ctx: Context, params: Params, x: Value, indices: Value, updates: Value) -> Value:
-        """Return the operand with its updates, in their order. Raises Undecided where their order would matter."""
+        """Return the operand with its updates, in their order.
+
+        JAX does not say which of two values counts that replace one entry. Of floats the entry becomes an enclosure of
+        both. Of integers that raises Undecided unless the last write is said to count (`last_counts`), and so it does,
+        for any array, if the program promises unique indices.
+        """
         targets = written_at(params, x.primal.shape, indices.primal, updates.primal.shape)
         if _mode(params) == "promise_in_bounds" and (targets < 0).any():
             raise Undecided("an update lands outside of the bounds that were promised")
         out, new_entries, dout = x.primal.flatten(), updates.primal.reshape(-1), None
         if x.tangent is not None or updates.tangent is not None:
             dout, dupdates = filled(x).flatten(), filled(updates).reshape(-1)
-        seen: set[int] = set()
+        written: set[int] = set()
         for at, target in enumerate(targets.reshape(-1).tolist()):
             if target < 0:
                 continue
             old, new = out[target], new_entries[at]
             if value is None:
-                written_before = target in seen
+                written_before = target in written
                 if written_before and (params["unique_indices"] or not (x.real or s.last_known_to_count())):
                     raise Undecided("scatter writes one entry twice: the order is not defined")
-                seen.add(target)
+                written.add(target)
                 out[target] = s.either(old, new) if written_before else new
                 if dout is not None:
                     dout[target] = t.either(dout[target], dupdates[at]) if written_before else dupdates[at]
                 continue
+            # Sums, products and extrema do not depend on the order of the updates.
             if not x.real and name not in _DISCRETE:
                 raise Unsupported(f"primitive {name} of integers")
             out[target] = value(old, new) if x.real else _DISCRETE[name](old, new)

@@ -26,13 +26,16 @@ Jaxpr = Any
 
 
 def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], wide: bool = True) -> Jaxpr:
-    """Trace at concrete shapes in float64 or float32, leaving the caller's configuration as it is."""
+    """Return a function traced at concrete shapes, in float64 if `wide`, else in float32."""
     with jax.enable_x64(wide):
         return of_reals(jax.make_jaxpr(function)(*arguments), arguments)
 
 
 def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
-    """A program of values and of real numbers. Raises Unsupported where it has no such reading."""
+    """Return the program without mutable references and complex numbers, which become values and pairs of reals.
+
+    Raises Unsupported where it has no such reading.
+    """
     try:
         return read_in_reals(program, arguments)
     except NotOfRealsError as error:
@@ -40,12 +43,12 @@ def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
 
 
 def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
-    """The floats that stand in a program and its inner ones, each as the shortest decimal that rounds to it."""
+    """Yield the scalar floats in a program and its inner ones, each as the shortest decimal that rounds to it."""
     return (Fraction(str(x[()])) for x in _scalars(jaxpr) if x.dtype.kind == "f" and np.isfinite(x))
 
 
 def integers(jaxpr: Jaxpr) -> Iterator[int]:
-    """The integers that stand in a program and its inner ones, and the ends of narrow types that it casts to."""
+    """Yield the scalar integers in a program and its inner ones, and the ends of narrow integer types it casts to."""
     yield from (int(x[()]) for x in _scalars(jaxpr) if x.dtype.kind in "iu")
     for eqn in equations_of(jaxpr):
         dtype = np.dtype(eqn.params["new_dtype"]) if eqn.primitive.name == "convert_element_type" else np.dtype(int)
@@ -54,10 +57,10 @@ def integers(jaxpr: Jaxpr) -> Iterator[int]:
 
 
 def _constants_and_literals(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
-    """The constants and literals of a program and its inner ones, with their dtypes; no random keys."""
+    """Yield the constants and literals of a program and its inner ones, with their dtypes; random keys are left out."""
     inner, consts = jaxpr_of(jaxpr), consts_of(jaxpr)
-    held = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # of references there are none
-    yield from ((c, dtype) for c, dtype in held if not is_key(dtype))
+    constants = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=False))  # references have no value
+    yield from ((c, dtype) for c, dtype in constants if not is_key(dtype))
     for eqn in inner.eqns:
         yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
         for program in programs_in(eqn):
@@ -65,12 +68,13 @@ def _constants_and_literals(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
 
 
 def floats(jaxpr: Jaxpr) -> Iterator[np.generic]:
-    """The finite floats that stand in a program and its inner ones, those of its arrays among them."""
-    held = (np.asarray(value) for value, dtype in _constants_and_literals(jaxpr) if is_float(dtype))
-    return (x for array in held for x in array.flat if np.isfinite(x))
+    """Return the finite floats written in a program and its inner ones, including the entries of constant arrays."""
+    arrays = (np.asarray(value) for value, dtype in _constants_and_literals(jaxpr) if is_float(dtype))
+    return (x for array in arrays for x in array.flat if np.isfinite(x))
 
 
 def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
+    """Return the constants and literals of rank 0."""
     return (x for x in (np.asarray(value) for value, _ in _constants_and_literals(jaxpr)) if x.ndim == 0)
 
 
@@ -86,39 +90,40 @@ def holds_long(jaxpr: Jaxpr) -> bool:
 
 
 def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str = "") -> jax.ShapeDtypeStruct:
-    """An argument to trace at: of 64 bits (32, if not `wide`), or for integers of an `exact` type."""
+    """Return an argument to trace at: of 64 bits, or 32 if not `wide`; integers have the dtype `exact` if named."""
     real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
-    own = {"float": real, "int": exact or whole, "bool": np.bool_}
-    return jax.ShapeDtypeStruct(tuple(shape), key_dtype() if kind == "key" else np.dtype(own[kind]))
+    dtypes = {"float": real, "int": exact or whole, "bool": np.bool_}
+    return jax.ShapeDtypeStruct(tuple(shape), key_dtype() if kind == "key" else np.dtype(dtypes[kind]))
 
 
 @lru_cache(maxsize=256)
 def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ...], str], ...]) -> Jaxpr:
-    """Return the program that an op's tangent equation runs, on arrays of these shapes and kinds, in the width of its
-    trace.
+    """Return the program that an op's tangent equation runs on arrays of these shapes and kinds.
+
+    It is traced at 64 bits if all outputs of the equation have as many, else at 32.
     """
-    wide = all(one.dtype.itemsize > 4 for one in linear.outputs or ())
+    wide = all(array_type.dtype.itemsize > 4 for array_type in linear.outputs or ())
     with jax.enable_x64(wide):
-        return program_of({"linear": linear, "count": count}, [placeholder(*one, wide) for one in types])
+        return program_of({"linear": linear, "count": count}, [placeholder(*array_type, wide) for array_type in types])
 
 
 _compiled = Kept()
-"""By the text of a program in the compiler's words, and by the program: a solver is traced anew for every program that
-calls it, and to compile it takes longer than all else that is asked of it."""
+"""Compiled programs, by the program's identity and by its lowered text: a solver is traced anew for every program that
+calls it, and compiling it takes longer than running it. The text finds the compiled program of an earlier trace."""
 _COMPILED = 128
 """Compiled programs that are kept; then the oldest goes."""
 
 
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:
     """Return a traced program's results as JAX computes them in float64."""
-    known: dict[Any, tuple[Jaxpr | None, Callable[..., list[Any]]]] = _compiled.table
+    kept: dict[Any, tuple[Jaxpr | None, Callable[..., list[Any]]]] = _compiled.table
     with jax.enable_x64(True):
         key = id(jaxpr), *map(jax.typeof, arguments)  # the identity is no other's while it is kept
-        if key not in known:
+        if key not in kept:
             lowered = jax.jit(core.jaxpr_as_fun(jaxpr)).lower(*arguments)
             text = lowered.as_text()
-            compiled = known[text][1] if text in known else lowered.compile()
-            while len(known) >= _COMPILED:
-                del known[next(iter(known))]
-            known[text], known[key] = (None, compiled), (jaxpr, compiled)
-        return known[key][1](*arguments)
+            compiled = kept[text][1] if text in kept else lowered.compile()
+            while len(kept) >= _COMPILED:
+                del kept[next(iter(kept))]
+            kept[text], kept[key] = (None, compiled), (jaxpr, compiled)
+        return kept[key][1](*arguments)

@@ -40,11 +40,12 @@ def _root(a: Dual) -> Dual:
 
 
 def _duals(x: Array, dx: Array) -> list[list[Dual]]:
+    """Return a matrix and its tangent as rows of pairs (entry, tangent)."""
     return [list(zip(row, drow, strict=True)) for row, drow in zip(x.tolist(), dx.tolist(), strict=True)]
 
 
 def _solve_lower(a: list[list[Dual]], b: list[list[Dual]], unit: bool) -> list[list[Dual]]:
-    """Return x with a x = b, a lower triangular."""
+    """Return the solution x of a·x = b by forward substitution; a is lower triangular, its diagonal 1 if `unit`."""
     out: list[list[Dual]] = []
     for i, row in enumerate(b):
         solved = []
@@ -57,7 +58,7 @@ def _solve_lower(a: list[list[Dual]], b: list[list[Dual]], unit: bool) -> list[l
 
 
 def _cholesky_lower(a: list[list[Dual]]) -> list[list[Dual]]:
-    """The lower factor of a symmetric matrix, read from its lower triangle."""
+    """Return the lower Cholesky factor of a symmetric matrix, of which only the lower triangle is read."""
     n = len(a)
     out: list[list[Dual]] = [[(ZERO, None)] * n for _ in range(n)]
     for j in range(n):
@@ -70,6 +71,7 @@ def _cholesky_lower(a: list[list[Dual]]) -> list[list[Dual]]:
 
 
 def _collected(shape: tuple[int, ...], matrices: list[list[list[Dual]]]) -> Value:
+    """Return matrices of pairs (entry, tangent), one for each place of the batch, as one value of this shape."""
     out, dout = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
     for at, matrix in zip(np.ndindex(shape[:-2]), matrices, strict=True):
         for i, row in enumerate(matrix):
@@ -119,8 +121,8 @@ def _triangular_solve(ctx: Context, params: Params, a: Value, b: Value) -> Value
 def _eliminated(a: list[list[Dual]]) -> tuple[list[list[Dual]], list[int], list[int], bool]:
     """Return both LU factors in one matrix, the pivots, the permutation, and whether a pivot was tied with another row.
 
-    Rows are exchanged as LAPACK does: the entry of largest modulus comes to the diagonal, the first where several are.
-    Where that is 0, the column below it is 0 and stays so, undivided.
+    Rows are exchanged as in LAPACK: the entry of the largest modulus comes to the diagonal, the first of several. Where
+    that is 0, the whole column below the diagonal is 0, and nothing is divided or subtracted.
     """
     rows, columns = len(a), len(a[0])
     out, order, pivots, tied = [list(row) for row in a], list(range(rows)), [], False
@@ -147,16 +149,20 @@ def _modulus(x: Real) -> Real:
 
 @primitive("lu")
 def _lu(ctx: Context, params: Params, a: Value) -> list[Value]:
+    """Return the LU factors in one matrix, the pivots and the permutation.
+
+    Where pivots are tied, a small change of the matrix may choose other rows, so that all factors are kinks.
+    """
     if not a.real:
         raise Unsupported("the LU factors of integers")
     shape, moves = a.primal.shape, filled(a)
-    found = [_eliminated(_duals(a.primal[at], moves[at])) for at in np.ndindex(shape[:-2])]
-    factors = _collected(shape, [f[0] for f in found])
-    if a.tangent is not None and any(f[3] for f in found):
+    eliminated = [_eliminated(_duals(a.primal[at], moves[at])) for at in np.ndindex(shape[:-2])]
+    factors = _collected(shape, [f[0] for f in eliminated])
+    if a.tangent is not None and any(f[3] for f in eliminated):
         factors = Value(factors.primal, np.full(shape, KINK, dtype=object))
     count = min(shape[-2:])
-    pivots = np.array([f[1] for f in found], dtype=np.int32).reshape((*shape[:-2], count))
-    order = np.array([f[2] for f in found], dtype=np.int32).reshape(shape[:-1])
+    pivots = np.array([f[1] for f in eliminated], dtype=np.int32).reshape((*shape[:-2], count))
+    order = np.array([f[2] for f in eliminated], dtype=np.int32).reshape(shape[:-1])
     return [factors, Value(pivots), Value(order)]
 
 
@@ -185,7 +191,8 @@ def _eliminates(solver: Any) -> bool:
 def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value]:
     """Return the solution of matvec(x) = b; its tangent dx solves matvec(dx) = db − d(matvec)(x).
 
-    A solver that is not JAX's own elimination may be inexact: then the solution is the root near what it returns.
+    A solver that is not JAX's own elimination may be inexact: then the solution is the root near what it returns. Here
+    `right` is b, one value for each array of the unknown, and d(matvec)(x) is the tangent of matvec with x constant.
     """
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:
@@ -202,8 +209,10 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
 
         moves = any(x.tangent is not None for x in (*matvec, b))
         return [root_near("a linear solver", jaxprs.solve, [*solver, b], b.primal.shape, left, moves)]
-    fixed = [Value(c.primal) for c in solver]
-    solution = ctx.run(jaxprs.solve, [*fixed, *(Value(b.primal) for b in right)])
+    # JAX's own elimination runs on rationals and balls, so that it encloses what it solves. A solver of several arrays
+    # is run in the same way.
+    solver_constants = [Value(c.primal) for c in solver]
+    solution = ctx.run(jaxprs.solve, [*solver_constants, *(Value(b.primal) for b in right)])
     if all(x.tangent is None for x in (*matvec, *right)):
         return solution
     if len(solution) != len(right):
@@ -211,17 +220,18 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
     image = ctx.run(jaxprs.matvec, [*matvec, *solution])
     right_of_tangent = []
     for b, y in zip(right, image, strict=True):
-        rest = [t.minus(db, dy) for db, dy in zip(filled(b).flat, filled(y).flat, strict=True)]
-        if any(d is KINK for d in rest):
+        residual_tangent = [t.minus(db, dy) for db, dy in zip(filled(b).flat, filled(y).flat, strict=True)]
+        if any(d is KINK for d in residual_tangent):
             return [Value(x.primal, np.full(x.primal.shape, KINK, dtype=object)) for x in solution]
         primal = np.empty(b.primal.shape, dtype=object)
-        primal.flat[:] = [ZERO if d is None else d for d in rest]
+        primal.flat[:] = [ZERO if d is None else d for d in residual_tangent]
         right_of_tangent.append(Value(primal))
-    slopes = ctx.run(jaxprs.solve, [*fixed, *right_of_tangent])
+    slopes = ctx.run(jaxprs.solve, [*solver_constants, *right_of_tangent])
     return [Value(x.primal, dx.primal) for x, dx in zip(solution, slopes, strict=True)]
 
 
 def _difference(a: Value, b: Value) -> Value:
+    """Return a − b with its tangent, for arrays of one shape."""
     primal, tangent = np.empty(a.primal.shape, dtype=object), np.empty(a.primal.shape, dtype=object)
     primal.flat[:] = [s.sub(x, y) for x, y in zip(a.primal.flat, b.primal.flat, strict=True)]
     tangent.flat[:] = [t.minus(dx, dy) for dx, dy in zip(filled(a).flat, filled(b).flat, strict=True)]
@@ -230,7 +240,10 @@ def _difference(a: Value, b: Value) -> Value:
 
 @primitive("tridiagonal_solve")
 def _tridiagonal_solve(ctx: Context, params: Params, low: Value, main: Value, high: Value, b: Value) -> Value:
-    """Solve by elimination without pivots; the first of `low` and the last of `high` are not read."""
+    """Return the solution by elimination without pivots: downwards to remove `low`, then back upwards.
+
+    The first entry of `low` and the last one of `high` are not read.
+    """
     if params.get("perturb_singular"):
         raise Unsupported("tridiagonal_solve that perturbs a singular matrix")
     shape = b.primal.shape

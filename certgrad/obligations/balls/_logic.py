@@ -23,7 +23,8 @@ def _refuse_floats(*operands: Any) -> Any:
     raise Unsupported("bitwise operation on floats")
 
 
-# comparisons: a tie between numbers that the inputs move is a jump of the result (x against itself is not: isnan)
+# comparisons: where numbers that depend on the inputs are tied, the result jumps; not so if x is compared with itself,
+# as for isnan
 
 
 def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
@@ -31,6 +32,10 @@ def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
 
 
 def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], integer: Any) -> None:
+    """Register a comparison of a and b: `holds` maps their order (−1, 0 or 1; None with NaN) to the result.
+
+    `integer` is numpy's comparison. On one side of a point, numbers that are tied at it are ordered by their tangents.
+    """
     value = lifted(lambda a, b: holds(s.compare(a, b)), 2)
     beyond = lifted(lambda a, b, da, db: holds(s.compare(a, b) or t.later(da, db)), 4)
 
@@ -107,6 +112,10 @@ elementwise("mulhi", value=_refuse_floats, tangent=_refuse_floats, integer=_high
 
 @primitive("select_n")
 def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
+    """Return the entries of the cases that the predicate picks, with their tangents.
+
+    Where the predicate has a mark (it jumps, or may), that is the tangent, unless all cases are one constant there.
+    """
     index = which.primal.astype(np.int64)
     if index.shape != cases[0].primal.shape:
         index = np.broadcast_to(index, cases[0].primal.shape)
@@ -125,6 +134,7 @@ def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
 
 
 def _picked(index: Array, cases: list[Array]) -> Array:
+    """Return, at each place, the entry of the case with the number that `index` has there."""
     out = cases[0]
     for k in range(1, len(cases)):
         out = np.where(index == k, cases[k], out)
@@ -145,6 +155,10 @@ def _to_real(n: Any) -> Real:
 
 @primitive("convert_element_type")
 def _convert(ctx: Context, params: Params, x: Value) -> Value:
+    """Return the array in another dtype: exactly as floats; as integers or booleans with marks, truncated toward 0.
+
+    Raises Undecided for a number that the integer dtype does not hold.
+    """
     dtype = params["new_dtype"]
     if is_float(dtype):
         return as_real(x)
@@ -164,7 +178,7 @@ def _convert(ctx: Context, params: Params, x: Value) -> Value:
 
 
 def as_real(x: Value) -> Value:
-    """The value as real numbers: of booleans 0 and 1."""
+    """Return the value as an array of real numbers; True is 1 and False is 0."""
     return x if x.real else Value(lifted(_to_real, 1)(x.primal), x.tangent)
 
 
@@ -179,10 +193,12 @@ def _truncate_to_int(x: Real) -> int:
 
 
 def _bool_mark(x: Real, dx: Tangent) -> Tangent:
+    """Return the mark of bool(x), which jumps at 0."""
     return None if dx is None else t.crossing(t.is_tie(x, ZERO), dx)
 
 
 def _int_mark(x: Real, dx: Tangent) -> Tangent:
+    """Return the mark of int(x), which jumps at integers other than 0."""
     return None if dx is None else t.crossing(bool(x == s.truncate(x) and x != ZERO), dx)
 
 
@@ -201,6 +217,7 @@ def _identities(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 @primitive("stop_gradient")
 def _stop_gradient(ctx: Context, params: Params, x: Value) -> Value:
+    """Return x as a constant, or as it is if stopped values are kept; record that it depended on the inputs."""
     if x.tangent is None:
         return x
     ctx.used_stop_gradient = True
@@ -208,10 +225,10 @@ def _stop_gradient(ctx: Context, params: Params, x: Value) -> Value:
 
 
 def _arbitrary_at_kinks(tangent: Array) -> Array:
-    """Return a tangent with 0 for each kink, where any number would do.
+    """Return the tangent with 0 in place of kinks and unknown entries.
 
-    A result that does not depend on a stopped value's tangent is the same for any; one that does shows so where there
-    is a derivative.
+    Any number would do there: a result that depends on the tangent of a stopped value shows so at points where that has
+    a derivative.
     """
     return np.where([d is t.KINK or d is UNKNOWN for d in tangent.flat], ZERO, tangent.ravel()).reshape(tangent.shape)
 

@@ -1,4 +1,7 @@
-"""One program with its literals read in two ways: whether it decides otherwise at a point, or is far apart there."""
+"""One program with its literals read in two ways: whether its decisions or its results differ at a point.
+
+A reading says what real number a float literal stands for (`Literals`), such as 0.1 or the float nearest to it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Run = tuple[Any, Sequence[Array], Sequence[Array | None] | None]
 """A program, its arguments, and their tangents."""
 
 VANISHING = 2.0**-240
-"""A distance below which numbers are equal but for how literals are read."""
+"""Numbers that differ by less than this count as equal."""
 NEGLIGIBLE = 2.0**-40
 """A difference that rounding in 64 bits makes, of tangents and cotangents about 1."""
 
@@ -27,11 +30,12 @@ NEGLIGIBLE = 2.0**-40
 def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float, negligible: float = NEGLIGIBLE) -> bool:
     """Return whether a program behaves otherwise in another reading of its literals.
 
-    That is: a comparison, a rounding, a sign or an index differs, or outputs differ by more than `apart` of the largest
-    and by more than `negligible`. Where balls cannot evaluate, the comparison goes as far as they come.
+    It does if a comparison, a rounding, a sign or an index differs, or if outputs differ by more than `negligible` and
+    by more than the part `apart` of the largest output. Where balls cannot evaluate the program to its end in both
+    readings, the decisions before that are compared, and whether the errors are of one type.
     """
-    (first, decided), (second, there) = (_evaluated(run, one) for one in (reading, other))
-    if any(map(_differ, decided, there)):
+    (first, first_decisions), (second, second_decisions) = (_evaluated(run, literals) for literals in (reading, other))
+    if any(map(_differ, first_decisions, second_decisions)):
         return True
     if isinstance(first, Evaluation) and isinstance(second, Evaluation):
         return _are_far_apart(first.values, second.values, apart, negligible)
@@ -39,6 +43,7 @@ def reads_otherwise(run: Run, reading: Literals, other: Literals, apart: float, 
 
 
 def _evaluated(run: Run, literals: Literals) -> tuple[Evaluation | BallError, list[Real]]:
+    """Return the evaluation of a program, or the error that ends it, and the numbers that decided something."""
     with s.watched(rounding=True) as decided, s.precision(PRECISION):
         try:
             return evaluate(*run, keep_stopped=True, literals=literals), decided
@@ -47,13 +52,14 @@ def _evaluated(run: Run, literals: Literals) -> tuple[Evaluation | BallError, li
 
 
 def _differ(a: Real, b: Real) -> bool:
+    """Return whether two decisions differ: integers as such, real numbers by their sign."""
     if isinstance(a, int) or isinstance(b, int):
         return type(a) is not type(b) or a != b
     return a is not s.UNKNOWN and b is not s.UNKNOWN and _side(a) != _side(b)
 
 
 def _side(a: Real) -> int | None:
-    """Return −1 or 1; 0 where a number is 0 or may be; None where there is none."""
+    """Return the sign of a number: 0 where it may be 0, None for NaN."""
     if type(a) is float:
         return None if isnan(a) else 1 if a > 0 else -1
     x = s.ball(a)
@@ -61,6 +67,7 @@ def _side(a: Real) -> int | None:
 
 
 def _are_far_apart(values: Sequence[Array], others: Sequence[Array], apart: float, negligible: float) -> bool:
+    """Return whether outputs differ as `reads_otherwise` says; for integers and special values by any difference."""
     gap, size = arb(0), arb(0)
     for a, b in ((a, b) for x, y in zip(values, others, strict=True) for a, b in zip(x.flat, y.flat, strict=True)):
         if isinstance(a, np.generic | bool | int):

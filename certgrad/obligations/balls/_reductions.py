@@ -18,10 +18,11 @@ from certgrad.obligations.balls._tangents import KINK, Tangent
 from certgrad.obligations.balls._values import Array, Context, Value, boxed, filled, tangent_or_none
 
 Step = tuple[Callable[[Real, Real], Real], Callable[[Real, Real, Real, Tangent, Tangent], Tangent]]
+"""One step of a fold: value(a, b) and tangent(out, a, b, da, db)."""
 
 
 def log_add_exp(a: Real, b: Real) -> Real:
-    """log(exp a + exp b)."""
+    """Return log(exp a + exp b)."""
     exp, log = FUNCTIONS["exp"], FUNCTIONS["log"]
     return log(s.add(exp(a), exp(b)))
 
@@ -39,7 +40,7 @@ LOGSUMEXP: Step = (log_add_exp, _log_add_exp_tangent)
 
 
 def folded(step: Step, empty: Real, values: Sequence[Real], tangents: Sequence[Tangent]) -> tuple[Real, Tangent]:
-    """Return the fold of numbers with their tangents from the left; of none, `empty`."""
+    """Return the fold of numbers from the left, with its tangent; `empty` where there are no numbers."""
     if not values:
         return empty, None
     value, tangent = step
@@ -61,6 +62,8 @@ def _rows(array: Array, axes: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
 
 
 def _reduction(name: str, step: Step | None, empty: Real, discrete: Callable[..., Any]) -> None:
+    """Register a reduction: floats are folded by `step`, integers and booleans reduced by numpy's `discrete`."""
+
     def rule(ctx: Context, params: Params, x: Value) -> Value:
         axes = tuple(params["axes"])
         if not x.real:
@@ -83,7 +86,7 @@ def _reduction(name: str, step: Step | None, empty: Real, discrete: Callable[...
 
 
 def _marked(out: Array, x: Value, axes: Sequence[int]) -> Value:
-    """Return integers that reduce x along the axes, each with the mark of one computed from these entries."""
+    """Return the reduced integers `out` with marks: each depends on all entries of x along the axes."""
     if x.tangent is None:
         return Value(out)
     rows, shape = _rows(x.tangent, axes)
@@ -104,7 +107,10 @@ _reduction("reduce_xor", None, None, np.bitwise_xor.reduce)
 
 @primitive("reduce")
 def _reduce(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    """A fold with a program of the user's: operands first, then as many initial values."""
+    """Return the folds by a program of the user's: `xs` are the operands, then as many initial values.
+
+    The program takes the values so far and one entry of each operand, and returns the next values.
+    """
     count = len(xs) // 2
     operands, starts = xs[:count], xs[count:]
     axes = tuple(params["dimensions"])
@@ -123,7 +129,7 @@ def _reduce(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 
 def scalar(x: Any, dx: Tangent) -> Value:
-    """One entry as a value of rank 0."""
+    """Return one entry with its tangent as a value of rank 0."""
     primal = boxed(x) if not isinstance(x, np.generic) else np.asarray(x)
     return Value(primal, None if dx is None else boxed(dx))
 
@@ -132,8 +138,9 @@ def scalar(x: Any, dx: Tangent) -> Value:
 
 
 def _cumulative(name: str, step: Step, discrete: Any) -> None:
-    """Register a cumulative operation: `step` gives value and tangent of one step, `discrete` numpy's ufunc for
-    integers.
+    """Register a cumulative operation: floats are combined by `step`, integers by numpy's ufunc `discrete`.
+
+    With the parameter `reverse`, the array is flipped before and after.
     """
     value, tangent = step
 
@@ -166,9 +173,9 @@ def _cumulative(name: str, step: Step, discrete: Any) -> None:
 
 
 def _marks_so_far(marks: Array, axis: int, reverse: bool) -> Array | None:
-    """Return the mark of each cumulative result: that of an integer computed from all entries up to it.
+    """Return the mark of each cumulative result, an integer that is computed from the entries up to its place.
 
-    With `reverse` it is computed from all entries after it as well as its own.
+    With `reverse` it is computed from the entries at its place and after it.
     """
     rows = np.moveaxis(np.flip(marks, axis) if reverse else marks, axis, -1).copy()
     for at in np.ndindex(rows.shape[:-1]):
@@ -197,7 +204,10 @@ def _order(a: Any, b: Any) -> int:
 
 
 def _extreme_index(side: int, row: list[Any], drow: list[Tangent]) -> tuple[int, Tangent]:
-    """Return the first index of the largest entry (`side` 1) or the smallest (−1), and its mark."""
+    """Return the first index of the largest entry (`side` 1) or of the smallest (−1), and its mark.
+
+    The index jumps where the extreme entry is tied with another one and either depends on the inputs.
+    """
     best = 0
     for k in range(1, len(row)):
         if _order(row[k], row[best]) * side > 0:
@@ -209,6 +219,8 @@ def _extreme_index(side: int, row: list[Any], drow: list[Tangent]) -> tuple[int,
 
 
 def _arg(name: str, side: int) -> None:
+    """Register the index of the largest entry (`side` 1) or of the smallest (−1)."""
+
     def rule(ctx: Context, params: Params, x: Value) -> Value:
         axes = tuple(params["axes"])
         rows, shape = _rows(x.primal, axes)
@@ -226,16 +238,17 @@ _arg("argmin", -1)
 
 
 def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) -> tuple[list[int], list[bool]]:
-    """Return a stable order of the columns of `keys`, and whether each place holds a tie that the inputs may break.
+    """Return a stable order of the positions, and for each place in it whether a tie there may be broken by the inputs.
 
-    The order ascends with `side` 1, and descends with −1. Earlier keys count before later ones.
+    Position i has the entry `key[i]` of each key; earlier keys count before later ones. The order ascends with `side`
+    1, and descends with −1. `dkeys` are the tangents: a tie of constants stays, and any kink ties all places.
     """
 
     def compared(i: int, j: int) -> int:
         return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)
 
     def tie(i: int, j: int) -> bool:
-        """Return whether an active key ties i and j, and no key before it tells them apart."""
+        """Return whether a key that depends on the inputs ties i and j, and no key before it tells them apart."""
         for key, dkey in zip(keys, dkeys, strict=True):
             if _order(key[i], key[j]):
                 return False
@@ -253,6 +266,7 @@ def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) ->
 
 @primitive("sort")
 def _sort(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    """Return all operands in the order of the first ones, the keys; an entry at a tie that may be broken is a kink."""
     axis, count = params["dimension"], params["num_keys"]
     rows = [np.moveaxis(x.primal, axis, -1) for x in xs]
     moves = [np.moveaxis(filled(x), axis, -1) for x in xs]
@@ -274,6 +288,7 @@ def _sort(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 
 @primitive("top_k")
 def _top_k(ctx: Context, params: Params, x: Value) -> list[Value]:
+    """Return the k largest entries along an axis, in descending order, and their indices."""
     k, axis = params["k"], params.get("axis", x.primal.ndim - 1)
     rows, moves = np.moveaxis(x.primal, axis, -1), np.moveaxis(filled(x), axis, -1)
     shape = (*rows.shape[:-1], k)

@@ -10,7 +10,7 @@ from certgrad.process.on_demand import Table
 
 Params = Mapping[str, Any]
 Rule = Callable[..., Value | list[Value]]
-"""rule(ctx, params, *operands) -> one output, or the list of all."""
+"""rule(ctx, params, *operands) returns the output of a primitive, or the list of its outputs."""
 
 RULES: Table[Rule] = Table(
     "certgrad.obligations.balls",
@@ -20,6 +20,6 @@ RULES: Table[Rule] = Table(
 
 
 primitive = RULES.adds
-"""Registers a rule under the names of lax primitives."""
+"""A decorator that registers a rule under the names of lax primitives."""
 
 __all__ = ["RULES", "Context", "Params", "Rule", "Value", "primitive"]

@@ -16,7 +16,7 @@ from certgrad.signatures.sizes import Size, Star
 Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]
 MAX_NUMBERS = 24
-"""Numbers of a program near which points are drawn, the smallest first; further ones are not used."""
+"""Points are drawn near at most this many numbers of a program, the smallest ones."""
 LARGEST = 1000
 """The largest number near which points are drawn; beyond, the rounding of a literal grows to a gap."""
 
@@ -35,18 +35,18 @@ class Rule:
     vjp: Callable[[Arrays, Arrays], Arrays] | None = None
     primal: Callable[[Arrays], Arrays] | None = None
     wide: bool = True
-    """Traced in float64, else in float32."""
+    """Whether programs are traced in float64; else in float32."""
 
 
 class Structure(Protocol):
     """A property of an array as a whole, such as that a matrix is symmetric."""
 
     def structured(self, x: Array) -> Array:
-        """An array with the property, made of any array; one that has it is unchanged. Rationals stay rationals."""
+        """Return an array with the property, made of x; x itself if it has the property. Rationals stay rationals."""
         ...
 
     def along(self, x: Array, dx: Array) -> Array:
-        """The tangent along which an array with the structure keeps it."""
+        """Return a tangent, made of dx, along which the array x keeps its property."""
         ...
 
 
@@ -59,19 +59,19 @@ class Input:
     kind: Kind = "float"
     differentiable: bool = True
     told: tuple[int, ...] = ()
-    """Whole numbers that somebody names for its entries, such as a label that is ignored: they are drawn as well."""
+    """Integers that the domain or a program compares the entries with, such as a label to ignore: drawn as entries."""
     exact: str = ""
-    """The dtype of its integers, where programs do not trace at others: raw random keys are of uint32."""
+    """The dtype of its integers where programs trace at no other: raw random keys are uint32. Else empty."""
     structure: Structure | None = None
-    """Points are drawn with it."""
+    """The property that its drawn arrays get, if any."""
 
     def structured(self, x: Array) -> Array:
-        """The array, with the structure that it has to have."""
+        """Return the array with the property that it must have; the array itself if there is none."""
         return x if self.structure is None else self.structure.structured(x)
 
     @property
     def moves(self) -> bool:
-        """Whether a tangent is drawn for it."""
+        """Whether it has a tangent: it is a float and differentiable."""
         return self.differentiable and self.kind == "float"
 
 
@@ -83,7 +83,7 @@ class Dims:
     stars: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def shape(self, dims: Sequence[Size | Star]) -> tuple[int, ...]:
-        """The shape that dims stand for."""
+        """Return the shape that these dims stand for."""
         out: list[int] = []
         for dim in dims:
             if isinstance(dim, Star):
@@ -94,8 +94,8 @@ class Dims:
 
 
 def names_in(inputs: Sequence[Input]) -> tuple[list[str], list[str]]:
-    """The named dims and the star groups of a signature's inputs, in order of appearance."""
-    dims = [dim for one in inputs for dim in one.dims]
+    """Return the named dims and the star groups of a signature's inputs, each once, in order of appearance."""
+    dims = [dim for argument in inputs for dim in argument.dims]
     stars = [dim.name for dim in dims if isinstance(dim, Star)]
     named = [name for dim in dims if isinstance(dim, Size) for name in dim.names]
     return list(dict.fromkeys(named)), list(dict.fromkeys(stars))
@@ -112,15 +112,15 @@ class Programs:
         self.rule = rule
         self.inputs = tuple(inputs)
         self.dims = dims
-        self.shapes = [dims.shape(one.dims) for one in inputs]
-        self.moving = [i for i, one in enumerate(inputs) if one.moves]
-        self._own_dtypes = False
+        self.shapes = [dims.shape(argument.dims) for argument in inputs]
+        self.moving = [i for i, argument in enumerate(inputs) if argument.moves]
+        self._own_dtypes = False  # whether integers have the dtypes that `Input.exact` names
 
     def _arguments(self) -> list[Any]:
-        own = self._own_dtypes
+        with_exact_dtypes = self._own_dtypes
         return [
-            self._placeholder(shape, one.kind, one.exact if own else "")
-            for shape, one in zip(self.shapes, self.inputs, strict=True)
+            self._placeholder(shape, argument.kind, argument.exact if with_exact_dtypes else "")
+            for shape, argument in zip(self.shapes, self.inputs, strict=True)
         ]
 
     def _tangents(self) -> list[Any]:
@@ -138,12 +138,15 @@ class Programs:
 
     @cached_property
     def forward(self) -> Any:
-        """inputs -> outputs. Integers have 64 bits, or the dtypes that are named where that does not trace."""
+        """The traced forward: inputs -> outputs.
+
+        Integers have 64 bits; if it does not trace so, they have the dtypes that their inputs name.
+        """
         run = lambda *xs: list(self.rule.forward(list(xs)))  # noqa: E731
         try:
             return self._trace("forward", run, self._arguments())
         except MalformedRule:
-            if not any(one.exact for one in self.inputs):
+            if not any(argument.exact for argument in self.inputs):
                 raise
         self._own_dtypes = True
         return self._trace("forward", run, self._arguments())
@@ -159,8 +162,9 @@ class Programs:
         return [tuple(self.forward.out_avals[i].shape) for i in self.floats]
 
     def runs(self, point: Any) -> list[Any]:
-        """The programs for which the point is drawn, each with its arguments there and, for the forward, their
-        tangents.
+        """Return the programs with their arguments at the point, each as (program, arguments, tangents or None).
+
+        The forward gets the point's tangents. The jvp or vjp is left out where the point has no tangents or seeds.
         """
         rule, has_tangents = self.rule, len(point.tangents) == len(self.moving)
         out: list[Any] = [(self.forward, point.inputs, point.along(self.moving) if has_tangents else None)]
@@ -173,7 +177,7 @@ class Programs:
         return out
 
     def _of(self, kind: str) -> list[Any]:
-        """The programs of an obligation."""
+        """Return the programs that an obligation of this kind compares."""
         programs = [self.forward]
         if kind == "rule_runs_forward":
             programs.append(self.primal)
@@ -188,26 +192,26 @@ class Programs:
         return any(map(_jaxpr.holds_long, self._of(kind)))
 
     def numbers(self, kind: str) -> list[Fraction]:
-        """The numbers in the programs of an obligation that may bound a region, such as the ends of a clip."""
-        found = {x for p in self._of(kind) for x in _jaxpr.numbers(p) if x != 0 and abs(x) <= LARGEST}
-        return sorted(found)[:MAX_NUMBERS]
+        """Return the numbers in an obligation's programs that may bound a region, such as the ends of a clip."""
+        candidates = {x for p in self._of(kind) for x in _jaxpr.numbers(p) if x != 0 and abs(x) <= LARGEST}
+        return sorted(candidates)[:MAX_NUMBERS]
 
     def integers(self, kind: str) -> tuple[int, ...]:
-        """The whole numbers in the programs of an obligation that may bound or mask an integer."""
-        found = {k for p in self._of(kind) for k in _jaxpr.integers(p) if abs(k) <= LARGEST}
-        return tuple(sorted(found, key=lambda k: (abs(k), k))[:MAX_NUMBERS])
+        """Return the integers in an obligation's programs that may bound or mask an integer, by size."""
+        candidates = {k for p in self._of(kind) for k in _jaxpr.integers(p) if abs(k) <= LARGEST}
+        return tuple(sorted(candidates, key=lambda k: (abs(k), k))[:MAX_NUMBERS])
 
     @cached_property
     def primal(self) -> Any:
-        """inputs -> the outputs that the rule itself computes."""
+        """The traced outputs that the rule itself computes: inputs -> outputs."""
         primal = self.rule.primal
         assert primal is not None
-        wanted = [tuple(aval.shape) for aval in self.forward.out_avals]
-        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), wanted)
+        output_shapes = [tuple(aval.shape) for aval in self.forward.out_avals]
+        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), output_shapes)
 
     @cached_property
     def jvp(self) -> Any:
-        """inputs, tangents -> tangents of the float outputs."""
+        """The traced JVP: inputs, tangents -> tangents of the float outputs."""
         rule, count = self.rule.jvp, len(self.inputs)
         assert rule is not None
         run = lambda *flat: list(rule(list(flat[:count]), list(flat[count:])))  # noqa: E731
@@ -215,7 +219,7 @@ class Programs:
 
     @cached_property
     def vjp(self) -> Any:
-        """inputs, seeds -> cotangents of the differentiable inputs."""
+        """The traced VJP: inputs, seeds -> cotangents of the differentiable inputs."""
         rule, count = self.rule.vjp, len(self.inputs)
         assert rule is not None
         run = lambda *flat: list(rule(list(flat[:count]), list(flat[count:])))  # noqa: E731
@@ -223,8 +227,9 @@ class Programs:
         return self._checked("vjp", run, [*self._arguments(), *seeds], [self.shapes[i] for i in self.moving])
 
     def _checked(self, what: str, function: Callable[..., Any], arguments: Sequence[Any], wanted: Sequence[Any]) -> Any:
+        """Return the traced program. Raises MalformedRule where its outputs do not have the shapes `wanted`."""
         traced = self._trace(what, function, arguments)
-        found = [tuple(aval.shape) for aval in traced.out_avals]
-        if found != list(wanted):
-            raise MalformedRule(f"{what} returns shapes {found}, expected {list(wanted)}")
+        shapes = [tuple(aval.shape) for aval in traced.out_avals]
+        if shapes != list(wanted):
+            raise MalformedRule(f"{what} returns shapes {shapes}, expected {list(wanted)}")
         return traced

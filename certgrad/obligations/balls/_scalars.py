@@ -50,10 +50,12 @@ HALF: Final = fmpq(1, 2)
 
 
 class _Watching(threading.local):
-    """The distances to boundaries that a thread collects, if it watches them."""
+    """The distances to boundaries that a thread collects, if it watches them (see `watched`)."""
 
     into: list[Real] | None = None
+    """The list that distances are added to; None while nothing watches."""
     rounding: bool = False
+    """Whether what rounding down rests on is added too."""
 
 
 _watching = _Watching()
@@ -61,34 +63,35 @@ _watching = _Watching()
 
 @contextmanager
 def watched(rounding: bool = False) -> Iterator[list[Real]]:
-    """Collect, in order, every scalar whose sign or vanishing decides something inside the block.
+    """Yield a list that collects, in order, every scalar whose sign or vanishing decides something inside the block.
 
-    These are differences of compared numbers, denominators, distances to an integer that rounding asks for, and what
-    vanishes where the domain of a function ends. With `rounding`, also each integer that a number is rounded down to
-    (an `int`), and how far it is from there to this one and to the next.
+    Such a scalar is called a distance to a boundary. It is the difference of two compared numbers, a denominator, the
+    distance of a number from the nearest integer where a program asks whether it is one, or an expression that vanishes
+    where the domain of a function ends. With `rounding`, three numbers are added for each number a that is rounded
+    down: the integer k = floor(a) as an `int`, a − k, and k + 1 − a.
     """
-    found: list[Real] = []
+    distances: list[Real] = []
     before = _watching.into, _watching.rounding
-    _watching.into, _watching.rounding = found, rounding
+    _watching.into, _watching.rounding = distances, rounding
     try:
-        yield found
+        yield distances
     finally:
         _watching.into, _watching.rounding = before
 
 
 def watch(*distances: Real) -> None:
-    """Note distances to a boundary, if they are watched."""
+    """Add distances to boundaries to the list of `watched`, if the thread is inside such a block."""
     if _watching.into is not None:
         _watching.into.extend(distances)
 
 
 def watching() -> bool:
-    """Return whether distances are watched."""
+    """Return whether the thread collects distances to boundaries."""
     return _watching.into is not None
 
 
 def rational(x: int | Fraction | fmpq) -> fmpq:
-    """An exact Python number as an exact scalar."""
+    """Return an exact Python number as an exact scalar."""
     return x if type(x) is fmpq else fmpq(int(x.numerator), int(x.denominator))
 
 
@@ -98,7 +101,7 @@ def ball_around(middle: Fraction, radius: Fraction) -> arb:
 
 
 def ball(x: Real) -> arb:
-    """A finite scalar as a ball."""
+    """Return a finite scalar as a ball."""
     return x if type(x) is arb else arb(x)
 
 
@@ -112,7 +115,7 @@ def _exact_or_ball(q: fmpq) -> Real:
 
 
 def if_finite(x: arb) -> Real:
-    """The result of a ball function: itself if finite, else no information."""
+    """Return the result of a ball function: x itself if it is finite, else UNKNOWN."""
     return x if x.is_finite() else UNKNOWN
 
 
@@ -165,6 +168,7 @@ def mul(a: Real, b: Real) -> Real:
 
 
 def _unit(a: Real) -> float:
+    """Return an infinity or NaN as it is, and of a finite number its sign: enough for a product with an infinity."""
     return a if type(a) is float else float(sign(a))
 
 
@@ -180,7 +184,7 @@ def div(a: Real, b: Real) -> Real:
         quotient = if_finite(a / b)
         if quotient is UNKNOWN:
             return UNKNOWN
-        if a is b:
+        if a is b:  # one ball object is one number
             return ONE
         return ZERO if ta is fmpq and not a else quotient
     if a is UNKNOWN or b is UNKNOWN:
@@ -235,7 +239,7 @@ def compare(a: Real, b: Real) -> int | None:
 
 
 def sign(a: Real) -> int:
-    """-1, 0 or 1; a is not nan."""
+    """Return -1, 0 or 1 as a is negative, 0 or positive; a is not nan. Raises Undecided where that is open."""
     if type(a) is fmpq:
         watch(a)
         return -1 if a < 0 else int(a > 0)
@@ -245,12 +249,12 @@ def sign(a: Real) -> int:
 
 
 def maximum(a: Real, b: Real) -> Real:
-    """The larger; nan if either is nan; an enclosure where the balls overlap."""
+    """Return the larger number; nan if either is nan; an enclosure of it where the balls overlap."""
     return _extremum(a, b, 1)
 
 
 def minimum(a: Real, b: Real) -> Real:
-    """The smaller; nan if either is nan; an enclosure where the balls overlap."""
+    """Return the smaller number; nan if either is nan; an enclosure of it where the balls overlap."""
     return _extremum(a, b, -1)
 
 
@@ -275,7 +279,7 @@ _choosing = _Choosing()
 
 @contextmanager
 def last_counts() -> Iterator[None]:
-    """Inside the block the last of several writes to one entry counts, which is one way for a machine to run them."""
+    """Let the last of several writes to one entry count inside the block, which is one way for machines to run."""
     before, _choosing.last = _choosing.last, True
     try:
         yield
@@ -284,13 +288,14 @@ def last_counts() -> Iterator[None]:
 
 
 def last_known_to_count() -> bool:
-    """The last of several writes to one entry counts."""
+    """Return whether the last of several writes to one entry counts, as inside a block of `last_counts`."""
     return _choosing.last
 
 
 def either(a: Real, b: Real) -> Real:
-    """Return an enclosure of both writes to one entry, of which it is not known which one counts; the last one where
-    the last counts.
+    """Return what an entry holds after the writes a, then b: an enclosure of both, as either write may count.
+
+    Inside a block of `last_counts` it is b. UNKNOWN where a write is not finite.
     """
     if a is b or _choosing.last:
         return b
@@ -298,7 +303,7 @@ def either(a: Real, b: Real) -> Real:
 
 
 def floor(a: Real) -> Real:
-    """The largest integer below or equal."""
+    """Return the largest integer that is at most a; UNKNOWN where the ball does not determine it."""
     if type(a) is fmpq:
         return _noted(a, fmpq(a.floor()))
     if type(a) is arb:
@@ -308,19 +313,19 @@ def floor(a: Real) -> Real:
 
 
 def _noted(a: Real, whole: Real) -> Real:
-    """Return the floor of a number; what it rests on is noted if distances are watched."""
+    """Return `whole`, the floor of a; the numbers that decide it are added to the list of `watched(rounding=True)`."""
     if _watching.rounding and whole is not UNKNOWN:
         watch(int(whole.numerator), sub(a, whole), sub(add(whole, ONE), a))
     return whole
 
 
 def ceil(a: Real) -> Real:
-    """The smallest integer above or equal."""
+    """Return the smallest integer that is at least a; UNKNOWN where the ball does not determine it."""
     return neg(floor(neg(a)))
 
 
 def truncate(a: Real) -> Real:
-    """Return a number rounded toward zero."""
+    """Return a rounded toward zero; UNKNOWN where the ball does not determine it."""
     try:
         return a if not finite(a) else floor(a) if sign(a) >= 0 else ceil(a)
     except Undecided:
@@ -328,7 +333,7 @@ def truncate(a: Real) -> Real:
 
 
 def is_integer(a: Real) -> bool:
-    """Return whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
+    """Return whether a is an integer. Raises Undecided where the ball leaves that open, and for special values."""
     if type(a) is fmpq:
         if _watching.into is not None:
             _watching.into.append(a - fmpq((a + HALF).floor()))
@@ -341,21 +346,21 @@ def is_integer(a: Real) -> bool:
 
 
 def as_int(a: Real) -> int:
-    """An exact integer scalar as a Python int."""
+    """Return an exact integer scalar as a Python int. Raises Undecided for any other scalar."""
     if type(a) is not fmpq or a.denominator != 1:
         raise Undecided("an integer that is not exactly known")
     return int(a.numerator)
 
 
 def overlap(a: Real, b: Real) -> bool:
-    """Return whether a and b can be the same number: two finite scalars only."""
+    """Return whether a and b, two finite scalars, can be the same number."""
     if type(a) is fmpq and type(b) is fmpq:
         return bool(a == b)
     return bool(ball(a).overlaps(ball(b)))
 
 
 def whole_root(q: fmpq, n: int) -> fmpq | None:
-    """The exact n-th root of a non-negative rational, if it is rational."""
+    """Return the exact n-th root of a non-negative rational; None where it is irrational."""
     p, r = _whole_root(q.numerator, n), _whole_root(q.denominator, n)
     return None if p is None or r is None else fmpq(p, r)
 

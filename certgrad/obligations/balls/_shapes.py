@@ -31,7 +31,7 @@ def _movement_primitive(*names: str) -> Callable[[Move], Move]:
 
 
 def apply_move(move: Callable[..., Array], *operands: Value) -> Value:
-    """Apply one move of entries to arrays and to tangents alike (constants have the tangent None)."""
+    """Return arrays and tangents after the same move of their entries (constants have the tangent None)."""
     primal = move(*(x.primal for x in operands))
     if all(x.tangent is None for x in operands):
         return Value(primal)
@@ -100,7 +100,7 @@ def _unstack(ctx: Context, params: Params, x: Value) -> list[Value]:
     axis = params["axis"]
 
     def entry(array: Array, i: int) -> Array:
-        return np.asarray(np.take(array, i, axis=axis), array.dtype)  # of one axis it is a scalar else
+        return np.asarray(np.take(array, i, axis=axis), array.dtype)  # `take` from an array of one axis gives a scalar
 
     return [apply_move(lambda array, i=i: entry(array, i), x) for i in range(x.primal.shape[axis])]
 
@@ -121,7 +121,11 @@ def _pad(ctx: Context, params: Params, x: Value, fill: Value) -> Value:
 
 
 def padded(x: Array, fill: Any, config: Any) -> Array:
-    """Return as lax.pad does: interior padding first, then edges, which may be negative."""
+    """Return the array padded with `fill`, as lax.pad does it.
+
+    `config` holds (low, high, interior) for each axis: `interior` new entries between neighbours, then `low` and `high`
+    entries at the ends. Negative ends cut entries off.
+    """
     out = x
     for axis, (low, high, interior) in enumerate(config):
         size = out.shape[axis]
@@ -139,7 +143,7 @@ def padded(x: Array, fill: Any, config: Any) -> Array:
 
 @primitive("empty", "empty2")
 def _empty(ctx: Context, params: Params) -> Value:
-    """Arbitrary content."""
+    """Return an array of unknown floats. Raises Unsupported for integers, which have no unknown value."""
     if not is_float(params["dtype"]):
         raise Unsupported("an array of arbitrary integers")
     return Value(np.full(params.get("shape", ()), UNKNOWN, dtype=object))

@@ -1,8 +1,8 @@
 """Special functions of several arguments: incomplete Gamma and Beta functions, Hurwitz's zeta function, Bessel and
 hypergeometric functions, Owen's T.
 
-Their derivatives in the last argument are elementary, or functions of the same kind; of those in the parameters only
-those of the incomplete Gamma function and of Owen's T are known here.
+Their derivatives in the last argument are elementary, or functions of the same kind. Derivatives in the parameters are
+known here for the incomplete Gamma functions, Owen's T and the Faddeeva function w alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
 
 OF_SEVERAL: dict[str, Callable[..., Real]] = {}
-"""The values of these functions, by name."""
+"""The functions of this file, without their tangents, by name."""
 
 
 def _special(
@@ -34,8 +34,9 @@ def _special(
 ) -> None:
     """Register a function of parameters and a last argument in which it is differentiable, with derivative `slope`.
 
-    It is enclosed by `ball`, or as the language says. `by_first` is the derivative in the first of two arguments, where
-    it is known. Outside `inside` the function is undefined; `exact` gives known values.
+    All functions take all arguments. `ball` encloses the value; without it the enclosure in `certgrad/language/` does.
+    `exact` returns a value that is known exactly, or None. Where `inside` is false the function is undefined.
+    `by_first` is the derivative in the first of two arguments, where it is known.
     """
 
     encloses = ball or enclosed(name.removeprefix("certgrad_"))
@@ -46,9 +47,9 @@ def _special(
         if not all(map(s.finite, xs)):
             return s.nan if any(x != x for x in xs) else UNKNOWN
         try:
-            known = exact(*xs)
-            if known is not None:
-                return known
+            exact_value = exact(*xs)
+            if exact_value is not None:
+                return exact_value
             if not inside(*xs):
                 return s.nan
         except Undecided:
@@ -69,19 +70,19 @@ def _special(
 
 
 def _positive(*xs: Real) -> bool:
-    """Return whether all are positive; nan is not."""
+    """Return whether all numbers are positive; nan is not. Raises Undecided where that is open."""
     return all(s.compare(x, ZERO) == 1 for x in xs)
 
 
 def _gamma_density(a: Real, x: Real) -> Real:
-    """x^(a-1) e^(-x) / Gamma(a)."""
+    """Return x^(a-1) e^(-x) / Gamma(a), which is igamma's derivative in x; NaN unless a and x are positive."""
     if not _positive(a, x):
         return s.nan
     return s.mul(real_power(x, s.sub(a, ONE)), s.mul(FUNCTIONS["exp"](s.neg(x)), s.if_finite(s.ball(a).rgamma())))
 
 
 def _beta_density(a: Real, b: Real, x: Real) -> Real:
-    """x^(a-1) (1-x)^(b-1) / B(a, b)."""
+    """Return x^(a-1) (1-x)^(b-1) / B(a, b); NaN unless a and b are positive and x is between 0 and 1."""
     if not _positive(a, b, x, s.sub(ONE, x)):
         return s.nan
     p, q = s.ball(a), s.ball(b)
@@ -94,6 +95,7 @@ def _by_first(a: Real, x: Real) -> Real:
 
 
 def _beta_at_ends(a: Real, b: Real, x: Real) -> Real | None:
+    """Return the incomplete Beta function at x = 0 and x = 1; None at any other x."""
     ends = {0: ZERO, 1: ONE}
     return next((end for at, end in ends.items() if s.sign(s.sub(x, s.rational(at))) == 0 and _positive(a, b)), None)
 
@@ -142,7 +144,10 @@ def _everywhere_if_whole(v: Real, x: Real) -> bool:
 
 
 def _half_sum(ball: Callable[[arb, arb], arb], before: int, after: int) -> Callable[[Real, Real], Real]:
-    """(±F of the order below ± F of the order above) / 2."""
+    """Return slope(v, x) = (before·F(v − 1, x) + after·F(v + 1, x)) / 2, with signs `before` and `after`.
+
+    It is the derivative in x of the Bessel function F(v, x) of order v.
+    """
 
     def slope(v: Real, x: Real) -> Real:
         order, at = s.ball(v), s.ball(x)
@@ -152,9 +157,10 @@ def _half_sum(ball: Callable[[arb, arb], arb], before: int, after: int) -> Calla
 
 
 def _bessel(kind: str, before: int, after: int, entire: bool) -> None:
+    """Register a Bessel function by its letter; `entire` says that it is smooth everywhere at integer orders."""
     ball = enclosed(f"bessel_{kind}")
-    inside = _everywhere_if_whole if entire else _positive_last
-    _special(f"certgrad_{kind}v", ball=ball, slope=_half_sum(ball, before, after), inside=inside)
+    domain = _everywhere_if_whole if entire else _positive_last
+    _special(f"certgrad_{kind}v", ball=ball, slope=_half_sum(ball, before, after), inside=domain)
 
 
 _bessel("j", 1, -1, entire=True)
@@ -185,7 +191,7 @@ _special(
 
 
 def _owens_by_first(h: Real, a: Real) -> Real:
-    """−φ(h)·(Φ(ah) − ½)."""
+    """Return −φ(h)·(Φ(ah) − ½), with density φ and distribution function Φ of the standard normal."""
     p, q = s.ball(h), s.ball(a)
     return s.if_finite(-(-(p**2) / 2).exp() * (p * q / arb(2).sqrt()).erf() / (8 * arb.pi()).sqrt())
 
@@ -204,7 +210,7 @@ _special(
 
 
 def _wofz_slope(x: Real, y: Real) -> tuple[arb, arb]:
-    """The real and the imaginary part of w′(x + iy)."""
+    """Return the real and the imaginary part of w′(x + iy), with w′(z) = 2i/√π − 2z·w(z)."""
     p, q = s.ball(x), s.ball(y)
     u, v = enclosed("wofz_re")(p, q), enclosed("wofz_im")(p, q)
     return 2 * (q * v - p * u), 2 * (1 / arb.pi().sqrt() - p * v - q * u)

@@ -9,9 +9,9 @@ A tangent is
 What has no derivative, such as an integer, a boolean or an index, has a mark in the place of a tangent: `None` where it
 is constant near this point, KINK where it jumps here, UNKNOWN where that is open.
 
-A derivative of 0 is not a constant: sqrt(t^2) has an inner derivative of 0 at t = 0. That is why `None` exists.
+A derivative of 0 does not make a constant: in sqrt(t^2) the inner derivative is 0 at t = 0. That is why `None` exists.
 KINK propagates and is dropped only by a select that does not pick it, or by stop_gradient. A comparison, a maximum or
-a rounding of a KINK is a KINK whatever the values are: the operand may be a jump, that crosses any distance.
+a rounding of a KINK is a KINK whatever the values are: the operand may jump here, by any distance.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Tangent = Any
 
 
 def plus(da: Tangent, db: Tangent) -> Tangent:
-    """The tangent of a sum."""
+    """Return the tangent of a + b."""
     if da is None:
         return db
     if db is None:
@@ -52,22 +52,22 @@ def plus(da: Tangent, db: Tangent) -> Tangent:
 
 
 def negated(da: Tangent) -> Tangent:
-    """The tangent of -a."""
+    """Return the tangent of -a."""
     return da if da is None or da is KINK else s.neg(da)
 
 
 def minus(da: Tangent, db: Tangent) -> Tangent:
-    """The tangent of a difference."""
+    """Return the tangent of a - b."""
     return plus(da, negated(db))
 
 
 def scaled(coefficient: Real, da: Tangent) -> Tangent:
-    """A partial derivative times the tangent it belongs to."""
+    """Return coefficient · da, where the coefficient is a partial derivative."""
     return da if da is None or da is KINK else s.mul(coefficient, da)
 
 
 def by_partial(coefficient: Callable[[], Real], da: Tangent) -> Tangent:
-    """Return coefficient · da, a kink where the partial derivative does not exist."""
+    """Return coefficient() · da; KINK where the partial derivative is infinite or NaN. Constants do not compute it."""
     if da is None or da is KINK:
         return da
     slope = coefficient()
@@ -75,7 +75,7 @@ def by_partial(coefficient: Callable[[], Real], da: Tangent) -> Tangent:
 
 
 def is_tie(a: Real, b: Real) -> bool | None:
-    """Whether a and b are the same number; None where the balls cannot tell."""
+    """Return whether a and b are the same number; None where the balls cannot tell."""
     try:
         return s.compare(a, b) == 0
     except Undecided:
@@ -83,7 +83,10 @@ def is_tie(a: Real, b: Real) -> bool | None:
 
 
 def chain(function: Function) -> Callable[[Real, Real, Tangent], Tangent]:
-    """The tangent of f(x): f'(x) dx."""
+    """Return the tangent rule of a function f: f'(x) dx.
+
+    Where one side of the point is examined and x is 0 at it, f' is taken on the side of 0 that x is on there.
+    """
 
     def tangent(y: Real, x: Real, dx: Tangent) -> Tangent:
         if not here.side or not is_tie(x, ZERO):
@@ -95,7 +98,7 @@ def chain(function: Function) -> Callable[[Real, Real, Tangent], Tangent]:
 
 
 def product(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
-    """b da + a db; a product with a factor that stays 0 is constant."""
+    """Return the tangent of a·b, b da + a db; None where a factor is constantly 0."""
     if s.finite(out) and da is not KINK and db is not KINK and ((db is None and _is_0(b)) or (da is None and _is_0(a))):
         return None
     return plus(scaled(b, da), scaled(a, db))
@@ -106,12 +109,16 @@ def _is_0(a: Real) -> bool:
 
 
 def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
-    """(da - (a/b) db) / b."""
+    """Return the tangent of a / b, (da - (a/b) db) / b."""
     return by_partial(lambda: s.div(ONE, b), minus(da, scaled(out, db)))
 
 
 def later(da: Tangent, db: Tangent) -> int:
-    """The order, just beyond the point, of two numbers that are equal at it; 0 if it is open or not examined."""
+    """Return the order, just beside the point, of two numbers that are equal at it: −1, 0 or 1.
+
+    Just after the point, the number that grows faster is the greater one. The order is 0 where that is open, or where
+    no side of the point is examined (`_beyond`).
+    """
     if not here.side or any(d is KINK or d is UNKNOWN for d in (da, db)):
         return 0
     try:
@@ -122,7 +129,10 @@ def later(da: Tangent, db: Tangent) -> int:
 
 
 def tangents_agree(da: Tangent, db: Tangent) -> bool:
-    """Return whether two tangents are known to be equal, so that equal numbers stay equal along the direction."""
+    """Return whether two tangents are equal, so that equal numbers stay equal along the direction.
+
+    An unknown tangent counts as equal: nothing shows that the numbers part.
+    """
     if da is KINK or db is KINK:
         return False
     if da is UNKNOWN or db is UNKNOWN:
@@ -131,9 +141,10 @@ def tangents_agree(da: Tangent, db: Tangent) -> bool:
 
 
 def extremum(side: int) -> Callable[..., Tangent]:
-    """Return the rule for the tangent of max (side 1) or min (side -1): that of the one picked, a kink where they tie.
+    """Return the tangent rule of max (side 1) or min (side -1): the tangent of the operand that is picked.
 
-    Where they move alike, one direction does not tell whether they are the same all around, and there is no kink.
+    At a tie it is KINK; but if the operands have the same tangent it is UNKNOWN, as they may be the same number all
+    around the point.
     """
 
     def tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
@@ -155,7 +166,7 @@ def extremum(side: int) -> Callable[..., Tangent]:
 
 
 def either(da: Tangent, db: Tangent) -> Tangent:
-    """Return the tangent of a number that is one of two and stays it."""
+    """Return the tangent of an entry that is one of two numbers, unknown which: an enclosure of both tangents."""
     if da is None and db is None:
         return None
     return KINK if da is KINK or db is KINK else s.either(ZERO if da is None else da, ZERO if db is None else db)
@@ -167,14 +178,18 @@ def jump(*tangents: Tangent) -> Tangent:
 
 
 def spread(*tangents: Tangent) -> Tangent:
-    """Return the mark of an integer or boolean computed from marked ones."""
+    """Return the mark of an integer or boolean that is computed from others with these marks."""
     if any(d is KINK for d in tangents):
         return KINK
     return UNKNOWN if any(d is UNKNOWN for d in tangents) else None
 
 
 def comparison(tie: bool | None, da: Tangent, db: Tangent) -> Tangent:
-    """Return the mark of a comparison: as `crossing`, but UNKNOWN at a tie of what moves alike."""
+    """Return the mark of a comparison of two numbers; `tie` says whether they are equal, None if that is open.
+
+    It is that of `crossing`, but for two kinds of ties: None where one side of the point is examined and the numbers
+    are ordered there, and UNKNOWN where they have the same tangent.
+    """
     if tie and later(da, db):
         return None
     if tie and (da is not None or db is not None) and tangents_agree(da, db):

@@ -1,4 +1,4 @@
-"""Arrays of scalars: what flows through the interpreter."""
+"""Arrays of scalars, with their tangents: the values that the interpreter computes with."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ class Value:
     """An array and its tangent.
 
     A float array has dtype object and holds scalars. Integers and booleans keep numpy's own dtype and semantics; random
-    keys are JAX's.
-    `tangent` is None (all constant) or an object array of the same shape; for integers and booleans its entries are
-    None or KINK: whether the entry jumps at this very point.
+    keys are JAX's. `tangent` is None (all constant) or an object array of the same shape; for integers and booleans its
+    entries are marks, which say whether the entry jumps at this very point (see `_tangents`).
     """
 
     primal: Array
@@ -42,7 +41,7 @@ class Value:
 
 @dataclass
 class Context:
-    """One run of the interpreter: how to run an inner program, and what was seen on the way."""
+    """One run of the interpreter: how to run an inner program, and whether stop_gradient mattered."""
 
     run: Callable[[Any, list[Value]], list[Value]]
     keep_stopped: bool = False
@@ -50,7 +49,7 @@ class Context:
 
 
 def boxed(x: Any) -> Array:
-    """An array of dtype object, also where numpy's ufuncs return the bare element of a rank-0 result."""
+    """Return x as an array of dtype object: numpy's ufuncs return the bare element of a rank-0 result."""
     if type(x) is np.ndarray:
         return x
     out = np.empty((), dtype=object)
@@ -60,18 +59,18 @@ def boxed(x: Any) -> Array:
 
 @cache
 def lifted(function: Callable[..., Any], arity: int) -> Callable[..., Array]:
-    """A scalar function as a broadcasting function of object arrays."""
+    """Return a scalar function as a broadcasting function of object arrays."""
     ufunc = np.frompyfunc(function, arity, 1)
     return lambda *arrays: boxed(ufunc(*arrays))
 
 
 def tangent_or_none(array: Array) -> Array | None:
-    """The array, or None where every entry is constant."""
+    """Return the array of tangents, or None if every entry is constant."""
     return None if all(d is None for d in array.flat) else array
 
 
 def filled(value: Value) -> Array:
-    """The tangent as an array, of None where the value is constant."""
+    """Return the tangent as an array; its entries are None where the value is constant."""
     if value.tangent is not None:
         return value.tangent
     return np.full(value.primal.shape, None, dtype=object)
@@ -88,18 +87,18 @@ def is_float(dtype: Any) -> bool:
 
 
 Literals = Callable[[Any, Any], s.Real]
-"""What a finite float of a dtype, written in a program, stands for."""
+"""literals(x, dtype) returns the real number that a finite float in a program stands for."""
 
 
 def shortest(x: Any, dtype: Any) -> s.Real:
-    """The shortest decimal that rounds to a float."""
+    """Return the shortest decimal that rounds to a float: 0.1 for the float that is written so."""
     return s.rational(Fraction(_text(x, dtype)))
 
 
 def loosely(x: Any, dtype: Any) -> s.Real:
     """Return a float as a ball of two units in the last place, if it has as many digits as its dtype; else exactly.
 
-    Such a number was computed in floats, and stands for another one.
+    A number with so many digits was computed in floats, and stands for a real number near it.
     """
     text = _text(x, dtype)
     if _is_long(text, dtype):
@@ -109,7 +108,7 @@ def loosely(x: Any, dtype: Any) -> s.Real:
 
 @dataclass(frozen=True)
 class Stored:
-    """A reading of floats as the very numbers that they are, where the widest dtype is this one."""
+    """A reading of floats as the very numbers that they are, rounded to the dtype `widest` if theirs is wider."""
 
     widest: Any
 
@@ -120,11 +119,12 @@ class Stored:
 
 
 def _text(x: Any, dtype: Any) -> str:
+    """Return the shortest decimal that rounds to a float of this dtype."""
     return repr(float(x)) if np.dtype(dtype).itemsize == 8 else str(np.asarray(x, dtype=dtype)[()])
 
 
 DIGITS = {"float64": 15, "float32": 7}
-"""A literal with fewer significant digits is meant as it is written."""
+"""By dtype, how many significant digits make a literal long; one with fewer stands for its decimal."""
 UNITS = 2
 """Units in the last place by which a computed literal may be off."""
 
@@ -140,7 +140,7 @@ def has_long(x: Any, dtype: Any) -> bool:
 
 
 def constant(x: Any, dtype: Any, literals: Literals = shortest) -> Value:
-    """A literal or captured array of a traced program; inf and nan are themselves."""
+    """Return a literal or captured array of a traced program as a value, its finite floats read by `literals`."""
     if is_key(dtype):
         return Value(x)
     real = is_float(dtype)
@@ -155,8 +155,11 @@ def constant(x: Any, dtype: Any, literals: Literals = shortest) -> Value:
 
 
 def argument(x: Any, dtype: Any) -> Value:
-    """An input, read exactly: for a float, an array or nested list of ints, Fractions, floats or scalars; for a key the
-    number that it is made of."""
+    """Return an input as a value, read exactly.
+
+    A float input is an array or nested list of ints, Fractions, floats or scalars; a key is a key or the number that it
+    is made of.
+    """
     if is_key(dtype):
         return Value(x if is_key(getattr(x, "dtype", None)) else keys_from(np.asarray(x)))
     if not is_float(dtype):
@@ -173,6 +176,7 @@ def _scalar(x: Any) -> Any:
 
 
 def _discrete(array: Array, dtype: Any) -> Array:
+    """Return an array of integers or booleans; one of dtype float0, a tangent of integers, becomes False everywhere."""
     kind = np.dtype(dtype).kind
     if kind not in "iub":
         if array.dtype.names == () or kind == "V":

@@ -19,7 +19,7 @@ from certgrad.obligations.balls._values import Context, Value, filled, tangent_o
 
 Index = tuple[int, ...]
 Geometry = tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]
-"""Of each axis: the stride, the padding, and how far apart the entries of the window and of the operand are."""
+"""Four sequences with an item for each axis: stride, padding (low, high), window dilation and base dilation."""
 
 
 def _ones(params: Params, key: str) -> Any:
@@ -31,7 +31,7 @@ def _geometry(params: Params) -> Geometry:
 
 
 def window_sizes(shape: Sequence[int], window: Sequence[int], geometry: Geometry) -> Index:
-    """Return how many places a window has along each axis."""
+    """Return how many places a window has along each axis: the shape of the output."""
     sizes = []
     for n, k, stride, pads, dilate, holes in zip(shape, window, *geometry, strict=True):
         wide = (n - 1) * holes + 1 if n else 0
@@ -41,7 +41,7 @@ def window_sizes(shape: Sequence[int], window: Sequence[int], geometry: Geometry
 
 
 def window_reads(at: Sequence[int], offset: Sequence[int], shape: Sequence[int], geometry: Geometry) -> Index | None:
-    """Return the index that the window at a place reads at an offset; None where that is padding."""
+    """Return the index that the window at place `at` reads at an offset; None for padding and holes of dilation."""
     source = []
     for o, k, n, stride, (low, _), dilate, holes in zip(at, offset, shape, *geometry, strict=True):
         raw = o * stride + k * dilate - low
@@ -56,7 +56,7 @@ def _window_shape(params: Params, shape: Index) -> Index:
 
 
 def _window(params: Params, shape: Index, at: Index) -> Iterator[Index]:
-    """The indices under the window of one output; padding is left out, being the identity of the fold."""
+    """Yield the indices under the window of one output; padding is left out, as it is the identity of the fold."""
     geometry = _geometry(params)
     for offset in product(*(range(k) for k in params["window_dimensions"])):
         source = window_reads(at, offset, shape, geometry)
@@ -65,6 +65,8 @@ def _window(params: Params, shape: Index, at: Index) -> Iterator[Index]:
 
 
 def _reduce_window(name: str, step: Step, empty: Real) -> None:
+    """Register a fold by `step` over the entries under each window; it is `empty` where a window has none."""
+
     def rule(ctx: Context, params: Params, x: Value) -> Value:
         if not x.real:
             raise Unsupported(f"primitive {name} of integers")
@@ -86,7 +88,7 @@ _reduce_window("reduce_window_min", MIN, s.inf)
 
 @primitive("reduce_window")
 def _general_reduce_window(ctx: Context, params: Params, x: Value, start: Value) -> Value:
-    """A fold with a program of the user's, from the initial value; padding repeats that value."""
+    """Return the fold of each window by a program of the user's, from the initial value, which is also the padding."""
     shape, moves = x.primal.shape, filled(x)
     out = np.empty(_window_shape(params, shape), dtype=x.primal.dtype)
     dout = np.empty(out.shape, dtype=object)
@@ -102,7 +104,10 @@ def _general_reduce_window(ctx: Context, params: Params, x: Value, start: Value)
 
 
 def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
-    """The index of the window's selected entry (the first, as in XLA), and whether inputs may break a tie there."""
+    """Return the index of the window's largest or smallest entry, and whether the selection is a kink.
+
+    `select_prim` says which; the first of equal entries counts, as in XLA. The index is None for a window of padding.
+    """
     side = {"ge": 1, "gt": 1, "le": -1, "lt": -1}[params["select_prim"].name]
     moves = filled(x)
     best: Index | None = None
@@ -124,6 +129,7 @@ def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
 
 @primitive("select_and_scatter_add")
 def _select_and_scatter_add(ctx: Context, params: Params, source: Value, x: Value) -> Value:
+    """Return x's shape of zeros, each entry of `source` added where its window selects: the VJP of max pooling."""
     out = np.full(x.primal.shape, ZERO, dtype=object)
     dout, moves = np.full(x.primal.shape, None, dtype=object), filled(source)
     for at in np.ndindex(source.primal.shape):
@@ -132,8 +138,8 @@ def _select_and_scatter_add(ctx: Context, params: Params, source: Value, x: Valu
             continue
         out[place] = s.add(out[place], source.primal[at])
         if tied:
-            for other in _window(params, x.primal.shape, at):
-                dout[other] = KINK
+            for window_place in _window(params, x.primal.shape, at):
+                dout[window_place] = KINK
         else:
             dout[place] = t.plus(dout[place], moves[at])
     return Value(out, tangent_or_none(dout))
@@ -141,6 +147,7 @@ def _select_and_scatter_add(ctx: Context, params: Params, source: Value, x: Valu
 
 @primitive("select_and_gather_add")
 def _select_and_gather_add(ctx: Context, params: Params, tangents: Value, x: Value) -> Value:
+    """Return the entry of `tangents` at the place that each window selects in x: the derivative of max pooling."""
     out = np.full(_window_shape(params, x.primal.shape), ZERO, dtype=object)
     dout, moves = np.full(out.shape, None, dtype=object), filled(tangents)
     for at in np.ndindex(out.shape):

@@ -34,22 +34,22 @@ from certgrad.obligations.balls._values import Array, lifted
 
 ProgramsAt = Callable[[Dims], Programs]
 DRAWN_SIZES = 8
-"""Choices of sizes that a search draws; then no witness is found."""
+"""Choices of sizes at which a search draws points, before it gives up."""
 SHRINK_EVALUATIONS = 120
-"""Evaluations that make a witness simpler, at most; then it stays as it is."""
+"""At most this many evaluations are spent on a simpler witness."""
 SECONDS = 60.0
-"""Seconds of one search, a backstop: it decides only where one point takes seconds."""
+"""Seconds of one search. It is a backstop: the other limits end a search first, unless a point takes seconds."""
 SHRINK_POINTS = 12
-"""Points at smaller dims at which a failure is looked for, to show it there."""
+"""Points at smaller dims at which the same failure is looked for, to show it there."""
 BOUNDARY_SIZES, STARTS, ENTRIES = 2, 10, 12
-"""Sizes at which points on the boundaries of what the programs compare are looked at, points from which one entry is
-moved there, and entries of the inputs, at most."""
+"""Limits of the search on boundaries: choices of sizes, points from which one entry is moved to a boundary, and entries
+of all inputs together."""
 STYLE = SCHEDULE.index("plain")
-"""The number of a point with small whole numbers and halves: from it more boundaries are met at rational numbers."""
+"""The number of a drawn point of integers and halves, from which boundaries are often at rational numbers."""
 BOUNDARY_SECONDS = 1.0
-"""Seconds for points on boundaries at one size, of those of the search."""
+"""Seconds of the search that points on boundaries may take at one choice of sizes."""
 BESIDE = 4
-"""Points beside one at which a side is undefined, which must be undefined there as well."""
+"""Points tried beside one at which a side is undefined: a side must be undefined at one of them as well."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class WitnessPoint:
     relative_gap: str
 
     def texts(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        """(midpoint, radius) of both sides as decimals, with as many digits as keep the printed balls apart."""
+        """Return (midpoint, radius) of both sides as decimals, with so many digits that the printed balls are apart."""
         with s.precision(4 * PRECISION):
             for digits in (15, 30, 60, 120, 300):
                 left, right = ball_text(self.lhs, digits), ball_text(self.rhs, digits)
@@ -83,7 +83,7 @@ class WitnessPoint:
 
 
 def ball_text(x: Real, digits: int) -> tuple[str, str]:
-    """A scalar as decimal midpoint and radius that enclose it; special values by name, with radius 0."""
+    """Return a scalar as a decimal midpoint and radius that enclose it; special values by name, with radius 0."""
     if not s.finite(x):
         return str(x), "0"
     text = s.ball(x).str(digits)
@@ -97,11 +97,13 @@ def _parse_ball(text: tuple[str, str]) -> arb:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """A point with a gap between the two sides, at the shapes of its programs."""
+
     programs: Programs
     point: Point
     gap: Gap
     on_boundary: bool = False
-    """Whether it is found on a boundary, where an undefined side counts at one point: the forward is smooth there."""
+    """Whether the point is on a boundary. There an undefined side counts at this point alone: the forward is smooth."""
 
     @property
     def entries(self) -> int:
@@ -110,6 +112,8 @@ class _Candidate:
 
 @dataclass(frozen=True)
 class _Search:
+    """One search of `find_witness`, which says what the fields are."""
+
     kind: str
     programs: ProgramsAt
     inputs: Sequence[Input]
@@ -126,10 +130,13 @@ class _Search:
         return _gap(self.kind, programs, point, self.precision, self.at_least, self.loose)
 
     def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Candidate]:
-        """Yield the points with a gap among so many drawn ones; with `beside`, points near numbers in the programs."""
+        """Yield the drawn points with a gap, of `points` drawn in all.
+
+        With `beside`, they are drawn near the numbers in the programs; none are if the programs hold no numbers.
+        """
         numbers = programs.numbers(self.kind) if beside else []
-        whole = beside and any(one.kind == "int" for one in self.inputs)
-        integers = programs.integers(self.kind) if whole else ()
+        near_integers = beside and any(argument.kind == "int" for argument in self.inputs)
+        integers = programs.integers(self.kind) if near_integers else ()
         if beside and not (numbers or integers):
             return
         for k in range(points):
@@ -143,13 +150,14 @@ class _Search:
                 yield _Candidate(programs, point, gap)
 
     def on_boundaries(self, programs: Programs, rng: Random) -> Iterator[_Candidate]:
-        """Yield the points with a gap among those at which something that the programs compare is 0, one entry of an
-        input being moved there; irrational ones are not looked at.
+        """Yield points with a gap on boundaries: one entry is moved to where a comparison of the programs is a tie.
+
+        The distance to the boundary is followed exactly, in rationals, so that only rational points are found.
         """
         if sum(int(np.prod(shape, dtype=int)) for shape in programs.shapes) > ENTRIES:
             return
         until = min(time.thread_time() + BOUNDARY_SECONDS, self.deadline)
-        kinds = [one.kind for one in self.inputs]
+        kinds = [argument.kind for argument in self.inputs]
 
         def watch(at: Point) -> list[Real]:
             return watched_distances(programs.runs(at), lambda _: time.thread_time() > until)
@@ -172,9 +180,10 @@ class _Search:
                     yield _Candidate(programs, at, gap, on_boundary=True)
 
     def undefined_around(self, found: _Candidate, rng: Random) -> bool:
-        """A side is undefined beside the point as well: so at a corner of a region, and not at single points.
+        """Return whether a side is undefined at a point beside the candidate's as well, and not at single points alone.
 
-        A rule that is undefined at x = 0 alone is right under x ≠ 0 or wrong elsewhere, which this search tells.
+        A rule that is undefined at x = 0 alone is no failure of its own: it is right under the hypothesis x ≠ 0, or
+        wrong at other points, which the search finds.
         """
         for _ in range(BESIDE):
             point = structured(self.inputs, _perturbed_point(found.point, rng))
@@ -187,7 +196,7 @@ class _Search:
         """Return whether the point's inputs lie in the domain."""
         if self.domain is None:
             return True
-        return self.domain({one.name: nested(x) for one, x in zip(self.inputs, point.inputs, strict=True)})
+        return self.domain({argument.name: nested(x) for argument, x in zip(self.inputs, point.inputs, strict=True)})
 
 
 def find_witness(
@@ -210,16 +219,22 @@ def find_witness(
     seconds: float = SECONDS,
     least: int = 0,
 ) -> WitnessPoint | None:
-    """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
+    """Return a point inside the domain where the two sides of the obligation `kind` differ; None if none is found.
+
+    The search goes through drawn points, then points near numbers in the programs, then points on boundaries of what
+    they compare. The first gap between finite sides ends it, and is shown at smaller dims and simpler numbers if
+    `shrink`. A point where the forward has no derivative is no witness.
 
     `rule` is a Rule, or a function of the concrete dims that gives its programs (for an axis that depends on the rank).
     `fits` says which dims are allowed; `further` names dims of the rule that no input has. `name` seeds the draws:
-    the same call finds the same witness. A point where the forward has no derivative is no witness. With `undefined`,
-    a side that is nan where the forward is smooth is one, if nothing better is found, and it is so beside the point as
-    well or the point is on a boundary. Gaps below the relative size `at_least` (of the rounding of a literal, say) are
-    passed over. With `generic`, points are on no boundary, so that only what is wrong on an open set is found. With
-    `loose`, a gap that long literals explain, each of which is off by its rounding, is none. `shapes` and `points`
-    bound the search: that many shapes, and points at each. Arrays of `least` entries are never too large.
+    the same call finds the same witness. `shapes` and `points` bound the search: that many shapes, and points at each,
+    for `seconds`. Arrays of `least` entries are never too large.
+
+    With `undefined`, a side that is nan where the forward is smooth makes a witness, if no gap between finite sides is
+    found, and if a side is nan beside the point as well or the point is on a boundary. Gaps below the relative size
+    `at_least` are passed over (the rounding of a literal makes such gaps). With `generic`, points are on no boundary,
+    so that only rules that are wrong on an open set are found. With `loose`, a gap that may come from the rounding of
+    long literals does not count.
 
     Raises:
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
@@ -229,25 +244,25 @@ def find_witness(
     deadline = time.thread_time() + seconds
     search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, loose, deadline)
     rng = seeded(name, kind)
-    fallback: _Candidate | None = None
+    fallback: _Candidate | None = None  # a point with an undefined side: a witness only if no finite gap is found
     failure: MalformedRule | None = None
-    # After that half as many dims for points beside the programs' own numbers, as a clip may act in a thin region, and
-    # a few for points on boundaries.
+    # A clip may act in a thin region that drawn points miss, so that later rounds draw near the programs' own numbers
+    # and on boundaries, at fewer dims.
     rounds: list[tuple[int, Callable[[Programs], Iterator[_Candidate]]]] = [
         (shapes, lambda p: search.gaps(p, points, rng))
     ]
     if not generic:
         rounds.append(((shapes + 1) // 2, lambda p: search.gaps(p, points, rng, beside=True)))
         rounds.append((BOUNDARY_SIZES, lambda p: search.on_boundaries(p, rng)))
-    drawn = ((d, look) for n, look in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
-    for dims, look in drawn:
+    looks_at_dims = ((d, look) for n, look in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
+    for dims, look in looks_at_dims:
         try:
             for candidate in look(search.programs(dims)):
                 if not candidate.gap.undefined:
                     return _report(kind, _simplified(_smaller(candidate, search), search) if shrink else candidate)
                 if fallback is None or candidate.entries < fallback.entries:
-                    counts = not undefined or candidate.on_boundary or search.undefined_around(candidate, rng)
-                    fallback = candidate if counts else fallback
+                    is_convincing = not undefined or candidate.on_boundary or search.undefined_around(candidate, rng)
+                    fallback = candidate if is_convincing else fallback
         except MalformedRule as error:
             failure = failure or error
     if fallback is not None and undefined:
@@ -258,13 +273,16 @@ def find_witness(
 
 
 def witness_at(kind: str, programs: Programs, point: Point, at_least: Fraction) -> WitnessPoint | None:
-    """A witness at this very point, if the two sides are apart by at least this relative size there."""
+    """Return a witness at this very point; None if the relative gap of the two sides is below `at_least` there."""
     gap = _gap(kind, programs, point, PRECISION, at_least, loose=True)
     return _report(kind, _Candidate(programs, point, gap)) if gap is not None else None
 
 
 def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: Fraction, loose: bool) -> Gap | None:
-    """The gap at a point, if it is of this relative size, and with `loose`, if no rounding of constants explains it."""
+    """Return the gap at a point; None if there is none, or its relative size is below `at_least`.
+
+    With `loose`, a gap that may come from the rounding of long literals is none either: they are read as balls.
+    """
     gap = settled_gap(kind, programs, point, precision)
     if gap is None or not gap.reaches(at_least):
         return None
@@ -277,14 +295,16 @@ def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: 
 
 
 def _smaller(found: _Candidate, search: _Search) -> _Candidate:
-    """Return the same failure at smaller dims, if a few points show it."""
+    """Return a gap between finite sides at smaller dims, if a few points show one; else the given candidate."""
     for dims in _below(found.programs.dims):
-        if not search.fits(dims) or any(n < 1 for one in search.inputs for n in dims.shape(one.dims)):
+        if not search.fits(dims) or any(n < 1 for argument in search.inputs for n in dims.shape(argument.dims)):
             continue
         try:
-            for other in search.gaps(search.programs(dims), SHRINK_POINTS, seeded(search.name, search.kind, str(dims))):
-                if not other.gap.undefined:
-                    return other
+            for candidate in search.gaps(
+                search.programs(dims), SHRINK_POINTS, seeded(search.name, search.kind, str(dims))
+            ):
+                if not candidate.gap.undefined:
+                    return candidate
         except MalformedRule:
             continue
     return found
@@ -307,7 +327,10 @@ def _below(dims: Dims) -> Iterator[Dims]:
 
 
 def _simplified(found: _Candidate, search: _Search) -> _Candidate:
-    """Return a simpler point with a gap, greedily: tangents and seeds 0 and 1, inputs small integers where it stays."""
+    """Return a simpler point with a gap, by changing one entry after the other and keeping what leaves a gap.
+
+    Entries of seeds and tangents become 0 or 1 where that works, those of inputs small integers.
+    """
     best = found
     budget = SHRINK_EVALUATIONS
     for group in ("seeds", "tangents", "inputs"):
@@ -326,16 +349,17 @@ def _simplified(found: _Candidate, search: _Search) -> _Candidate:
 
 
 def _simpler(value: Any, group: str) -> list[Fraction]:
+    """Return the numbers to try in place of a value, the simplest first; none for integers and booleans."""
     if not isinstance(value, Fraction):
         return []
-    wanted = [Fraction(0), Fraction(1)] if group != "inputs" else [Fraction(1), Fraction(2), Fraction(-1)]
+    simple_numbers = [Fraction(0), Fraction(1)] if group != "inputs" else [Fraction(1), Fraction(2), Fraction(-1)]
     if group == "inputs" and value.denominator > 1:
-        wanted.append(Fraction(round(value)))
-    return wanted[: wanted.index(value)] if value in wanted else wanted
+        simple_numbers.append(Fraction(round(value)))
+    return simple_numbers[: simple_numbers.index(value)] if value in simple_numbers else simple_numbers
 
 
 def _rational(point: Point) -> Point | None:
-    """Return the point with its inputs as fractions; None where one is enclosed by a ball."""
+    """Return the point with its inputs as Fractions; None if an entry is a ball."""
     arrays: list[Array] = []
     for x in point.inputs:
         if x.dtype != object:
@@ -348,7 +372,7 @@ def _rational(point: Point) -> Point | None:
 
 
 def _perturbed_point(point: Point, rng: Random) -> Point:
-    """Return the point with each number of the inputs moved a little to either side."""
+    """Return the point with each real number of the inputs moved by up to 1/1000, up or down at random."""
 
     def beside(value: Any) -> Any:
         return value + Fraction(rng.choice((-1, 1)), rng.randint(1000, 2000)) if isinstance(value, Fraction) else value
@@ -363,13 +387,14 @@ def _perturbed_point(point: Point, rng: Random) -> Point:
 
 
 def _report(kind: str, found: _Candidate) -> WitnessPoint:
+    """Return the candidate as a witness, with arrays as nested lists by name."""
     programs, point, gap = found.programs, found.point, found.gap
     moving = [programs.inputs[i].name for i in programs.moving]
     relative = gap.relative
     return WitnessPoint(
         kind=kind,
         dims=programs.dims,
-        inputs={one.name: nested(x) for one, x in zip(programs.inputs, point.inputs, strict=True)},
+        inputs={argument.name: nested(x) for argument, x in zip(programs.inputs, point.inputs, strict=True)},
         tangents={n: nested(x) for n, x in zip(moving, point.tangents, strict=False)},
         seeds={str(i): nested(x) for i, x in zip(programs.floats, point.seeds, strict=False)},
         where=gap.where,

@@ -1,4 +1,4 @@
-"""Statements at points, by balls: true and false are proved."""
+"""Statements evaluated at points by balls, so that an answer of true or false is proved."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Balls:
-    """Exact rationals, and rigorous balls."""
+    """The arithmetic of exact rationals and rigorous balls, by which a statement is evaluated."""
 
     undecided: ClassVar[tuple[type[Exception], ...]] = (Undecided,)
 
@@ -56,9 +56,9 @@ class Balls:
         return s.maximum(a, b)
 
     def apply(self, function: str, arguments: Sequence[Real]) -> Real:
-        found = _OWN.get(function) or (FUNCTIONS if len(arguments) == 1 else _of_several()).get(function)
-        if found is not None:
-            return found(*arguments)
+        known_function = _OWN.get(function) or (FUNCTIONS if len(arguments) == 1 else _of_several()).get(function)
+        if known_function is not None:
+            return known_function(*arguments)
         raise UnfitError(f"'{function}' is no known function")
 
     def order(self, a: Real, b: Real) -> int | None:
@@ -72,12 +72,13 @@ class Balls:
 
 
 def _of_several() -> Mapping[str, Callable[..., Real]]:
-    from certgrad.obligations.balls._special import OF_SEVERAL  # which few statements need
+    from certgrad.obligations.balls._special import OF_SEVERAL  # imported late, as few statements need it
 
     return OF_SEVERAL
 
 
 def _of_bits(operation: Callable[[int, int], int]) -> Callable[[Real, Real], Real]:
+    """Return an operation on the bits of integers as one on scalars."""
     return lambda a, b: fmpq(operation(s.as_int(a), s.as_int(b)))
 
 
@@ -94,30 +95,30 @@ _OWN: dict[str, Callable[..., Real]] = {
     "square": lambda x: s.mul(x, x),
     **dict.fromkeys(("integer power", "real power", "whole power"), real_power),
 }
-"""Functions that the tables of smooth ones lack."""
+"""Functions that the tables of smooth functions lack."""
 BALLS = Balls()
 
 
 def question(statement: Statement) -> Question:
-    """The statement, to be asked at points. Raises UnfitError."""
+    """Return the statement, ready to be evaluated at points. Raises UnfitError where balls cannot evaluate it."""
     return language.evaluate.question(statement, BALLS)
 
 
 def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool | None:
     """Return whether the statement holds at a point; None where it is undefined.
 
-    Arrays are of exact rationals, balls or integers, each star group as one axis where the statement has indices.
-    Raises UnfitError where it does not fit the arrays or no arithmetic can decide it, Undecided where more precision is
-    needed.
+    Arrays hold exact rationals, balls or integers; where the statement has indices, each star group is one axis. Raises
+    UnfitError where the statement does not fit the arrays or no arithmetic can decide it, Undecided where more
+    precision is needed.
     """
     return language.evaluate.evaluate(statement, arrays, sizes, BALLS)
 
 
 def compared_with(conditions: Sequence[str], names: Sequence[str], name: str) -> tuple[int, ...]:
-    """The whole numbers, with either sign, that conditions, as a user writes them, compare an array with."""
+    """Return the integers, each with both signs, in those comparisons of the users' conditions that name the array."""
     parts = [part for text in conditions for part in walk(language.parse.parse(text, tuple(names)))]
-    about = [part for part in parts if isinstance(part, Compare) and name in arrays(part)]
-    values = {Fraction(x.value) for part in about for x in walk(part) if isinstance(x, Number)}
+    comparisons = [part for part in parts if isinstance(part, Compare) and name in arrays(part)]
+    values = {Fraction(x.value) for part in comparisons for x in walk(part) if isinstance(x, Number)}
     return tuple(sorted({sign * int(v) for v in values if v.denominator == 1 for sign in (1, -1)}))
 
 

@@ -1,10 +1,10 @@
 """What was traced, compared with what runs.
 
 A proof is about the program that was traced at symbolic sizes, in 64 bits. So the rule is called once outside of any
-trace in each dtype of the claim, and traced twice at numbers, and what comes of that is compared with the program that
-was proved. What its code asks meanwhile of the platform and of JAX's settings is heard: each such question is one more
-trace, in which it is answered otherwise. This is a measurement. It can take a proof away, and never gives one; the
-claim says what was compared.
+trace in each dtype of the claim, and traced twice at numbers, and the results are compared with those of the program
+that was proved. Questions that its code asks meanwhile, about the platform or JAX's settings, are heard: for each there
+is one more trace, in which the answer is another. This is a measurement. It can take a proof away, and never gives one;
+the claim says what was compared.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ WEAK = "it asks whether an array is weakly typed, as Python's numbers are under 
 WHOLE = "integers of 32 and 64 bits, as its code asks for dtypes"
 NARROW = "float32 arrays only while JAX computes in 32 bits, as its code asks for dtypes"
 LIMITS = (UNBATCHED, WHOLE, NARROW)
-"""What a claim may be about alone."""
+"""Restrictions that a claim may say: it is about these alone."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
 
 def listening(op: Subject) -> AbstractContextManager[Heard]:
-    """Hear what the code of a subject asks for while it is traced in 64 bits."""
+    """Return a context that yields what a subject's code asks for while it is traced in 64 bits."""
     return hearing(users_files(reachable(op)))
 
 
@@ -68,56 +68,56 @@ class Conformance:
     compared: tuple[str, ...]
     difference: Difference | None = None
     only: str = ""
-    """What alone the claim is about, as the code asks for it."""
+    """The restrictions of the claim (of `LIMITS`), which the code makes necessary by what it asks for."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """The largest number of sizes and of dtypes to compare; None: as for a rule."""
+    """At most how many sizes and dtypes are compared; None sets no other limit than that for a rule."""
 
     traces: int | None = None
     calls: int | None = None
     either: bool = True
-    """Whether it may be traced in narrow dtypes while JAX computes in 64 bits."""
+    """Whether it is also traced in narrow dtypes while JAX computes in 64 bits."""
 
 
 def conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort = Effort(), heard: Heard | None = None
 ) -> Conformance:
-    """Compare a subject's programs with traces at numbers, and with one call in each of the claimed dtypes.
+    """Return what was compared of a subject, and the first difference between its programs and what runs.
 
-    Questions that were `heard` in other traces get other answers as well. Where all code is a library's, or certgrad's,
-    nothing is compared.
+    Its programs are compared with traces at numbers, and with one call in each of the claimed dtypes. Questions that
+    were `heard` in other traces get other answers as well. Where all code is a library's, or certgrad's, nothing is
+    compared.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with PROCESS_LOCK:  # of what a rule leaves behind nobody else may add
-        found = _conformance(subject, dtypes, effort, heard)
-    return found if isinstance(found, Conformance) else Conformance((), found)
+    with PROCESS_LOCK:  # the state that a rule leaves behind must be its own
+        result = _conformance(subject, dtypes, effort, heard)
+    return result if isinstance(result, Conformance) else Conformance((), result)
 
 
 def _conformance(
     subject: Compared, dtypes: Sequence[str], effort: Effort, earlier: Heard | None
 ) -> Conformance | Difference:
-    """Return what was compared with the traces, or the first difference: in traces at numbers, in calls, or with other
-    answers to what the code asks.
+    """Return what was compared, or the first difference: in traces at numbers, in calls, or by other answers.
 
-    `earlier` is what was heard of the code in a trace at numbers that was made before.
+    `earlier` holds the questions that the code asked in a trace at numbers that was made before.
     """
     if any("weak_type" in loads(f.__code__)[1] for f in subject.functions):
         return Difference((), WEAK, {}, anywhere=True)
     state = ReadState(subject.roots, calls=True)
     forgot = state.forget()
     compared: list[str] = []
-    asked: list[tuple[Sizes, Heard]] = []
-    difference = _difference_in_traces(subject, dtypes, effort, earlier, forgot, asked, compared)
-    difference = difference or _difference_in_calls(subject, dtypes, effort, state, asked, compared)
+    questions: list[tuple[Sizes, Heard]] = []
+    difference = _difference_in_traces(subject, dtypes, effort, earlier, forgot, questions, compared)
+    difference = difference or _difference_in_calls(subject, dtypes, effort, state, questions, compared)
     either = effort.either and not subject.draws
-    difference = difference or difference_in_surroundings(subject, dtypes, either, asked, state)
+    difference = difference or difference_in_surroundings(subject, dtypes, either, questions, state)
     if difference is not None:
         return difference
     compared += [f"not compared: {', '.join(subject.unseen)}"] * bool(subject.unseen)
-    # a claim for float32 and float64 without half precision: it was narrowed as the code asks for dtypes
+    # The claim is for float32 and float64 without half precision: it was narrowed because the code asks for dtypes.
     code_asks_for_dtypes = len(dtypes) > 1 and not {*HALF} & {*dtypes}
     limits = (
         subject.batches,
@@ -138,9 +138,9 @@ def _difference_in_traces(
 ) -> Difference | None:
     """Return the first difference in traces at numbers, in the widest dtype; None if there is none.
 
-    `asked` and `compared` are added to: what the code asked in these traces, and in words what was compared. `earlier`
-    is what it asked in a call that was made before, which counts for the first sizes. `forgot` says that a cache of the
-    code was emptied since the proof's trace, which then is not used in the place of a new one.
+    The function adds to `asked` what the code asked in these traces, and to `compared`, in words, what was compared.
+    `earlier` is what the code asked in an earlier trace; it counts for the first sizes. `forgot` says that a cache of
+    the code was emptied since the proof's trace, so that this trace cannot take the place of a new one.
     """
     widest = next((d for d in dtypes if d in WIDTHS), dtypes[0])
     places = chosen(subject.names, subject.questioned, in_code(subject.functions))
@@ -148,16 +148,15 @@ def _difference_in_traces(
     places = places[: None if effort.traces is None else max(1, effort.traces)] if subject.names else [{}]
     if earlier:
         asked.append((places[0], earlier))
-    known = subject.heard() if any_numbers_do and widest == "float64" and not forgot else None
-    if known is not None:
-        # the code compares no size, so that any numbers do: take those at which the proof's trace was made, and need no
-        # further trace
-        sizes, programs, heard = known
+    proofs_trace = subject.heard() if any_numbers_do and widest == "float64" and not forgot else None
+    if proofs_trace is not None:
+        # The code compares no size, so that any numbers do: those of the proof's own trace need no further trace.
+        sizes, programs, heard = proofs_trace
         places = [dict(sizes)]
         if (difference := at_numbers(subject, sizes, widest, programs)) is not None:
             return difference
         asked.append((sizes, heard))
-    for sizes in places if known is None else ():
+    for sizes in places if proofs_trace is None else ():
         with hearing(subject.files) as heard:
             difference = at_numbers(subject, sizes, widest)
         if difference is not None:
@@ -178,7 +177,8 @@ def _difference_in_calls(
 ) -> Difference | None:
     """Return the first difference in a call in each dtype, or that calls change `state`; None if there is none.
 
-    `asked` and `compared` are added to, as in `_difference_in_traces`.
+    The function adds to `asked` and `compared` as `_difference_in_traces` does. The state is compared after the first
+    call and after the last one.
     """
     plan = precisions(dtypes)[: effort.calls]
     place, second = ({n: row[k % len(row)] for k, n in enumerate(subject.names)} for row in PLACES)
@@ -192,7 +192,8 @@ def _difference_in_calls(
             refused.append(f"{precision} ({problem})")
         asked.append((place, heard))
         last = precision is plan[-1]
-        if (last or precision is plan[0]) and (changed := state.compare()):  # after two calls a cycle is where it was
+        # After the first call too: a state that alternates between two values is as before after two calls.
+        if (last or precision is plan[0]) and (changed := state.compare()):
             text = f"calls change {changed}, which outlives them: later calls may do other things"
             return Difference((), text, {}, anywhere=True)
     not_called = {text.partition(" (")[0] for text in refused}
@@ -204,7 +205,7 @@ def _difference_in_calls(
 
 
 def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference | None:
-    """Return how one call differs whose arguments are all scalars; None if it does not.
+    """Return how a call differs whose arguments are all scalars, given as Python's numbers; None if it does not.
 
     JAX hands on Python's numbers as they are, and there `~(x <= 0)` is −2 for a boolean, and `(x > 0) + (y > 0)` is 2.
     """
@@ -215,4 +216,5 @@ def called_with_numbers(subject: Compared, dtypes: Sequence[str]) -> Difference 
 
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
-"""Sizes of the dimensions in calls; the second where a result in half precision differs, as rounding may do."""
+"""Sizes of the dimensions in calls. The second row is for a result in half precision that differs at the first, as it
+may by rounding alone."""

@@ -1,7 +1,7 @@
 """Traces of a rule at numbers, compared with the program that was proved.
 
-Equal texts are equal programs. Others are evaluated: JAX itself writes some operations otherwise where a size is a
-number.
+Programs with equal texts are equal. Programs with different texts are evaluated at points: JAX itself writes some
+operations otherwise where a size is a number.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ POINTS = 2
 """Points at which programs at numbers are evaluated."""
 ROUNDING = {"float64": 256, "float32": 64}
 FEW = 8
-"""Units of rounding, of the largest entry, by which two orders of the same operations may differ.
-
-Few in half precision, where each counts; more in wider types, where long programs gather them."""
+"""By how many units of rounding of the largest entry two orders of the same operations may differ: by `ROUNDING` in
+wide types, where long programs gather them, by `FEW` in half precision, where each unit counts."""
 NOISE = {"float64": 32, "float32": 32}
 FEW_TIMES = 4
-"""How many times the program's own rounding a result may be off."""
+"""By how many times the program's own rounding a result may differ: `NOISE` in wide types, `FEW_TIMES` in others."""
 LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
 ORDINARY = ((2, 3, 4, 1), (3, 1, 2, 4))
-"""Sizes of the dimensions where nothing says which: small, as the last look evaluates what is traced there."""
+"""Sizes of the dimensions by default. They are small, as the last look evaluates the programs that are traced there."""
 LEAST = 4
-"""A smaller number of the code is rarely a size, and is looked at anyway."""
+"""Smaller numbers in the code are not used as sizes: they rarely are sizes, and small sizes are tried anyway."""
 LARGE = 512
-"""A size above which only one dimension may be."""
+"""At most one dimension gets a size above this."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +46,22 @@ class Difference:
     """A difference between what runs and what was proved: in which programs, at which sizes, and how."""
 
     programs: tuple[str, ...]
-    """None is named where all are meant."""
+    """The names of the programs; empty where all are meant."""
     reason: str
     sizes: Sizes
     wide: bool = True
     traced: bool = False
-    """A trace at these sizes shows it."""
+    """Whether a trace at these sizes shows it."""
     anywhere: bool = False
-    """Sizes have no part in it: what is plain numbers, or a state that calls change, differs at any."""
+    """Whether it is there at any sizes, as with Python's numbers, or a state that calls change."""
 
 
 def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[int]) -> list[dict[str, int]]:
-    """Return two assignments of numbers to sizes, or one where no size is compared and the code has no number that may
-    be one.
+    """Return two assignments of numbers to sizes; one if the code compares no size and has no number that may be one.
 
-    Each assignment has one of the `questioned` sizes (given in terms of others, as `128*n`) if one is left, and as many
-    `numbers` of the code as there are dimensions for them, at other dimensions the second time.
+    A question of the code about sizes is in `questioned`, as the sizes at which its answer is another, such as `128*n`
+    for n. Each assignment takes the sizes of one of these questions, if one is left. The other dimensions get `numbers`
+    that are written in the code, as far as there are any, in another order the second time.
     """
     numbers = [n for n in numbers if n >= LEAST]
     assignments: list[dict[str, int]] = []
@@ -70,6 +69,8 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
         sizes = {name: row[j % len(row)] for j, name in enumerate(names)}
         questioned_sizes: Fixed = questioned[k] if k < len(questioned) else {}
         sizes |= {name: max(1, size.evaluate(dict(sizes))) for name, size in questioned_sizes.items()}
+        # Dimensions that no question is about get the numbers of the code: the next ones the second time, if there are
+        # enough, and always at other dimensions. At most one size is large, as arrays of two would be huge.
         free = [name for name in names if name not in questioned_sizes]
         to_assign = numbers[k * len(free) :] or (numbers if len(free) > 1 else [])
         large = any(n > LARGE for n in sizes.values())
@@ -82,9 +83,10 @@ def chosen(names: Sequence[str], questioned: Sequence[Fixed], numbers: Sequence[
 
 
 def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | None = None) -> Difference | None:
-    """Return how the trace at these sizes differs from what was proved, or None if it does not.
+    """Return how the trace at these sizes differs from the programs that were proved, or None if it does not.
 
-    `known` is that trace if it was made before.
+    `known` is that trace if it was made before. Programs are compared by their texts, with these sizes put into those
+    that were proved; those whose texts differ are compared by their values.
     """
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
@@ -97,11 +99,11 @@ def at_numbers(subject: Compared, sizes: Sizes, dtype: str, known: Programs | No
     general = subject.programs(dtype)
     fixed = {n: integer_size(v) for n, v in sizes.items()}
     expected = serialised_all(general, rendering(fixed), fold_sizes=True)
-    written = serialised_all(programs, rendering({}), fold_sizes=True)
-    others = [name for name in general if expected[name] != written.get(name)]
-    if not others:
+    texts = serialised_all(programs, rendering({}), fold_sizes=True)
+    names_with_other_text = [name for name in general if expected[name] != texts.get(name)]
+    if not names_with_other_text:
         return None
-    differences = values_apart(subject, {n: general[n] for n in others}, programs, sizes, dtype)
+    differences = values_apart(subject, {n: general[n] for n in names_with_other_text}, programs, sizes, dtype)
     if not differences:
         return None
     return Difference(
@@ -121,10 +123,10 @@ def values_apart(
     dtype: str,
     everywhere: bool = False,
 ) -> dict[str, str]:
-    """Return, for each program whose results differ from those proved, how they differ; with `everywhere`, at each
-    drawn point.
+    """Return, for each program whose results differ from those of the proved one, how they differ.
 
-    A program that cannot be evaluated is left out.
+    `general` holds the proved programs, `found` the others. Results must differ at one drawn point, or at all of them
+    with `everywhere`. A program that cannot be evaluated at a point is left out there, and noted in `subject.unseen`.
     """
     by_program: dict[str, list[str]] = {name: [] for name in general}
     if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
@@ -138,8 +140,8 @@ def values_apart(
                 by_program[name].append("it is missing")
                 continue
             try:
-                other = run(found[name], _as_taken(found[name], rounded_point.of(name)), Setting())
-                deviation = unlike(other, program, rounded_point.of(name), sizes, dtype)
+                results = run(found[name], _as_taken(found[name], rounded_point.of(name)), Setting())
+                deviation = unlike(results, program, rounded_point.of(name), sizes, dtype)
             except Exception as error:  # an operation may refuse a value in its own way
                 subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
                 continue
@@ -155,7 +157,7 @@ def values_apart(
 
 
 def _as_taken(program: Program, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return floats in the dtypes in which the program takes them, which may be several."""
+    """Return the operands with each float array in the dtype of the program's argument: these may be several."""
     taken = zip(operands, program.jaxpr.invars, strict=True)
     return [x.astype(v.aval.dtype) if kind_of(x.dtype) == "f" and _is_float(v) else x for x, v in taken]
 
@@ -167,14 +169,20 @@ def most_entries(program: Program) -> int:
 
 
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
-    """Return how results differ from the program's at operands of a dtype by more than rounding; "" if not."""
-    own = run(program, operands, Setting(sizes, np.dtype(dtype)))
-    if len(found) == len(own) and all(map(_identical, found, own)):
+    """Return how results differ from the program's at these operands by more than rounding; "" if they do not.
+
+    Rounding is estimated in two ways, of which one must explain a difference: by the program's value in 64 bits, and by
+    running the program with each operation off by a unit of rounding.
+    """
+    proved_results = run(program, operands, Setting(sizes, np.dtype(dtype)))
+    if len(found) == len(proved_results) and all(map(_identical, found, proved_results)):
         return ""
     coarsest = _coarsest(program, dtype)
-    if coarsest != "float64" and not differs(found, own, _in_64_bits(program, operands, sizes), coarsest):
+    if coarsest != "float64" and not differs(found, proved_results, _in_64_bits(program, operands, sizes), coarsest):
         return ""
-    return differs(found, own, _rounded_otherwise(program, operands, own, sizes, coarsest), coarsest)
+    return differs(
+        found, proved_results, _rounded_otherwise(program, operands, proved_results, sizes, coarsest), coarsest
+    )
 
 
 def _rounded_otherwise(
@@ -182,8 +190,8 @@ def _rounded_otherwise(
 ) -> list[np.ndarray]:
     """Return the program's results with each operand and operation off by a unit of rounding, up or down.
 
-    Results that differ by as much may be equal: where products cancel, the rest is as large as their rounding. A change
-    larger than a small part of the result, as at a jump, is cut.
+    Results that differ by as much may be equal: where products cancel, the remainder is as large as their rounding. A
+    change is cut to √ε·max(1, |result|), so that a jump does not count as rounding. `own` are the program's results.
     """
     eps = float(ml_dtypes.finfo(coarsest).eps)
     real = next((x.dtype for x in operands if x.dtype.kind == "f"), np.dtype(np.float64))
@@ -211,7 +219,7 @@ def _in_64_bits(program: Program, operands: list[np.ndarray], sizes: Sizes) -> l
 
 
 def _coarsest(program: Program, dtype: str) -> str:
-    """The coarsest of the dtype and those that the program names."""
+    """Return the float dtype with the largest unit of rounding, of the given one and those in the program."""
     named = {str(v.aval.dtype) for eqn in equations_of(program.jaxpr) for v in eqn.outvars if _is_float(v)}
     return max({dtype, *named - {"float64"}}, key=lambda d: float(ml_dtypes.finfo(d).eps))
 
@@ -226,10 +234,10 @@ def in_words(how: Mapping[str, str]) -> str:
 
 
 def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: Sequence[np.ndarray], dtype: str) -> str:
-    """Return how the results differ from the program's in the dtype, whose value in 64 bits is `exact`; "" if not.
+    """Return how the results `found` differ from the program's in a dtype; "" if they do not.
 
-    Where the program itself is far from that value, rounding is large, and a difference of its size says nothing. This
-    can take a proof away and never gives one.
+    `exact` are the program's results in 64 bits. Where the program's results are far from these, rounding is large, and
+    a difference as large says nothing. This can take a proof away and never gives one.
     """
     if len(found) != len(program):
         return f"{len(found)} arrays in place of {len(program)}"
@@ -245,21 +253,25 @@ def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: S
 
 
 def _first_differing_entry(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | None:
-    """Return the first entry that differs, or None."""
+    """Return the first entry of a that differs from b by more than rounding, or None; c are the values of b in 64 bits.
+
+    Where b and c are finite, so must a be, and may differ from b by units of rounding of the largest value and by a
+    multiple of the largest difference of b and c. In wide types, a must also be the infinity or NaN that b and c are.
+    """
     eps = float(ml_dtypes.finfo(dtype).eps)
     with np.errstate(all="ignore"):
-        sound = np.isfinite(b) & np.isfinite(c)
-        kinds = np.isfinite(a) | (~sound)
+        finite = np.isfinite(b) & np.isfinite(c)
+        same_kind = np.isfinite(a) | (~finite)
         if dtype in ("float64", "float32"):
-            kinds &= ~(np.isnan(b) & np.isnan(c) & ~np.isnan(a)) & ~((b == c) & np.isinf(b) & (a != b))
-        if not kinds.all():
-            return int(np.argmin(kinds))
-        if not sound.any():
+            same_kind &= ~(np.isnan(b) & np.isnan(c) & ~np.isnan(a)) & ~((b == c) & np.isinf(b) & (a != b))
+        if not same_kind.all():
+            return int(np.argmin(same_kind))
+        if not finite.any():
             return None
-        scale, noise = float(np.max(np.abs(c[sound]))), float(np.max(np.abs(b[sound] - c[sound])))
+        scale, noise = float(np.max(np.abs(c[finite]))), float(np.max(np.abs(b[finite] - c[finite])))
         smallest = float(ml_dtypes.finfo(dtype).smallest_normal)
         near = (
-            np.abs(np.where(sound, a - b, 0))
+            np.abs(np.where(finite, a - b, 0))
             <= ROUNDING.get(dtype, FEW) * eps * scale + NOISE.get(dtype, FEW_TIMES) * noise + smallest
         )
     return None if near.all() else int(np.argmin(near))

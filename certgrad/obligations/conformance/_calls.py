@@ -22,10 +22,11 @@ class Precision:
 
     dtype: str
     under_x64: bool = False
-    """Arrays of a narrower dtype while JAX computes in 64 bits where nothing else is said."""
+    """Whether JAX computes in 64 bits, where no dtype is given, although the arrays have a narrower dtype."""
 
     @property
     def wide(self) -> bool:
+        """Whether JAX computes in 64 bits where no dtype is given."""
         return self.dtype == "float64" or self.under_x64
 
     @property
@@ -37,14 +38,14 @@ class Precision:
 
 
 def precisions(dtypes: Sequence[str]) -> list[Precision]:
-    """Return the dtypes of calls: each dtype once, and a narrow one while JAX computes in 64 bits."""
+    """Return the precisions of calls: each dtype once; float16 is called while JAX computes in 64 bits."""
     return [Precision(d, under_x64=d == "float16") for d in dtypes]
 
 
 POINTS = 3
-"""Points at which scalars that are Python's numbers are tried."""
+"""At this many points scalars are given as Python's numbers."""
 TRIES = 4
-"""Draws, at most, of a point at which a rule takes integers as they are."""
+"""At most this many points are drawn until a rule accepts integers as they are."""
 _NUMBERS = ("f", "i", "u", "b")
 PLAIN = "numbers of Python's and arrays of numpy's"
 
@@ -59,21 +60,21 @@ class ChangedError(Exception):
 def compare_call(
     subject: Compared, place: Sizes, second: Sizes, precision: Precision, plainly: bool = False
 ) -> tuple[Difference | None, str]:
-    """Return how a call in one dtype differs from what was proved, and why it could not be made.
+    """Return how a call in one dtype differs from what was proved, or None, and why it could not be made, or "".
 
     With `plainly`, numbers of Python and arrays of numpy are passed where the rule takes them, as JAX hands on what it
-    is given. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the caller's array. What such a number does
-    may depend on its value, so that scalars are given at several points. A difference in half precision, where few
-    units of rounding count, must show at the `second` place too.
+    is given. There `~True` is −2, `True + True` is 2, and `x -= 1` changes the caller's array. The effect of such a
+    number may depend on its value, so that scalars are given at several points. `place` holds the sizes of the call. A
+    difference in half precision, where few units of rounding count, must show at the sizes `second` too.
     """
     difference, problem = _compare_at_point(subject, place, precision, plainly)
     for k in range(1, TRIES if plainly and subject.integers and subject.unseen else 1):
-        known = {**subject.unseen}  # numpy raises an error for an index that is out of range, where JAX does not
+        unseen_before = {**subject.unseen}  # numpy refuses an index out of range, as JAX does not: try other points
         subject.unseen.clear()
         difference, problem = _compare_at_point(subject, place, precision, plainly, k)
         if not subject.unseen:
             break
-        subject.unseen.update(known)
+        subject.unseen.update(unseen_before)
     if difference is not None and precision.half:
         difference, problem = _compare_at_point(subject, second, precision, plainly)
     if plainly and difference is None and not problem:
@@ -87,25 +88,25 @@ def compare_call(
 def _compare_at_point(
     subject: Compared, sizes: Sizes, precision: Precision, plainly: bool, which: int = 0
 ) -> tuple[Difference | None, str]:
-    """Return how a call in one precision differs from the trace, and why it could not be made.
+    """Return how a call in one precision differs from the trace, or None, and why it could not be made, or "".
 
-    With `plainly`, numbers of Python and arrays of numpy are passed; if the rule refuses these, JAX's are. `which` is
+    With `plainly`, numbers of Python and arrays of numpy are passed; if the rule refuses them, JAX's are. `which` is
     the number of the drawn point.
     """
     point = subject.point(sizes, which)
     if point is None:
         return None, "no point of the domain was found"
     point = point.rounded(precision.dtype)
-    given = [_as_number(x) if plainly else x for x in point.args]
-    plainly = any(a is not x for a, x in zip(given, point.args, strict=True))
-    before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]
+    passed = [_as_number(x) if plainly else x for x in point.args]
+    plainly = any(a is not x for a, x in zip(passed, point.args, strict=True))
+    bytes_before = [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in passed]
     try:
-        differences = _unlike(subject, sizes, point, precision, given if plainly else point.args)
+        differences = _unlike(subject, sizes, point, precision, passed if plainly else point.args)
     except ChangedError:
         return Difference((), CHANGED, {}, anywhere=True), ""
     except EndlessError as error:
         return None, first_line(error, 100)
-    except Exception as error:  # a rule may refuse a dtype, in its own way; code for JAX's arrays may want one: x.at[…]
+    except Exception as error:  # a rule may refuse a dtype, by any error; code may need an array of JAX: x.at[…]
         if not plainly:
             return None, f"{type(error).__name__}: {first_line(error, 100)}"
         subject.unseen[f"calls with {PLAIN} ({type(error).__name__}: {first_line(error, 100)})"] = None
@@ -114,7 +115,7 @@ def _compare_at_point(
         except Exception as problem:
             return None, f"{type(problem).__name__}: {first_line(problem, 100)}"
     where = f"at {sized(subject.names, sizes)} " if subject.names else ""
-    if before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in given]:
+    if bytes_before != [x.tobytes() if isinstance(x, np.ndarray) else b"" for x in passed]:
         return Difference((), CHANGED, {}, anywhere=True), ""
     if not differences:
         return None, ""
@@ -124,18 +125,18 @@ def _compare_at_point(
 
 
 def _unlike(subject: Compared, sizes: Sizes, point: Point, precision: Precision, args: Sequence[Any]) -> dict[str, str]:
-    """Return, by program, how a callable's results differ from the program that was proved."""
-    general, how = subject.programs(precision.dtype), dict[str, str]()
+    """Return, by the names of programs, how the results of calls differ from theirs; empty if they do not."""
+    general, differences = subject.programs(precision.dtype), dict[str, str]()
     for name, function in subject.callables(sizes).items():
         for program, values in _outcome(function, name, point, precision, args).items():
             operands = [_narrow_integers(x, precision.wide) for x in point.of(program)]
             if text := unlike(values, general[program], operands, sizes, precision.dtype):
-                how[program] = text
-    return how
+                differences[program] = text
+    return differences
 
 
 def _as_number(x: np.ndarray) -> Any:
-    """A scalar as Python's number, an array as one of its own; keys as they are."""
+    """Return a scalar as Python's number, an array as a copy, and random keys as they are."""
     if kind_of(x.dtype) not in _NUMBERS:
         return x
     return x.item() if x.shape == () else x.copy()
@@ -146,8 +147,9 @@ def _outcome(
 ) -> dict[str, list[np.ndarray]]:
     """Return the results of a call, by the names of the programs that were proved for them.
 
-    `args` are the point's own arrays, which are passed as arrays of JAX, or Python's numbers and copies by numpy, which
-    are passed as they are, with tangents or seeds by numpy. Raises ChangedError if the call changes these.
+    If `args` are the point's own arrays, they and the tangents or seeds are passed as arrays of JAX. Else `args` holds
+    Python's numbers and copies by numpy, which are passed as they are, and so are copies of tangents or seeds. Raises
+    ChangedError if the call changes these.
     """
 
     def array(x: np.ndarray) -> Any:
@@ -156,9 +158,9 @@ def _outcome(
     names = BY_ONE_CALL.get(name, (name,))
     directions_given = point.tangents if "jvp" in names else point.seeds if "vjp" in names else None
     with wide_floats(precision.wide), computed_by(compute):
-        given = [array(x) if x is own else x for x, own in zip(args, point.args, strict=True)]
+        passed = [array(x) if x is point_array else x for x, point_array in zip(args, point.args, strict=True)]
         directions = [x.copy() if args is not point.args else array(x) for x in directions_given or []]
-        groups = [given] if directions_given is None else [given, directions]
+        groups = [passed] if directions_given is None else [passed, directions]
         results = function(*groups, [float(x) for x in point.scalars])
         if args is not point.args and any(
             a.tobytes() != b.tobytes() for a, b in zip(directions, directions_given or [], strict=True)

@@ -1,8 +1,8 @@
 """Other answers to what code asks of the platform, of JAX's settings and of the environment.
 
-Each such question is answered otherwise in one more trace, and what is asked there in further ones. Code that reads the
-environment, how many devices there are, or a setting that is no yes or no, is told of, as nobody can say what stands
-there.
+Each such question is answered otherwise in one more trace, and questions that are asked there in further ones. Code
+that reads the environment, the number of devices, or a setting other than yes or no is reported: its other answers
+cannot be listed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._compared import Compared, Programs, Sizes, sized
 
 PLATFORMS = ("tpu", "gpu", "cpu")
 MOST = 24
-"""Ways in which a rule is traced for its questions; where there are more, it is unproved."""
+"""At most this many ways to trace a rule are tried for its questions; if there are more, it is unproved."""
 HALF = ("bfloat16", "float16")
 
 
@@ -35,35 +35,36 @@ class Way:
 
     dtype: str
     wide: bool = False
-    """A narrow dtype while JAX computes in 64 bits."""
+    """Whether JAX computes in 64 bits although the dtype is narrow."""
     alone: int | None = None
-    """The one array of floats, by its place among them, that is of the dtype where the others are of 64 bits."""
+    """The number of the only float array that has the dtype, while the others have 64 bits; None if all have it."""
     platform: str = ""
+    """The platform that the code finds; empty for the real one."""
     asked: str = field(default="", compare=False)
-    """The question that the platform answers."""
+    """The question that the platform answers, as the name of a function."""
     turned: tuple[tuple[str, Any], ...] = ()
-    """The settings of JAX that have other values for the code that asks for them."""
+    """The settings of JAX that have other values for the code, with these values."""
     handed_on: bool = False
-    """Code that asks for the type of a value finds what JAX hands on as it is."""
+    """Whether code that asks for the type of a value finds a number of Python or an array of numpy."""
 
     def __str__(self) -> str:
-        """A clause that lacks its verb: `it asks for the platform (default_backend), and on a gpu it`."""
+        """Return the beginning of a sentence: `it asks for the platform (default_backend), and on a gpu it`."""
         asked = [f"a setting of JAX ({name})" for name, _ in self.turned]
         asked += [f"the platform ({self.asked})"] if self.platform else []
         asked += ["the type of a value"] if self.handed_on else []
-        where = f"traced {'in' if self.alone is None else 'with one array of'} {self.dtype} under x64 " * self.wide
+        dtype_text = f"traced {'in' if self.alone is None else 'with one array of'} {self.dtype} under x64 " * self.wide
         if not asked:
-            return f"{where}it"
-        other = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
-        other += ["where that is a number of Python's or an array of numpy's"] * self.handed_on
-        return f"{where}it asks for {' and for '.join(asked)}, and {', '.join(other)} it"
+            return f"{dtype_text}it"
+        circumstances = ["where that is another"] * bool(self.turned) + [f"on a {self.platform}"] * bool(self.platform)
+        circumstances += ["where that is a number of Python's or an array of numpy's"] * self.handed_on
+        return f"{dtype_text}it asks for {' and for '.join(asked)}, and {', '.join(circumstances)} it"
 
     def others(self, heard: Heard) -> Iterator[Way]:
-        """Yield the ways in which one more question has another answer."""
+        """Yield this way with one more question answered otherwise: for each question that was asked, each answer."""
         for name, value in heard.settings.items():
             if name not in dict(self.turned) and name not in WIDTHS:
-                for other in other_values(name, value):
-                    yield replace(self, turned=tuple(sorted((*self.turned, (name, other)))))
+                for other_value in other_values(name, value):
+                    yield replace(self, turned=tuple(sorted((*self.turned, (name, other_value)))))
         if heard.devices.platform and not self.platform:
             for platform in PLATFORMS:
                 yield replace(self, platform=platform, asked=heard.devices.platform[0])
@@ -74,24 +75,26 @@ def difference_in_surroundings(
 ) -> Difference | None:
     """Return the first difference between the traced programs and those in other surroundings; None if there is none.
 
-    `asked` holds what the code asked for at each of some sizes: for every question that it asked it is traced with each
-    other answer, and for what it asks then again. With `either`, code that asks for dtypes is also traced in float32:
-    as it is, while JAX computes in 64 bits, and there with one array of float32 alone. Caches are emptied before each
-    trace.
+    `asked` holds what the code asked at each of some sizes. The rule is traced with each other answer to each question,
+    and again for the questions that it asks then: a breadth-first search over ways to trace it. With `either`, code
+    that asks for dtypes is also traced in float32: as it is, while JAX computes in 64 bits, and there with one float32
+    array alone. Caches are emptied before each trace.
     """
     waiting: deque[tuple[Way, Sizes]] = deque()
     seen: set[tuple[Way, str]] = set()
 
     def wait(way: Way, sizes: Sizes) -> None:
+        """Add a way to the queue, once."""
         if (key := (way, str(sizes))) not in seen:
             seen.add(key)
             waiting.append((way, sizes))
 
     def follow(way: Way, sizes: Sizes, heard: Heard) -> Difference | None:
+        """Add the ways that answer what the code asked on this way; return a question that cannot be answered."""
         if problem := heard.problem():
             return Difference((), problem, {})
-        for other in way.others(heard):
-            wait(other, sizes)
+        for next_way in way.others(heard):
+            wait(next_way, sizes)
         return None
 
     if subject.asks_for_types:
@@ -114,6 +117,7 @@ def difference_in_surroundings(
                 programs = _traced(subject, way, sizes)
         finally:
             state.forget()
+        # A rule that refuses narrow arrays while JAX computes in 64 bits is proved without that setting alone.
         subject.narrow = subject.narrow or (programs is None and way.wide)
         if (difference := follow(way, sizes, heard) or _differs(subject, way, programs, sizes)) is not None:
             return difference
@@ -121,23 +125,30 @@ def difference_in_surroundings(
 
 
 def _differs(subject: Compared, way: Way, there: Programs | None, sizes: Sizes) -> Difference | None:
+    """Return how the programs `there`, traced in a way, differ from the proved ones; None if they do not.
+
+    `there` is None if the rule does not trace so: that is a difference, unless a dtype alone may be the cause.
+    """
     if there is None:  # a rule may refuse a dtype
         return Difference((), f"{way} does not trace", {}) if way.platform or way.turned or way.handed_on else None
     general = subject.programs(way.dtype)
     fixed = {n: integer_size(v) for n, v in sizes.items()}
     if there is general or _texts(general, fixed, way) == _texts(there, {}, way):
         return None
-    how = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)
-    if not how:
+    differences = values_apart(subject, general, there, sizes, way.dtype, everywhere=way.wide)
+    if not differences:
         return None
     plain = way == Way(way.dtype)
     where = f"at {sized(subject.names, sizes)} in {way.dtype} " * (plain and bool(sizes))
-    text = f"{where}{way} is another program: {in_words(how)}"
-    return Difference(tuple(how), text, sizes if plain or way.wide else {}, wide=False, traced=plain)
+    text = f"{where}{way} is another program: {in_words(differences)}"
+    return Difference(tuple(differences), text, sizes if plain or way.wide else {}, wide=False, traced=plain)
 
 
 def _traced(subject: Compared, way: Way, sizes: Sizes) -> Programs | None:
-    """Return the programs of a way; None where there are none, as code that refuses a type has no other program."""
+    """Return the programs that are traced in a way; None if the rule does not trace.
+
+    If user code refuses a type that it asked for (`handed_on`), the proved programs are returned: nothing differs.
+    """
     try:
         return subject.at(sizes, way.dtype, way.wide, way.alone, way.handed_on)
     except CertgradError as error:

@@ -1,8 +1,8 @@
 """The directional derivative of a term, by structure: d/dt at x + t·dx, t = 0.
 
-Predicates count as locally constant here; `_seams` adds the hypotheses under which that is true. A maximum, and a value
-behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishes the value does not matter. A maximum for
-which it does not is differentiated where it is attained once.
+Predicates count as locally constant here; `seams` adds the hypotheses under which that is true. A maximum, and a value
+behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishes in the obligation, the tangent does not
+matter. If it does not vanish, a maximum is differentiated under the hypothesis that it is attained once.
 """
 
 from __future__ import annotations
@@ -36,16 +36,21 @@ ARBITRARY = "τ"
 
 
 class Differentiator:
-    """d of terms, given the tangent of each input tensor by name; other inputs are constant."""
+    """Differentiates terms along a direction: `tangents` names the tangent of each input tensor; others are constant.
+
+    `attained_once` names maxima, by their arbitrary tangents, that are differentiated at their only arg-maximum.
+    """
 
     def __init__(
         self, tangents: Mapping[str, str], attained_once: Collection[str] = (), held: Collection[str] = ()
     ) -> None:
         self.tangents, self.attained_once = tangents, attained_once
         self.held = held
-        """Solutions of equations that are constant here."""
+        """Solutions of equations, by their tensors, that count as constant."""
         self.solved: dict[str, Poly] = {}
+        """The tangents of solutions that were computed, by tensor."""
         self.seen: dict[Atom, Poly] = {}
+        """The derivatives of atoms that were computed."""
         self.arbitrary: dict[str, str] = {}
         """For each arbitrary tangent, whether a `stop_gradient` or a maximum made it."""
         self.ranges: dict[Var, Poly] = {}
@@ -54,30 +59,33 @@ class Differentiator:
         """The maxima that were differentiated where they are attained once."""
 
     def __call__(self, poly: Poly) -> Poly:
+        """Return the derivative of a term. Raises NoDerivativeError where the calculus has none."""
         total = Accumulator()
         for mono, c in poly.items():
             total.add_poly(self.mono(mono), c)
         return total.poly()
 
     def mono(self, mono: Mono) -> Poly:
+        """Return the derivative of a product of powers: Σ over its factors a^e of e·a^(e−1)·da times the others."""
         total = Accumulator()
         for k, (a, e) in enumerate(mono):
             da = self.atom(a)
             if da.is_zero:
                 continue
-            rest: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
-            rest[a] = e - 1
-            total.add_poly(monomial(rest) * da, fmpq(e.numerator, e.denominator))
+            factors: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
+            factors[a] = e - 1
+            total.add_poly(monomial(factors) * da, fmpq(e.numerator, e.denominator))
         return total.poly()
 
     def atom(self, a: Atom) -> Poly:
-        found = self.seen.get(a)
-        if found is None:
-            found = self.seen[a] = self._atom(a)
-        return found
+        """Return the derivative of an atom, which is computed once."""
+        derivative_of_a = self.seen.get(a)
+        if derivative_of_a is None:
+            derivative_of_a = self.seen[a] = self._atom(a)
+        return derivative_of_a
 
     def _atom(self, a: Atom) -> Poly:
-        """Return the derivative of an atom along the tangents. Raises NoDerivativeError where the calculus has none."""
+        """Return the derivative of an atom, by its kind. Atoms of other kinds, such as predicates, are constant."""
         if isinstance(a, Access):
             solution = solution_of(a.tensor)
             if solution is not None:
@@ -120,7 +128,10 @@ class Differentiator:
         return ZERO
 
     def _of_solution(self, solution: Solution, a: Access) -> Poly:
-        """An entry of dz = −J⁻¹·∂R/∂θ·dθ, where R(z, θ) = 0."""
+        """Return an entry of dz = −J⁻¹·∂R/∂θ·dθ for the solution z of R(z, θ) = 0, where J = ∂R/∂z.
+
+        ∂R/∂θ·dθ is the derivative of the residual R with z held constant.
+        """
         if a.tensor in self.held or not depends(a, self.tangents):
             return ZERO
         if a.tensor not in self.solved:
@@ -132,7 +143,10 @@ class Differentiator:
         return substitute(self.solved[a.tensor], {template(k): ix for k, ix in enumerate(a.index)})
 
     def _carried(self, a: Rec) -> Poly:
-        """The tangents of carries are carried along: dc[0] is the tangent of c[0], dc[s + 1] that of the step."""
+        """Return the derivative of what a loop carries, an entry of a loop that carries tangents beside the carries.
+
+        For the carry c, dc[0] is the tangent of c[0], and dc[s + 1] the derivative of the step that makes c[s + 1].
+        """
         system = open_loop(a.loop)
         moved = {c.name: fresh_carry() for c in system.carries}
         inner = Differentiator({**self.tangents, **moved}, held=self.held)
@@ -142,7 +156,10 @@ class Differentiator:
         return solve(both)[moved[system.carries[a.position].name]](a.time, a.index)
 
     def _of_product(self, a: Product) -> Poly:
-        """d Π_{k∈S} f(k) = Σ_{j∈S} df(j)·Π_{k∈S, k≠j} f(k), for a finite set S: Leibniz's rule, without a division."""
+        """Return d Π_{k∈S} f(k) = Σ_{j∈S} df(j)·Π_{k∈S, k≠j} f(k) for a product over a finite index set S.
+
+        It is the product rule without a division, so that it holds where factors are 0.
+        """
         applied(Law.DERIVATIVE_OF_PRODUCT)
         dummies, body, where = opened_extremum(a)
         self.ranges.update(dummies)
@@ -150,7 +167,10 @@ class Differentiator:
         return sum_over(where * self(body) * others(a, place), dummies)
 
     def _of_maximum(self, a: Max) -> Poly:
-        """Return the derivative of a maximum that is attained once: that of the attained value."""
+        """Return the derivative of a maximum: that of the entry at its arg-maximum, if it is said to be attained once.
+
+        Other maxima get an arbitrary tangent.
+        """
         if _tangent_name(a)[0] not in self.attained_once:
             return self._free_tangent(a, "maximum")
         self.maxima.setdefault(a)
@@ -158,21 +178,21 @@ class Differentiator:
         dummies, body, where = opened_extremum(a)
         self.ranges.update(dummies)
         place = {v: ix for (v, _), ix in zip(dummies, argument(a), strict=True)}
-        if may_be_empty(where):  # a value that takes part, if there is one
+        if may_be_empty(where):  # then Σ over the arg-maximum alone, which is 0 if no value takes part
             for v, ix in place.items():
                 where = where * index_equal(of_var(v).minus(ix))
             return sum_over(where * self(body), dummies)
         return Rewriter(place)(self(body))
 
     def _free_tangent(self, a: Atom, why: str) -> Poly:
-        """An arbitrary tangent, the same for equal values: a function of the value's own free indices."""
+        """Return an arbitrary tangent, indexed by the value's free variables: equal values have the same tangent."""
         name, variables = _tangent_name(a)
         self.arbitrary[name] = why
         return access(name, tuple(of_var(v) for v in variables))
 
 
 def _tangent_name(a: Atom) -> tuple[str, list[Var]]:
-    """The arbitrary tangent of an atom, and its indices."""
+    """Return the name of the arbitrary tangent of an atom, and the free variables that are its indices."""
     variables = sorted(a.free)
     abstract = Rewriter({v: of_var(("c", k, 9)) for k, v in enumerate(variables)})(poly_of(a))
     return f"{ARBITRARY}{abstract.key}", variables
@@ -186,25 +206,25 @@ def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
 def polynomial(poly: Poly, inputs: Mapping[str, Sequence[Poly]]) -> bool:
     """Return whether the term is a polynomial in entries of the inputs, and so smooth everywhere.
 
-    No value may decide which entries these are, or how many. The only sizes are those of the inputs: the number of
-    steps of a loop that ends by its values jumps.
+    `inputs` holds the shape of each input. No value may decide which entries are read, or how many; so all sizes must
+    be those of the inputs (the number of steps of a loop that ends by its values is a size too, and jumps).
     """
     sizes = {a for shape in inputs.values() for n in shape for a in atoms_of(n)}
 
-    def of(mono: Mono) -> bool:
-        return all(fixed(a) or (isinstance(e, int) and e > 0 and plain(a)) for a, e in mono)
+    def is_polynomial(mono: Mono) -> bool:
+        return all(is_number_or_size(a) or (isinstance(e, int) and e > 0 and is_entry_or_sum(a)) for a, e in mono)
 
-    def fixed(a: Atom) -> bool:
+    def is_number_or_size(a: Atom) -> bool:
         return isinstance(a, Num) or (isinstance(a, Dim) and a in sizes)
 
-    def size(n: Poly) -> bool:
-        return all(map(fixed, atoms_of(n)))
+    def is_of_sizes(n: Poly) -> bool:
+        return all(map(is_number_or_size, atoms_of(n)))
 
-    def plain(a: Atom) -> bool:
+    def is_entry_or_sum(a: Atom) -> bool:
         if isinstance(a, Sum):
-            return of(a.body) and all(map(size, a.ranges))
+            return is_polynomial(a.body) and all(map(is_of_sizes, a.ranges))
         if not isinstance(a, Access) or a.tensor not in inputs:
             return False
-        return not any(ix.atoms for ix in a.index) and all(size(ix.const) for ix in a.index)
+        return not any(ix.atoms for ix in a.index) and all(is_of_sizes(ix.const) for ix in a.index)
 
-    return all(of(mono) for mono in poly)
+    return all(is_polynomial(mono) for mono in poly)

@@ -36,9 +36,9 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 from .derivative import Differentiator, depends
 
 MAX_FORMS = 32
-"""Forms of a term at a seam, at most; with more, the seam is excluded."""
+"""At most this many forms of a term meet at a seam; with more, the seam is excluded."""
 MAX_SPLITS = 12
-"""Signs that are assumed in turn at a seam, at most; beyond, the forms count as not fitting there."""
+"""At most this many signs are assumed in turn at a seam; beyond, the forms count as not fitting there."""
 COMPARISON = 200
 """Steps of the budget that one comparison of forms takes."""
 
@@ -46,7 +46,10 @@ COMPARISON = 200
 def seam_hypotheses(
     poly: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]
 ) -> list[Clause]:
-    """Clauses under which the term is differentiable at its predicates' zeros, beyond `smooth`."""
+    """Return clauses (conditions with alternatives), besides `smooth`, under which a term is differentiable at seams.
+
+    A seam is the zero set p = 0 of a predicate [p > 0]. `tangents` names the tangents of the tensors that move.
+    """
     search = _Search(tangents, smooth, [], region.facts, region.indices)
     for p in boundaries_in_choices(poly):
         if mentions(p, tangents) and search.facts.signs(p) & ZERO and not steady(p, tangents):
@@ -64,7 +67,7 @@ def seam_hypotheses(
 def only_bends(poly: Poly, p: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]) -> bool:
     """Return whether, on p = 0, the term's forms on all sides are C¹ and agree in value, if not in derivative.
 
-    False for a term with predicates under a binder or in a loop, whose forms do not show how these change.
+    Returns False for a term with predicates under a binder or in a loop: they change within a form.
     """
     if any(isinstance(a, Rec) or (isinstance(a, Pred) and not bound_free(a)) for a in deep_atoms(poly)):
         return False
@@ -77,12 +80,14 @@ def only_bends(poly: Poly, p: Poly, tangents: Mapping[str, str], region: Region,
 
 
 def steady(p: Poly, tangents: Mapping[str, str]) -> bool:
-    """The term is locally constant wherever it is differentiable: its value 0 is taken on open sets, or never."""
+    """Return whether a term is locally constant where it is differentiable: so it is 0 on open sets, or never."""
     return Differentiator(tangents)(p).is_zero
 
 
 @dataclass
 class _Search:
+    """The search of `seam_hypotheses`: it collects clauses in `found`, and assumes those with one alternative."""
+
     tangents: Mapping[str, str]
     smooth: tuple[Clause, ...]
     found: list[Clause]
@@ -91,13 +96,11 @@ class _Search:
     slopes: bool = True
     """Whether forms that meet have to agree in derivative."""
     in_step: bool = False
-    """Whether what is differentiated as it is written has to be the derivative on a boundary too: in a step of a loop,
-    predicates of a derivative are not read from the sides."""
+    """Whether terms are steps of a loop. There the derivative as it is written must also be right on a boundary, as its
+    predicates are not read from the sides."""
 
     def steps(self, system: System) -> None:
-        """Add the hypotheses for the starts and steps of a loop; where its steps are not analysed, exclude every
-        boundary in it.
-        """
+        """Add the hypotheses for the starts and steps of a loop; exclude all its boundaries if that cannot be done."""
         steps = package.steps
         open_ones = [p for p in steps.boundaries(system) if mentions(p, self.tangents) and self.facts.signs(p) & ZERO]
         if not open_ones:
@@ -117,7 +120,7 @@ class _Search:
                 self.add([Atomic("!= 0", p)])
 
     def term(self, poly: Poly) -> None:
-        """Hypotheses for one term: the summands of its sums, the arguments of its functions, then its own regions."""
+        """Add the hypotheses for a term: for the summands of its sums, the parts of its atoms, then its own seams."""
         plain, groups = by_summand(poly)
         for summand, _ in groups:
             if _has_bound_predicate(poly):
@@ -130,7 +133,7 @@ class _Search:
             self.seam(poly, p)
 
     def inner(self, a: Atom) -> None:
-        """Parts of an atom whose predicates lie under a binder of their own."""
+        """Add the hypotheses for the parts of an atom that have predicates under binders."""
         if isinstance(a, Rec) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
             return
         if isinstance(a, Sum):
@@ -146,7 +149,7 @@ class _Search:
             self.term(part)
 
     def candidates(self, poly: Poly) -> list[Poly]:
-        """Terms whose sign matters, each once up to sign, innermost first."""
+        """Return the p of predicates [p > 0] that depend on moving inputs, each once up to sign, innermost first."""
         out: dict[Poly, None] = {}
         for a in predicates(poly):
             if -a.poly not in out and depends(a, self.tangents):
@@ -154,20 +157,19 @@ class _Search:
         return list(out)
 
     def seam(self, poly: Poly, p: Poly) -> None:
-        """Add the hypotheses for the seam p = 0 of a term; none where p is locally constant, is never 0, or is excluded
-        already.
+        """Add the hypotheses for the seam p = 0; none if p is locally constant, never 0, or excluded already.
 
         Predicates inside p are decided first, and each form of p that they leave is a seam of its own. Where every
         hypothesis that was added excludes a tie of one maximum, "it is attained once" takes their place.
         """
         if steady(p, self.tangents):
-            return  # `smooth`, and the seams of what it is made of, see to where it jumps
+            return  # its jumps are at seams of its parts, and at what `smooth` excludes
         if predicates(p):
             # A predicate inside another: analyse each form that the inner ones leave.
             forms = _inner_forms(poly, p, self.facts)
-            for form, left, facts in forms:
-                resting = pred(left).atom()
-                if isinstance(resting, Pred) and self.rests(left, facts):
+            for form, p_form, facts in forms:
+                resting = pred(p_form).atom()
+                if isinstance(resting, Pred) and self.rests(p_form, facts):
                     replace(self, facts=facts).meeting(form, resting.poly)
                 for q in self.candidates(form):
                     if not predicates(q):
@@ -175,21 +177,21 @@ class _Search:
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
-        before, facts = len(self.found), self.facts
+        clauses_before, facts = len(self.found), self.facts
         self.meeting(poly, p)
-        added = self.found[before:]
+        added = self.found[clauses_before:]
         if added and all(len(c.alternatives) == 1 for c in added) and (a := self.maximum(p)) is not None:
-            self.found[before:], self.facts = [attained_once(a)], facts
+            self.found[clauses_before:], self.facts = [attained_once(a)], facts
 
     def maximum(self, p: Poly) -> Max | None:
-        """The maximum that p compares with one of its own entries, if it has no jumps and fixed places; else None."""
+        """Return the maximum that p compares with one of its entries; None if its entries or places have choices."""
         a = above_entry(p, replace(self.indices, facts=self.facts))
         if a is None or mentions(a.where, self.tangents) or any(isinstance(b, Pred) for b in deep_atoms(a.body)):
             return None
         return a
 
     def meeting(self, poly: Poly, p: Poly) -> None:
-        """Hypotheses under which the forms that meet on p = 0 fit, or p ≠ 0."""
+        """Add hypotheses by which the forms that meet on p = 0 fit, or which exclude the places where they do not."""
         at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
         if at_zero.contradictory:
             return
@@ -205,14 +207,14 @@ class _Search:
             self.add(alternatives)
 
     def rests(self, p: Poly, facts: Facts) -> bool:
-        """The term, as it is in some region only, is locally constant there, and can be 0 on an open set.
+        """Return whether p, a form in a region, is locally constant there, and can be 0 on an open set.
 
-        Where it is the number 0 its predicates are gone from the form.
+        The number 0 does not count: its predicates are gone from the form of the term.
         """
         return p.constant() is None and bool(facts.signs(p) & ZERO) and steady(p, self.tangents)
 
     def crosses(self, p: Poly) -> bool:
-        """The term is 0 on no open set: one entry that moves determines it, and it mentions no other of its tensor."""
+        """Return whether p is 0 on no open set: p = 0 determines one moving entry by terms without its tensor."""
         solved = solve(p)
         if solved is None or not isinstance(solved[0], Access):
             return False
@@ -220,33 +222,34 @@ class _Search:
         return entry.tensor in self.tangents and not mentions(solved[1], {entry.tensor})
 
     def add(self, alternatives: list[Atomic]) -> None:
+        """Add the clause that one of the alternatives holds."""
         self.found.append(Clause(tuple(alternatives), origin="kink"))
         if len(alternatives) == 1:
             self.facts = self.facts.extended([Fact(alternatives[0].poly, NONZERO, universal=False)])
 
     def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
+        """Return where the forms that meet on p = 0 do not fit: equations of each place, and the gap there if known."""
         clauses = self.instances(p)
         places = _places(p)
         if clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
-            # The last: predicates under a sum or maximum are decided by no region, so the forms are not known.
+            # The predicates that p has here are under a sum or maximum: no region decides them, so there are no forms.
             return [((p,), None)]
         out: list[tuple[tuple[Poly, ...], Poly | None]] = []
         for q in places:
-            here = at_zero.extended([Fact(q, ZERO, universal=False)])
-            if here.contradictory:
+            facts_here = at_zero.extended([Fact(q, ZERO, universal=False)])
+            if facts_here.contradictory:
                 continue
             try:
                 forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
-                out += self.compare(forms, forced(poly, p, 0), (q,), here)
+                out += self.compare(forms, forced(poly, p, 0), (q,), facts_here)
             except UndefinedTermError:
                 out.append(((q,), None))
         return out
 
     def instances(self, p: Poly) -> Clauses | None:
-        """The conditions of differentiability that have predicates, at the entries that p mentions.
+        """Return the conditions of differentiability that have predicates, at the entries that p mentions.
 
-        None where a condition cannot be brought to these entries: nothing is then known of it on p = 0.
+        None where a condition has no instance at these entries: nothing is then known of it on p = 0.
         """
         targets = sorted({a for a in deep_atoms(p) if isinstance(a, Access)}, key=lambda a: a.key)
         tensors = {a.tensor for a in targets}
@@ -281,28 +284,28 @@ class _Search:
         settled: list[_Form] = []
         undecided: list[Poly] = []
         for form in forms:
-            new, left = form.settled(equations, facts)
-            settled.append(new)
-            undecided += left
-        value, left = _decide_predicates(value, equations, facts)
-        undecided += left
+            settled_form, open_terms = form.settled(equations, facts)
+            settled.append(settled_form)
+            undecided += open_terms
+        value, open_terms = _decide_predicates(value, equations, facts)
+        undecided += open_terms
         if undecided:
             r = min(undecided, key=lambda q: q.key)
             out = []
             for sign in (POS, NEG, ZERO):
-                here = facts.extended([Fact(r, sign, universal=False)])
-                if not facts.signs(r) & sign or here.contradictory:
+                assumed = facts.extended([Fact(r, sign, universal=False)])
+                if not facts.signs(r) & sign or assumed.contradictory:
                     continue
                 if sign != ZERO:
-                    out += self.compare(settled, value, equations, here, splits + 1)
+                    out += self.compare(settled, value, equations, assumed, splits + 1)
                 elif solve(r) is None:
                     out.append((equations, None))
                 else:
                     sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # 0: r may be 0 all around, too
-                    more = [f.forced_at(r, equations, side) for f in settled for side in sides]
+                    forms_at_r = [f.forced_at(r, equations, side) for f in settled for side in sides]
                     at_r = _forced_at(value, r, equations, 0)
                     try:
-                        out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here, splits + 1)
+                        out += self.compare(list(dict.fromkeys(forms_at_r)), at_r, (*equations, r), assumed, splits + 1)
                     except UndefinedTermError:
                         out.append(((*equations, r), None))
                 if (equations, None) in out:  # the whole place is excluded, with whatever its other parts show
@@ -313,9 +316,7 @@ class _Search:
     def gaps(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
-        """Return where the forms fail to be C¹, to agree in value and derivative, or to have the value that the term
-        has there.
-        """
+        """Return where the forms fail to be C¹, to agree in value and derivative, or to have the term's value there."""
         d = Differentiator(self.tangents)
         try:
             if not all(form.smooth_at(equations, facts) for form in forms):
@@ -357,14 +358,14 @@ class _Form:
         undecided: list[Poly] = []
 
         def change(q: Poly) -> Poly:
-            new, left = _decide_predicates(q, equations, facts)
-            undecided.extend(left)
-            return new
+            changed_term, open_terms = _decide_predicates(q, equations, facts)
+            undecided.extend(open_terms)
+            return changed_term
 
         return self.changed(change), undecided
 
     def smooth_at(self, equations: tuple[Poly, ...], facts: Facts) -> bool:
-        """Return whether every condition of this form holds at the place itself, so, being open, around it."""
+        """Return whether every condition of this form holds where the equations do; being open, it holds around too."""
         for clause in self.clauses:
             guards = [(g.constant(), v) for g, v in clause.guards]
             if any(c is not None and (c != 0) != v for c, v in guards):
@@ -378,7 +379,7 @@ class _Form:
 
 
 def _decided_by(clause: Clause, tensors: Set[str]) -> bool:
-    """Return whether the condition has predicates on entries of some of these tensors."""
+    """Return whether the condition has a predicate [p > 0] whose p has an entry of one of these tensors."""
     choices = [a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Pred)]
     return any(b.tensor in tensors for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access))
 
@@ -395,7 +396,7 @@ def _places(p: Poly) -> list[Poly]:
 
 
 def _restricted_to_equations(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
-    """The term on the set where the equations hold. Later equations are read on the earlier ones."""
+    """Return the term where the equations hold, with each solved for an atom; later ones are simplified by earlier."""
     done: list[Poly] = []
     for equation in equations:
         for earlier in done:
@@ -415,20 +416,22 @@ def _has_bound_predicate(poly: Poly) -> bool:
 
 
 def forced(poly: Poly, p: Poly, sign: int) -> Poly:
-    """The form that the term has on one side of p = 0 (sign ±1), or its value on it (0)."""
+    """Return the form that the term has on one side of p = 0 (sign ±1), or its value on p = 0 (sign 0)."""
     forms = {p: ONE if sign > 0 else NOTHING, -p: ONE if sign < 0 else NOTHING}
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Pred) and a.poly in forms:
             return forms[a.poly]
-        asked = any(isinstance(b, Pred) and b.poly in forms for part in a.parts() for b in deep_atoms(part))
-        return None if asked else poly_of(a)
+        has_decided_predicate = any(
+            isinstance(b, Pred) and b.poly in forms for part in a.parts() for b in deep_atoms(part)
+        )
+        return None if has_decided_predicate else poly_of(a)
 
     return Rewriter(replace=value)(poly)
 
 
 def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> Poly:
-    """As `_forced`, for predicates that agree with r on the equations."""
+    """Return the term as `forced` does, deciding each predicate that is r or −r where the equations hold."""
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Pred) and bound_free(a):
@@ -442,7 +445,7 @@ def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> P
 
 
 def _decide_predicates(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
-    """Return the form with predicates decided by the equations, and the terms of those that are not."""
+    """Return the term with its predicates decided by equations and facts, and the q of those [q > 0] that are not."""
     undecided: list[Poly] = []
 
     def value(a: Atom) -> Poly | None:
@@ -460,40 +463,37 @@ def _decide_predicates(poly: Poly, equations: tuple[Poly, ...], facts: Facts) ->
 
 
 def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Poly, Facts]]:
-    """The forms of the term, and of p, for each strict sign of the predicates inside p."""
+    """Return, for all choices of strict signs of the predicates inside p, the term and p by them, and the facts."""
     inner = list(predicates(p))
     if not inner:
         return [(poly, p, facts)]
     q = inner[0].poly
     out = []
     for sign, side in ((POS, 1), (NEG, -1)):
-        here = facts.extended([Fact(q, sign, universal=False)])
-        if facts.signs(q) & sign and not here.contradictory:
-            out += _inner_forms(forced(poly, q, side), forced(p, q, side), here)
+        facts_here = facts.extended([Fact(q, sign, universal=False)])
+        if facts.signs(q) & sign and not facts_here.contradictory:
+            out += _inner_forms(forced(poly, q, side), forced(p, q, side), facts_here)
     return out
 
 
 def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None:
-    """Return a term in the op's parameters that is 0 only where all gaps between the forms at a seam are; None if there
-    is none.
-    """
+    """Return a term in the op's parameters that is 0 only where all gaps between forms are; None if there is none."""
     moving = {*tangents, *tangents.values()}
     common: Poly | None = None
     for gap in gaps:
         groups: dict[tuple, Poly] = {}
         for mono, c in gap.items():
-            outer = tuple((a, e) for a, e in mono if a.free or (isinstance(a, Access) and a.tensor in moving))
-            rest = tuple((a, e) for a, e in mono if (a, e) not in outer)
-            groups[outer] = groups.get(outer, NOTHING) + Poly({rest: c})
-        for coefficient in groups.values():
-            if not all(isinstance(a, Access) and not a.index for a in atoms_of(coefficient)) or not atoms_of(
-                coefficient
-            ):
+            moved = tuple((a, e) for a, e in mono if a.free or (isinstance(a, Access) and a.tensor in moving))
+            parameters = tuple((a, e) for a, e in mono if (a, e) not in moved)
+            groups[moved] = groups.get(moved, NOTHING) + Poly({parameters: c})
+        # The gap is Σ moved·factor. All factors of all gaps must be one term, up to a number: it is the term to return.
+        for factor in groups.values():
+            if not all(isinstance(a, Access) and not a.index for a in atoms_of(factor)) or not atoms_of(factor):
                 return None
-            if (single := coefficient.single()) is not None and all(isinstance(e, int) and e < 0 for _, e in single[0]):
+            if (single := factor.single()) is not None and all(isinstance(e, int) and e < 0 for _, e in single[0]):
                 return None  # as 1/a, which is 0 nowhere
-            c = coefficient.sorted_items()[0][1]
-            normal = coefficient.scale(1 / c)
+            c = factor.sorted_items()[0][1]
+            normal = factor.scale(1 / c)
             if common is not None and common != normal:
                 return None
             common = normal

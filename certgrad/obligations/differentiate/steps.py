@@ -1,7 +1,8 @@
-"""Carries of loops as entries of tensors: a step is a function of its carries and of inputs, as any other term is.
+"""Loops for the search for seams: carries are read as entries of tensors, so that a step is a term like any other.
 
-Where the steps of a loop are C¹ in all that they read, so are its carries at each time, as composites. What a step
-reads of loops is then as arbitrary as an input: a tensor of its own, by time and index.
+Where the steps of a loop are C¹ in all that they read, its carries are C¹ at each time, as compositions of steps. So
+hypotheses are looked for in one step, whose carries may have any values: each carry becomes an entry of an input tensor
+of its own, at its time and index.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 
 def loops_in(poly: Poly) -> Iterator[System]:
-    """Yield the loops in a term and in their carries, each at a generic step, with bound variables opened."""
+    """Yield the loops in a term, and those in their starts and steps, each once, at a generic step."""
     seen: set[Loop] = set()
     waiting = [poly]
     while waiting:
@@ -45,20 +46,23 @@ def starts_and_steps(system: System) -> list[Poly]:
 
 
 def boundaries(system: System) -> list[Poly]:
-    """The terms of all predicates in the starts and steps of a loop: their variables are arbitrary."""
-    found: dict[Poly, None] = {}
+    """Return the p of all predicates [p > 0] in the starts and steps of a loop, each once up to sign.
+
+    Their variables are arbitrary.
+    """
+    terms: dict[Poly, None] = {}
     waiting = starts_and_steps(system)
     while waiting:
         for a in atoms_of(waiting.pop()):
             if a.piecewise and not isinstance(a, Rec):
-                if isinstance(a, (Pred, Side)) and -a.poly not in found:
-                    found.setdefault(a.poly)
+                if isinstance(a, (Pred, Side)) and -a.poly not in terms:
+                    terms.setdefault(a.poly)
                 waiting += _opened(a)
-    return list(found)
+    return list(terms)
 
 
 def _opened(a: Atom) -> list[Poly]:
-    """The parts of an atom, its bound variables under fresh names."""
+    """Return the parts of an atom, its bound variables under fresh names."""
     if not isinstance(a, (Sum, Max, Product, Matrix)):
         return a.parts()
     names = Rewriter({v: of_var(fresh()) for v in a.vars})
@@ -66,7 +70,7 @@ def _opened(a: Atom) -> list[Poly]:
 
 
 class Entries:
-    """Names of tensors for carries, by which terms are rewritten and back."""
+    """Tensor names for the carries of loops, by which terms are rewritten and back."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Loop, int], str] = {}
@@ -74,7 +78,7 @@ class Entries:
     def of(self, poly: Poly) -> Poly:
         """Return the term with entries of tensors in the place of carries.
 
-        Raises ArithmeticError where a loop depends on a variable bound around it, which a name would not tell.
+        Raises ArithmeticError for a loop that depends on a variable bound around it, as it has no one name.
         """
 
         def read(a: Atom) -> Poly | None:
@@ -93,7 +97,7 @@ class Entries:
         return Rewriter(replace=replacing(places, lambda a: entry(*places[a.tensor], a.index[0], a.index[1:])))(poly)
 
     def moving(self, tangents: Mapping[str, str]) -> dict[str, str]:
-        """Names of the tangents of what loops carry, where it depends on an input that moves."""
+        """Return the name of a tangent for each carry that depends on an input with one."""
         moves = (
             name
             for (loop, _), name in self.names.items()
@@ -103,16 +107,16 @@ class Entries:
 
 
 def in_conditions_alone(smooth: Iterable[Clause], poly: Poly) -> list[Poly]:
-    """The terms of predicates that read loops in conditions of a term, and that its loops and itself do not have.
+    """Return the p of predicates that occur in those conditions in `smooth` that read loops, but nowhere in the term.
 
-    What a selection takes may be written without its condition, so that no form of the term shows where it changes.
+    A selection may be written into the term without its condition; then no form of the term shows where it changes.
     """
-    there = [p for system in loops_in(poly) for p in boundaries(system)]
-    there += [a.poly for a in deep_atoms(poly) if isinstance(a, (Pred, Side))]
-    known = {_shape(q) for p in there for q in (p, -p)}
+    predicate_terms = [p for system in loops_in(poly) for p in boundaries(system)]
+    predicate_terms += [a.poly for a in deep_atoms(poly) if isinstance(a, (Pred, Side))]
+    shapes = {_shape(q) for p in predicate_terms for q in (p, -p)}
     terms = (q for c in smooth if any(map(has_loop, polys(c))) for q in polys(c))
-    asked = dict.fromkeys(a.poly for q in terms for a in deep_atoms(q) if isinstance(a, (Pred, Side)))
-    return [p for p in asked if _shape(p) not in known]
+    in_conditions = dict.fromkeys(a.poly for q in terms for a in deep_atoms(q) if isinstance(a, (Pred, Side)))
+    return [p for p in in_conditions if _shape(p) not in shapes]
 
 
 def _shape(p: Poly) -> Poly:
@@ -121,5 +125,5 @@ def _shape(p: Poly) -> Poly:
 
 
 def without_loops(facts: Facts) -> Facts:
-    """Return the facts that read no loop: a fact about one is about its own times."""
+    """Return the facts that do not read loops: a fact about a carry is about some times alone."""
     return Facts((f for f in facts.facts if not has_loop(f.poly)), facts.integers)

@@ -1,7 +1,8 @@
 """The claims at one point: both sides evaluated by balls, and whether they agree.
 
-Where the forward has a seam at the point, its derivative there is what the derivatives close by, on both sides along
-the tangent, tend to; the value must be continuous. By the mean value theorem that is the derivative, if it exists.
+Where the forward has a seam at the point (branches meet there), its derivative is taken as the common limit of its
+derivatives on both sides along the tangent, evaluated very close by; the value must be continuous. By the mean value
+theorem, that limit is the derivative.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _NEAR_PRECISION = 4096
 
 
 class Disagreement(Exception):
-    """The claim fails at the point. The message says how; `gap` is by how much, relative to the larger side.
+    """The claim fails at the point. The message says how; `gap` is the difference relative to the larger side.
 
-    `sides` are the two numbers, at `where`, if there are two.
+    `sides` are the two numbers that differ, if the failure is of that kind, and `where` says of what they are.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Tied(Undecided):
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """The programs at one point and one precision; what several claims need is evaluated once."""
+    """The programs at one point and one precision. An evaluation that several claims need is made once, in `known`."""
 
     programs: Programs
     point: Point
@@ -70,6 +71,7 @@ class At:
     known: dict[str, Any]
 
     def _once(self, name: str, run: Callable[[], Any]) -> Any:
+        """Return the result of `run`, which is kept under the name."""
         if name not in self.known:
             self.known[name] = run()
         return self.known[name]
@@ -83,6 +85,7 @@ class At:
         return evaluate(self.programs.forward, inputs, tangents, precision=precision, keep_stopped=True)
 
     def _values(self, name: str, extra: Sequence[Array]) -> list[Array]:
+        """Return the outputs of a program, which takes the arguments, then `extra`, then the parameters."""
         count = len(self.programs.shapes)
         args, params = self.point.inputs[:count], self.point.inputs[count:]
         program = self.programs.all()[name]
@@ -105,7 +108,7 @@ class At:
         return self._values("reference", [])
 
     def near(self, side: int) -> Evaluation:
-        """The forward a very short way along the tangent, forwards (1) or backwards (-1)."""
+        """Return the forward's evaluation a very short way along the tangent, forwards (1) or backwards (-1)."""
 
         def run() -> Evaluation:
             inputs = list(self.point.inputs)
@@ -118,18 +121,19 @@ class At:
 
 
 def jvp_is_derivative(at: At) -> None:
-    """The JVP's output is the derivative of the forward along the tangent, entry by entry."""
-    for k, got in enumerate(at.jvp):
-        for place in np.ndindex(got.shape):
+    """Check that the JVP's output is the derivative of the forward along the tangent, entry by entry."""
+    for k, output in enumerate(at.jvp):
+        for place in np.ndindex(output.shape):
             slope, seam = derivative(at, k, place)
-            what = f"the jvp and the forward's derivative at {named_place(k, place)}"
-            equal(got[place], slope, what, loose=seam)
+            sides_text = f"the jvp and the forward's derivative at {named_place(k, place)}"
+            equal(output[place], slope, sides_text, loose=seam)
 
 
 def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
-    """Return the derivative of one entry of an output along the tangent, and whether it is a limit at a seam.
+    """Return the derivative of an entry of output k along the tangent, and whether it is a limit at a seam.
 
     Raises:
+        Undecided: more precision may give an answer.
         NoDerivative: the forward is not defined there, or has no derivative.
     """
     try:
@@ -145,7 +149,7 @@ def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
         raise Undecided(where)
     if not s.finite(value):
         raise NoDerivative(f"the forward is not defined at {where}")
-    if slope is KINK or slope is UNKNOWN:  # more bits did not tell a tie from a near tie: look beside it
+    if slope is KINK or slope is UNKNOWN:  # a tie, or a near tie that more bits do not decide: look beside the point
         return _two_sided(at, k, place), True
     if slope is None:
         return ZERO, False
@@ -155,6 +159,10 @@ def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
 
 
 def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
+    """Return the derivative at a seam: the slope just after the point, which is that just before it.
+
+    Raises NoDerivative where the slopes differ or the forward jumps, Tied where the tie lasts beside the point.
+    """
     where = named_place(k, place)
     value = at.forward.values[k][place]
     sides = []
@@ -175,39 +183,39 @@ def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
 
 
 def vjp_is_adjoint(at: At) -> None:
-    """<jvp(x, dx), seed> = <dx, vjp(x, seed)>, with the forward's derivative where the rule has no JVP."""
+    """Check that <jvp(x, dx), seed> = <dx, vjp(x, seed)>, with the forward's derivative if the rule has no JVP."""
     loose = False
     if at.programs.jvp is not None:
-        moved = at.jvp
+        output_tangents = at.jvp
     else:
-        moved = []
+        output_tangents = []
         for k, value in enumerate(at.forward.values):
             slopes = np.empty(value.shape, dtype=object)
             for place in np.ndindex(value.shape):
                 slopes[place], seam = derivative(at, k, place)
                 loose = loose or seam
-            moved.append(slopes)
-    left, right = inner(moved, at.point.seeds), inner(at.vjp, at.point.tangents)
+            output_tangents.append(slopes)
+    left, right = inner(output_tangents, at.point.seeds), inner(at.vjp, at.point.tangents)
     equal(left, right, "⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩", loose=loose)
 
 
 def rule_runs_forward(at: At) -> None:
-    """The rule's own primal output is the forward's, entry by entry."""
+    """Check that the rule's own primal output is the forward's, entry by entry."""
     if at.programs.primal is not None:
         _check_equal_outputs(at.primal, at, "the rule's output")
 
 
 def forward_equals_reference(at: At) -> None:
-    """The forward's output is the reference's, entry by entry."""
+    """Check that the forward's output is the reference's, entry by entry."""
     _check_equal_outputs(at.reference, at, "the reference")
 
 
 def _check_equal_outputs(outputs: Sequence[Array], at: At, what: str) -> None:
-    for k, (got, wanted) in enumerate(zip(outputs, at.forward.values, strict=True)):
-        for place in np.ndindex(got.shape):
+    for k, (output, forward_output) in enumerate(zip(outputs, at.forward.values, strict=True)):
+        for place in np.ndindex(output.shape):
             equal(
-                _as_rational(got[place]),
-                _as_rational(wanted[place]),
+                _as_rational(output[place]),
+                _as_rational(forward_output[place]),
                 f"{what} and the forward at {named_place(k, place)}",
             )
 
@@ -218,9 +226,11 @@ CLAIMS: dict[str, Callable[[At], None]] = {
     "rule_runs_forward": rule_runs_forward,
     "forward_equals_reference": forward_equals_reference,
 }
+"""For each kind of claim, its check at a point: it raises Disagreement if the claim fails, Undecided if it is open."""
 
 
 def inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
+    """Return the sum of all products of entries; if an entry on the left is infinite or NaN, that entry."""
     total: Real = ZERO
     for x, y in zip(left, right, strict=True):
         for a, b in zip(x.flat, y.flat, strict=True):
@@ -235,7 +245,11 @@ def _as_rational(x: Any) -> Real:
 
 
 def equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
-    """Raise Disagreement, or Undecided, unless the two are equal; `loose` says that one is a limit."""
+    """Raise Disagreement where two numbers differ, Undecided where that is open; `what` names them in the message.
+
+    Numbers are equal if their balls overlap and are narrow enough. With `loose`, one number is a limit that was taken
+    at a short distance, so that a difference within the agreed distance is none.
+    """
     if left is UNKNOWN or right is UNKNOWN:
         raise Unbounded(what)
     if not s.finite(left) or not s.finite(right):
@@ -259,7 +273,7 @@ def _close(left: Real, right: Real) -> bool:
 
 
 def _is_within_agreed_distance(left: Real, right: Real) -> bool | None:
-    """Whether two finite numbers are certainly within the agreed distance; None if that is open."""
+    """Return whether two finite numbers are within the agreed distance (`AGREEMENT_BITS`); None if that is open."""
     if type(left) is fmpq and type(right) is fmpq and left == right:
         return True
     with s.precision(2 * _NEAR_PRECISION):

@@ -46,15 +46,16 @@ if TYPE_CHECKING:
     from certgrad.language.evaluate import Question
 
 TIED = "tied"
-"""A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""
+"""Said of a claim that stays undecided at a point: irrational numbers of the forward are tied all around the point, so
+that no precision decides their comparison. The tie is in the forward, and not in a rule."""
 ROUNDING = 1e-12
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 _SMALL = 5
-"""Boundaries are looked for at shapes with at most so many entries, at two of them."""
+"""Points on boundaries are tried at shapes with at most this many entries, and at two such shapes alone."""
 ENTRIES, AT_POINT, POINTS, SPECIAL, LARGEST = 1_000, 10_000, 2, 0, 2
 """Limits of exact evaluation in a second check: entries in all, entries at a point, points, special points, sizes."""
 _FEW = 16
-"""Other sides are looked for at shapes with at most so many entries, at two of them."""
+"""Points on other sides of comparisons are tried at shapes with at most this many entries, at two such shapes."""
 
 
 class NotCheckedError(Exception):
@@ -63,29 +64,36 @@ class NotCheckedError(Exception):
 
 @dataclass
 class Counts:
-    """Counts of what was evaluated."""
+    """What was evaluated: how many shapes, points and points on boundaries, and undecided claims at points."""
 
     shapes: int = 0
     points: int = 0
     boundary: int = 0
     undecided: int = 0
     exact: list[exact.Result] = field(default_factory=list)
-    """What exact evaluation said of each case."""
+    """The result of exact evaluation for each case."""
 
 
 Condition: TypeAlias = "Question | OffBoundaries"
 
 
 class PointClaims:
-    """Claims to be checked at points, about named arguments, each under its hypotheses."""
+    """Claims to be checked at points, each under its hypotheses, about named arguments.
+
+    `hypotheses` holds the conditions of each claim by its kind, `constraints` those of the parameters, `told` integers
+    that are drawn for each argument. `open` are the claims that are still asked, and `answered` those that held at some
+    point. `boundaries` and `sides` count the shapes at which points on boundaries, and on other sides of comparisons,
+    are still tried.
+    """
 
     parameters = 0
     """How many of the arguments, the last ones, are parameters."""
     broadcast = False
+    """Whether arguments broadcast against each other."""
     exact = False
-    """Whether a gap that rounding in the code could make counts."""
+    """Whether every gap counts; else one that rounding in users' code may make (`ROUNDING`) does not."""
     until = inf
-    """When no further evaluation is begun, by the thread's processor time."""
+    """The thread's processor time after which no evaluation begins."""
 
     def __init__(
         self,
@@ -104,12 +112,12 @@ class PointClaims:
         self.boundaries, self.sides = 2, 2
 
     def in_time(self) -> None:
-        """Raises OutOfTime where nothing more is evaluated."""
+        """Raise OutOfTime if the time for evaluations is over (`until`)."""
         if thread_time() > self.until:
             raise OutOfTime
 
     def axes(self, shape: Shape) -> dict[str, tuple[int, ...]]:
-        """The axes of the arguments as formulas count them, where these are others than those of the arrays."""
+        """Return, by argument, the axes as statements count them, if they are not those of the array itself."""
         return {}
 
 
@@ -128,6 +136,7 @@ class Case(PointClaims):
             for name, kind in zip(names, kinds, strict=True)
         )
         constraints = [question(language.parse.parse(text, tuple(op.params))) for text in op.params.values() if text]
+        # Programs see to granted hypotheses themselves, such as that an argument is symmetric.
         granted = {*op.granted.values()}
         hypotheses: dict[str, list[Condition]] = {
             claim.kind: [self.condition(h) for h in claim.cases[index].hypotheses if h.tree not in granted]
@@ -151,9 +160,10 @@ class Case(PointClaims):
         }
 
     def condition(self, hypothesis: Hypothesis) -> Condition:
+        """Return a hypothesis as a condition on points. Raises NotCheckedError where it cannot be evaluated."""
         tree: Statement = hypothesis.tree
         if self.op.is_composed and isinstance(tree, OffBoundaries):
-            return OffBoundaries("")  # whichever part asks it
+            return OffBoundaries("")  # off the boundaries of all parts, whichever needs it
         try:
             return question(tree)
         except UnfitError as error:
@@ -166,7 +176,12 @@ class Case(PointClaims):
             return self._check(counts, seed, draws)
 
     def _check(self, counts: Counts, seed: str, draws: int) -> list[str]:
-        """Return where the case fails: exactly over finite fields, and at points of balls that this leaves open."""
+        """Return the failures of `check`, in exact evaluation first, then in evaluation by balls at drawn points.
+
+        Exact evaluation goes over finite fields. It leaves open points where equal numbers are compared: at a shape
+        that it covers, balls are used at points with likely coincidences and on boundaries alone, unless arguments are
+        integers. The `draws` points are spread evenly over the shapes.
+        """
         failures: list[str] = []
         rng = seeded(self.digest, seed)
         drawn_shapes = list(shapes(self.op, self.case, rng, draws // 10))
@@ -185,12 +200,12 @@ class Case(PointClaims):
         agrees = result.verdict == "agrees" and bool(result.sizes)
         if agrees:
             self.answered |= self.open
-        has_whole_numbers = not {"int", "bool"}.isdisjoint(self.kinds)  # which choose among many regions
+        has_whole_numbers = not {"int", "bool"}.isdisjoint(self.kinds)  # they choose among many regions
         smallest = min(drawn_shapes, key=entries, default=None)
         for k, shape in enumerate(drawn_shapes):
             draws_here = list(itertools.islice(drawn, draws // len(drawn_shapes) + (k < draws % len(drawn_shapes))))
             try:
-                if agrees:  # it was near to both sides of each number that the programs compare with
+                if agrees:  # exact evaluation was on both sides of each number that the programs compare with
                     self.sides = int(shape is smallest)
                 at_shape = AtShape(self, shape, self._traced(shape))
                 counts.shapes += 1
@@ -207,7 +222,7 @@ class Case(PointClaims):
         return failures
 
     def _traced(self, shape: Shape) -> Programs:
-        """The programs at a shape, which exact evaluation and the balls share."""
+        """Return the programs at a shape; exact evaluation and balls share them."""
         key = tuple(shape.sizes.items()), shape.inputs
         if key not in self._known:
             statics = self.case.keywords(shape.ranks, shape.sizes)
@@ -219,7 +234,7 @@ class AtShape:
     """The evaluation of a case at one concrete shape."""
 
     ordinary_ones = True
-    """Whether points at which nothing is equal by the way they are drawn are asked about."""
+    """Whether drawn points without likely coincidences are used too; if not, exact evaluation has covered them."""
 
     def __init__(self, asked: PointClaims, shape: Shape, programs: Programs) -> None:
         self.asked, self.shape, self.programs = asked, shape, programs
@@ -230,15 +245,16 @@ class AtShape:
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
         """Yield points, each with whether it was moved to a boundary or beyond one.
 
-        First `draws` inside all hypotheses; then one anywhere in the domain; then, at the first small shapes, points on
-        boundaries and points on other sides of what the programs compare.
+        The points with the numbers `draws` come first, inside all hypotheses; then one anywhere in the domain. At the
+        first small shapes there follow points on boundaries (a compared difference or a denominator is 0) and points at
+        which some comparison of the programs falls out otherwise than before.
         """
-        inside: list[Point] = []
+        points_inside: list[Point] = []
         for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.asked.all, inputs))
             if point is None:
                 break
-            inside.append(point)
+            points_inside.append(point)
             if self.ordinary_ones or coincides(k):
                 yield point, False
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
@@ -252,7 +268,7 @@ class AtShape:
                     yield point, True
         if self.asked.sides and sum(prod(x) for x in self.space.shapes) <= _FEW:
             self.asked.sides -= 1
-            for point in on_other_sides(inside[:2], self.space, self._asked_at, self.decided):
+            for point in on_other_sides(points_inside[:2], self.space, self._asked_at, self.decided):
                 yield point, True
 
     def on_boundaries(self, start: Point) -> Iterator[Point]:
@@ -271,16 +287,17 @@ class AtShape:
             return False
 
     def _asked_at(self, point: Point) -> bool:
-        """Return whether a claim is about the point."""
+        """Return whether the hypotheses of some open claim hold at the point."""
         return any(self.holds(self.asked.hypotheses[kind], point.inputs) for kind in self.asked.open)
 
     def off_boundaries(self, inputs: Sequence[Array]) -> bool:
         """Return whether nothing that the forward compares or divides by is 0 at the point."""
-        with s.watched() as seen:
+        with s.watched() as distances:
             evaluate(self.programs.forward, inputs)
-        return all(s.compare(distance, s.ZERO) for distance in seen)
+        return all(s.compare(distance, s.ZERO) for distance in distances)
 
     def condition_holds(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
+        """Return whether a condition holds at a point. Statements with indices see each star group as one axis."""
         if asked.whole or not asked.names:
             return asked.holds(arrays, self.shape.collapsed)
         if self.asked.broadcast:
@@ -288,27 +305,27 @@ class AtShape:
         return asked.holds(collapsed(arrays, self.axes), self.shape.collapsed)
 
     def watched(self, point: Point, most: int | None = None) -> list[Any]:
-        """Return the distances to boundaries of the programs and hypotheses at the point: all, or at least the first
-        `most`.
+        """Return the distances to boundaries of the programs, then of the hypotheses, at the point.
 
-        What comes after these is not evaluated.
+        These are the numbers that are compared with 0 or divided by. With `most`, evaluation ends when there are as
+        many.
         """
-        out = self.decided(point, most)
-        if most is not None and len(out) >= most:
-            return out
-        with s.watched() as seen:
+        distances = self.decided(point, most)
+        if most is not None and len(distances) >= most:
+            return distances
+        with s.watched() as of_hypotheses:
             self.holds(self.asked.all, point.inputs)
-        return out + seen
+        return distances + of_hypotheses
 
     def decided(self, point: Point, most: int | None = None) -> list[Any]:
-        """Return the distances to boundaries of the programs at the point: all, or at least the first `most`."""
+        """Return the distances to boundaries of the programs alone at the point; `most` is as in `watched`."""
         self.asked.in_time()
         runs = (run for run in self.runs(point) if run[0] is not self._repeated)
         return watched_distances(runs, lambda seen: most is not None and len(seen) >= most)
 
     @cached_property
     def _repeated(self) -> Any:
-        """The primal where all of it is evaluated in the vjp, as in one trace of both: it decides nothing else."""
+        """The primal if the vjp runs all of its equations, so that it decides nothing else; None if not."""
         primal, vjp = self.programs.primal, self.programs.vjp
         return primal if primal is not None and needed_equations(primal) <= needed_equations(vjp) else None
 
@@ -324,7 +341,7 @@ class AtShape:
                 yield program, [*args, *extra.get(name, ()), *params], None
 
     def ordinary(self, rng: Any) -> Point | None:
-        """Return a point inside all hypotheses, or anywhere, without coincidences if there is one."""
+        """Return a point inside all hypotheses, else anywhere, best without coincidences; None where none is drawn."""
         styles: tuple[int | str, ...] = (WITHOUT_COINCIDENCES, GENERIC)
         for formulas in (self.asked.all, []):
             for style in styles:
@@ -335,7 +352,11 @@ class AtShape:
         return None
 
     def ask(self, point: Point, on_boundary: bool, counts: Counts) -> list[str]:
-        """The claims whose hypotheses hold at the point."""
+        """Return the failures at a point: of each open claim whose hypotheses hold there.
+
+        A claim that fails is asked no more. One that is undecided on a boundary, or `TIED`, is only counted; one that
+        is undecided elsewhere counts as failed.
+        """
         kinds = [k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)]
         failures = []
         tried: dict[int, At] = {}
@@ -354,7 +375,10 @@ class AtShape:
         return failures
 
     def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
-        """Return a claim whose hypotheses hold at the point and whose sides differ by at least `at_least`, and how."""
+        """Return the kind of a claim whose hypotheses hold at the point and whose sides differ there, and how.
+
+        None where there is no such claim, or the relative difference is at most `at_least`.
+        """
         self.asked.in_time()
         tried: dict[int, At] = {}
         for kind in (k for k in CLAIMS if k in self.asked.open and self.holds(self.asked.hypotheses[k], point.inputs)):
@@ -369,8 +393,9 @@ class AtShape:
         return None
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
-        """Return None where the claim holds at the point, "" or `TIED` where that is not decided, else what is
-        wrong.
+        """Return None where the claim holds at the point, "" or `TIED` where that is not decided, else what is wrong.
+
+        `tried` keeps the evaluations at each precision for the other claims.
         """
         last: Undecided | None = None
         for bits in PRECISIONS:

@@ -25,8 +25,8 @@ from certgrad.obligations.certificate import (
 
 
 def other_versions(certificate: Certificate) -> list[str]:
-    """Return how the certificate's versions differ from those installed: `jax 0.10.1 (here 0.10.2)`."""
-    here = {
+    """Return, in words, the versions in the certificate that are not those installed: `jax 0.10.1 (here 0.10.2)`."""
+    installed = {
         "certgrad": certgrad.__version__,
         "flint": flint.__version__,
         "isl": _installed("islpy"),
@@ -34,12 +34,12 @@ def other_versions(certificate: Certificate) -> list[str]:
         "kernel": KERNEL,
         "sympy": _installed("sympy"),
     }
-    names = sorted({*here, *certificate.versions})
-    pairs = [(name, certificate.versions.get(name, "none"), here.get(name, "none")) for name in names]
-    found = [f"{name} {theirs} (here {ours})" for name, theirs, ours in pairs if theirs != ours]
+    names = sorted({*installed, *certificate.versions})
+    pairs = [(name, certificate.versions.get(name, "none"), installed.get(name, "none")) for name in names]
+    differences = [f"{name} {theirs} (here {ours})" for name, theirs, ours in pairs if theirs != ours]
     if certificate.format != FORMAT:
-        found.insert(0, f"format {certificate.format} (here {FORMAT})")
-    return found
+        differences.insert(0, f"format {certificate.format} (here {FORMAT})")
+    return differences
 
 
 def _installed(package: str) -> str:
@@ -62,7 +62,7 @@ def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
     if certificate.domain != [*op.granted, *op.domain]:
         yield "its domain is not the declared one"
     declared = [(str(case.signature), {k: str(v) for k, v in case.statics.items()}) for case in op.cases]
-    if [(one.signature, one.statics) for one in certificate.traced] != declared:
+    if [(traced_case.signature, traced_case.statics) for traced_case in certificate.traced] != declared:
         yield "the cases that were traced are not the declared ones"
     kinds = op.kinds
     if tuple(claim.kind for claim in certificate.claims) != kinds:
@@ -75,6 +75,7 @@ def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
 
 
 def _problems_of_claim(claim: Claim, op: Subject, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
+    """Yield, in words, where a claim does not fit the op, or its parts do not add up; `declared` are the op's cases."""
     if claim.id != f"{op.name}.{claim.kind}" or claim.code != CODES[claim.kind]:
         yield f"the id or the code {claim.code} is not that of {claim.kind} of '{op.name}'"
     if [(case.signature, case.statics) for case in claim.cases] != declared:

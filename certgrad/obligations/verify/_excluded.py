@@ -1,9 +1,9 @@
 """Points that the hypotheses of a claim exclude: where the forward has a derivative there, the rule must give it.
 
 A hypothesis may exclude a point because the function has no derivative there (a kink, a pole, the end of a domain), or
-because the rule alone needs it: `prod(x) / x` divides by 0 where the product is smooth. The claim holds of the second
-kind of rule as well, and says nothing of the point at which it returns nan. So the rule is evaluated at such points, by
-balls, and a value that is not the derivative refutes it.
+because the rule alone needs it: `prod(x) / x` divides by 0 where the product is smooth. A claim under such a hypothesis
+is true, but says nothing of a point at which the rule returns nan although there is a derivative. So rules are
+evaluated by balls at points that hypotheses exclude, and a value that is not the derivative refutes them.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ if TYPE_CHECKING:
 DRAWS = (*[SCHEDULE.index("special")] * 4, SCHEDULE.index("equal"))
 """The points that are drawn at each shape: entries are often 0 or equal, as hypotheses exclude them."""
 _TRIES = 40
-"""At most this many draws of a point until a hypothesis excludes one."""
+"""At most this many draws until a point is drawn that a hypothesis excludes."""
 _BESIDE = 12
-"""Points beside one inside of all hypotheses, with special numbers and with others."""
+"""How many points are made of one inside all hypotheses by changing an entry to special numbers, and to others."""
 _KINKS = 2
-"""Points without a derivative, at most, beside the first one for each hypothesis."""
+"""At a shape, the search ends after this many points without a derivative that tell nothing new."""
 _NEAR_ENTRIES = 12
-"""The zeros of what a hypothesis compares are met exactly at shapes with at most so many entries."""
+"""Points on boundaries are tried at shapes with at most this many entries."""
 _SIMPLER = 24
 """At most this many entries of a witness are tried as 1."""
 _ONE = fmpq(1)
@@ -92,20 +92,19 @@ class Outside:
 
     wrong: Excluded | None = None
     kinked: set[Statement] = field(default_factory=set)
-    """Hypotheses outside of which the forward has no derivative, at some point where no other one fails."""
+    """Hypotheses for which some point is known where they alone fail, and the forward has no derivative."""
     smooth: set[Statement] = field(default_factory=set)
-    """Those outside of which it has one, at some such point, and the rule gives it."""
+    """Hypotheses for which some point is known where they alone fail, and the rule gives the forward's derivative."""
 
 
 def excluded_look(
     subject: Subject, certificate: Certificate, index: int, places: Iterable[tuple[Shape, Programs]]
 ) -> Outside:
-    """Return the results at points that the hypotheses of a case exclude, up to the first one at which the rule is
-    wrong.
+    """Return the results at points that the hypotheses of a case exclude, up to the first where the rule is wrong.
 
-    Points outside of the declared domain are not looked at, nor those that a hypothesis excludes which bounds an
-    argument without a gradient: a label is an index, whatever the forward does with another number. What cannot
-    be evaluated excludes no point either: that something is finite, say, which shows in the forward's value.
+    Points outside of the declared domain are left out, and those excluded by a hypothesis that bounds an argument
+    without a gradient: a label is an index, whatever the forward does with other numbers. A hypothesis that cannot be
+    evaluated excludes no point.
     """
     outside = Outside()
     certificate = _with_evaluable_hypotheses(certificate)
@@ -123,7 +122,7 @@ def excluded_look(
 
 
 def _with_evaluable_hypotheses(certificate: Certificate) -> Certificate:
-    """Return a certificate without the hypotheses that are said in words, or of places that nothing counts."""
+    """Return a certificate without the hypotheses that are in words or range over an unknown size."""
 
     def is_evaluable(statement: Statement) -> bool:
         return not any(isinstance(node, Words) or node == UNKNOWN for node in walk(statement))
@@ -136,22 +135,27 @@ def _with_evaluable_hypotheses(certificate: Certificate) -> Certificate:
 
 
 def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random) -> None:
-    """Add the results at one shape, up to the first point at which the rule is wrong."""
+    """Add to `seen` the results at one shape, up to the first point at which the rule is wrong.
+
+    A point tells something of a hypothesis where that fails alone: `kinked` if the forward has no derivative there,
+    `smooth` if it has one and the rule gives it.
+    """
     looks = [look for look in looks if look.excluding]
     if not looks:
         return
     kinks = 0
     with s.precision(PRECISION), suppress(UnfitError, BallError):
         for point in _points(at, looks, seen.kinked, rng):
-            asked = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
-            broken = {statement for _, failing in asked for statement in failing}
+            claims = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
+            broken = {statement for _, failing in claims for statement in failing}
             try:
-                if (wrong := _wrong_claim_at(at, asked, point, rng)) is not None:
+                if (wrong := _wrong_claim_at(at, claims, point, rng)) is not None:
                     seen.wrong = wrong
                     return
                 seen.smooth |= broken if len(broken) == 1 else set()
             except NoDerivative:
-                kinks += not (len(broken) == 1 and broken - seen.kinked)  # such a one tells something new
+                # A hypothesis that fails alone for the first time tells something new.
+                kinks += not (len(broken) == 1 and broken - seen.kinked)
                 seen.kinked |= broken if len(broken) == 1 else set()
                 if kinks == _KINKS:
                     return
@@ -163,43 +167,49 @@ class Look:
 
     kind: str
     domain: Sequence[Condition]
-    """What holds at every point that is looked at."""
+    """Conditions that hold at every point that is tried."""
     excluding: Sequence[tuple[Statement, Question]]
-    """The hypotheses one of which does not hold there."""
+    """Hypotheses of which at least one fails at every point that is tried."""
 
     def broken(self, at: AtShape, inputs: Sequence[Array]) -> list[Statement]:
-        """Return the hypotheses that are certainly false at the point, if it is one to evaluate."""
+        """Return the hypotheses that are certainly false at the point; none if the rule need not be right there.
+
+        It need not be right outside of the domain, nor where the forward itself divides by a count that is 0.
+        """
         named = dict(zip(at.asked.names, inputs, strict=True))
-        found = []
-        for statement, asked in self.excluding:
+        broken_statements = []
+        for statement, condition in self.excluding:
             with suppress(Undecided):
-                if not at.condition_holds(asked, named):
-                    found.append(statement)
-        if not found or not at.holds(self.domain, inputs):
+                if not at.condition_holds(condition, named):
+                    broken_statements.append(statement)
+        if not broken_statements or not at.holds(self.domain, inputs):
             return []
         kinds = dict(zip(at.asked.names, at.asked.kinds, strict=True))
-        if all(_bounds_a_count(statement, kinds) for statement in found) and not at.off_boundaries(inputs):
+        if all(_bounds_a_count(statement, kinds) for statement in broken_statements) and not at.off_boundaries(inputs):
             return []  # the forward divides by the count as well: its author leaves the point out
-        return found
+        return broken_statements
 
 
 Excluding = Sequence[tuple[Look, list[Statement]]]
-"""The claims whose hypotheses exclude a point, each with those that do."""
+"""Claims of which hypotheses exclude a point, each with these hypotheses."""
 
 
 def _points(at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Random) -> Iterator[Point]:
-    """Yield points that hypotheses of some claim exclude; where there are several, first those that one alone does.
+    """Yield points that hypotheses of some claim exclude.
 
-    Of a point that is drawn most often several hypotheses fail: one that fails alone does so beside a point inside of
-    all. None of these follows for a hypothesis that is `kinked` by then.
+    At a drawn point several hypotheses fail, most often. So if there are several, a point inside all of them comes
+    first and is changed in one entry, until a single one fails; points of hypotheses that are already `kinked` (the
+    forward has no derivative where they alone fail) are left out. Then follow drawn points and points on boundaries.
     """
 
     def broken(point: Point) -> set[Statement]:
         return {statement for look in looks for statement in look.broken(at, point.inputs)}
 
     several = len({statement for look in looks for statement, _ in look.excluding}) > 1
-    inside = at.space.draw(GENERIC, rng, lambda x: at.holds(at.asked.all, x)) if several else None
-    for beside in chain(_beside(at, inside, rng), _on_boundaries(at, inside)) if inside is not None else ():
+    point_inside = at.space.draw(GENERIC, rng, lambda x: at.holds(at.asked.all, x)) if several else None
+    for beside in (
+        chain(_beside(at, point_inside, rng), _on_boundaries(at, point_inside)) if point_inside is not None else ()
+    ):
         if len(failing := broken(beside)) == 1 and not failing & kinked:
             yield beside
     for k in DRAWS:
@@ -207,28 +217,29 @@ def _points(at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Ran
         if drawn is None:
             break
         yield drawn
-    start = at.space.draw(GENERIC, rng, lambda x: at.holds(looks[0].domain, x)) if inside is None else None
+    start = at.space.draw(GENERIC, rng, lambda x: at.holds(looks[0].domain, x)) if point_inside is None else None
     yield from filter(broken, _on_boundaries(at, start)) if start is not None else ()
 
 
 def _beside(at: AtShape, inside: Point, rng: Random) -> Iterator[Point]:
-    """Yield points with one entry changed, to a special number or another one."""
+    """Yield the point `inside` with one entry changed, first to special numbers such as 0, then to ordinary ones."""
     entries = [(which, place) for which, x in enumerate(inside.inputs) for place in np.ndindex(x.shape)]
     for style in (DRAWS[0], GENERIC) if entries else ():
         for k in range(_BESIDE):
-            other = at.space.draw(style, rng, lambda _: True)
-            if other is not None:
+            drawn_point = at.space.draw(style, rng, lambda _: True)
+            if drawn_point is not None:
                 which, place = entries[k % len(entries)]
-                yield inside.moved(which, place, other.inputs[which][place])
+                yield inside.moved(which, place, drawn_point.inputs[which][place])
 
 
 def _on_boundaries(at: AtShape, start: Point) -> Iterable[Point]:
+    """Return points near `start` on boundaries of the programs and hypotheses; none at large shapes."""
     small = sum(np.prod(x, dtype=int) for x in at.space.shapes) <= _NEAR_ENTRIES
     return at.on_boundaries(start) if small else ()
 
 
 def _wrong_claim_at(at: AtShape, asked: Excluding, point: Point, rng: Random) -> Excluded | None:
-    """A claim that is wrong at a point that its hypotheses exclude. Raises NoDerivative, as `_errors` does."""
+    """Return a claim that is wrong at a point that its hypotheses exclude, or None. Raises NoDerivative."""
     for (look, broken), error in zip(asked, _errors(at, [look.kind for look, _ in asked], point, rng), strict=True):
         if error is not None:
             point, error = _simpler(at, look, point, error, rng)
@@ -239,54 +250,60 @@ def _wrong_claim_at(at: AtShape, asked: Excluding, point: Point, rng: Random) ->
 def _errors(at: AtShape, kinds: Sequence[str], point: Point, rng: Random) -> Iterator[Disagreement | None]:
     """Yield, for each claim, how it fails at a point; None where it holds or that is not decided.
 
-    Raises NoDerivative where the forward has none, so that no claim is about the point.
+    Raises NoDerivative where the forward has no derivative, so that no claim is about the point. That is checked once,
+    before the first claim is.
     """
-    known: dict[int, At] = {}
+    evaluations: dict[int, At] = {}
 
-    def here(bits: int) -> At:
-        return known.setdefault(bits, At(at.programs, point, at.space.moving, bits, {}))
+    def at_bits(bits: int) -> At:
+        return evaluations.setdefault(bits, At(at.programs, point, at.space.moving, bits, {}))
 
     smooth = False
     for kind in kinds:
-        found = None
+        failure = None
         for bits in PRECISIONS[:2]:
             try:
                 with s.precision(bits):
                     if not smooth:
-                        _smooth(here(bits), at, rng)
+                        _smooth(at_bits(bits), at, rng)
                         smooth = True
-                    CLAIMS[kind](here(bits))
+                    CLAIMS[kind](at_bits(bits))
                     break
             except Undecided:
                 continue
             except NoDerivative:
                 raise
             except Disagreement as error:
-                found = error if error.sides is not None and error.gap > ROUNDING else None
+                failure = error if error.sides is not None and error.gap > ROUNDING else None
                 break
-        yield found
+        yield failure
 
 
 def _simpler(at: AtShape, look: Look, point: Point, error: Disagreement, rng: Random) -> tuple[Point, Disagreement]:
-    """The point for a reader: tangents, cotangents and entries of 1, as far as the claim fails with them as well."""
+    """Return a simpler point, with its error: tangents, cotangents and entries become 1 where the claim still fails."""
 
-    def fails(other: Point) -> Disagreement | None:
+    def fails(candidate: Point) -> Disagreement | None:
+        """Return how the claim fails at another point, if that is excluded and the forward has a derivative there."""
         with suppress(NoDerivative):
-            if look.broken(at, other.inputs):
-                return next(_errors(at, [look.kind], other, rng))
+            if look.broken(at, candidate.inputs):
+                return next(_errors(at, [look.kind], candidate, rng))
         return None
 
     ones = [[np.full(x.shape, _ONE, dtype=object) for x in group] for group in (point.tangents, point.seeds)]
-    if (plain := fails(other := Point(point.inputs, *ones))) is not None:
-        point, error = other, plain
+    if (plain := fails(candidate := Point(point.inputs, *ones))) is not None:
+        point, error = candidate, plain
     entries = [(k, place) for k in at.space.moving for place in np.ndindex(point.inputs[k].shape)]
     for k, place in entries[:_SIMPLER]:
-        if point.inputs[k][place] not in (0, 1) and (plain := fails(other := point.moved(k, place, _ONE))) is not None:
-            point, error = other, plain
+        if (
+            point.inputs[k][place] not in (0, 1)
+            and (plain := fails(candidate := point.moved(k, place, _ONE))) is not None
+        ):
+            point, error = candidate, plain
     return point, error
 
 
 def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> WitnessPoint:
+    """Return a point at which a claim fails as a witness, with the two sides of the failure."""
     assert error.sides is not None
     names, moving = at.asked.names, at.space.moving
     return WitnessPoint(
@@ -305,21 +322,22 @@ def _witness(at: AtShape, kind: str, point: Point, error: Disagreement) -> Witne
 
 
 def _smooth(here: At, at: AtShape, rng: Random) -> None:
-    """Check that the forward has a derivative along the tangent, and at a seam also along others, and is linear there.
+    """Raise NoDerivative unless the forward has a derivative at the point.
 
-    Raises NoDerivative.
+    Away from seams a slope along the tangent shows that. At a seam a slope along one direction does not: so slopes
+    along a random second direction and along the sum of both are taken as well, and the slope must be additive.
     """
     places = [(k, place) for k, shape in enumerate(at.programs.outputs) for place in np.ndindex(shape)]
     slopes = [derivative(here, k, place) for k, place in places]
     if not any(seam for _, seam in slopes):
         return
-    others = [
+    second_direction = [
         np.vectorize(lambda _: fmpq(rng.randint(-64, 64) or 1, 7), otypes=[object])(x) for x in here.point.tangents
     ]
-    sums = [x + y for x, y in zip(here.point.tangents, others, strict=True)]
+    sums = [x + y for x, y in zip(here.point.tangents, second_direction, strict=True)]
     along, both = (
         At(here.programs, Point(here.point.inputs, dx, here.point.seeds), here.moving, here.precision, {})
-        for dx in (others, sums)
+        for dx in (second_direction, sums)
     )
     for (k, place), (slope, _) in zip(places, slopes, strict=True):
         added = s.add(slope, derivative(along, k, place)[0])
@@ -330,33 +348,35 @@ def _smooth(here: At, at: AtShape, rng: Random) -> None:
 
 
 def _look(subject: Subject, case: Case, kind: str, claim: CaseClaim) -> Look:
-    """Return the hypotheses of one claim whose excluded points are evaluated."""
+    """Return what to try of one claim: which hypotheses exclude points, and which conditions points must satisfy."""
     declared = [question(parse(condition, tuple(case.names))) for condition in subject.domain]
     kinds = dict(zip(case.names, case.kinds, strict=True)) | dict.fromkeys(subject.params, "number")
     domain: list[Condition] = [*declared]
     excluding: list[tuple[Statement, Question]] = []
     for hypothesis in claim.hypotheses:
-        asked = case.condition(hypothesis)
+        as_condition = case.condition(hypothesis)
         if (
-            isinstance(asked, OffBoundaries)
+            isinstance(as_condition, OffBoundaries)
             or hypothesis.source == "domain"
             or bounds_no_gradient(hypothesis.tree, kinds)
         ):
-            domain.append(asked)
+            domain.append(as_condition)
         else:
-            excluding.append((hypothesis.tree, asked))
+            excluding.append((hypothesis.tree, as_condition))
     return Look(kind, domain, excluding)
 
 
 def bounds_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> bool:
-    """The statement only bounds arguments without a gradient: `labels >= 0`, `ids < v`. `kinds` are those of the
-    arguments by name."""
+    """Return whether a statement only bounds arguments without a gradient: `labels >= 0`, `ids < v`.
+
+    `kinds` are those of the arguments by name.
+    """
     bound = _of_no_gradient(statement, kinds)
     return bound is not None and bound.relation not in ("!=", "=")
 
 
 def _bounds_a_count(statement: Statement, kinds: Mapping[str, str]) -> bool:
-    """Return whether the statement says that a number of booleans that are true is not 0."""
+    """Return whether the statement compares with 0 how many booleans are true."""
     bound = _of_no_gradient(statement, kinds)
     if bound is None or bound.right != ZERO or not isinstance(bound.left, Fold) or bound.left.kind != "sum":
         return False
@@ -365,7 +385,7 @@ def _bounds_a_count(statement: Statement, kinds: Mapping[str, str]) -> bool:
 
 
 def _of_no_gradient(statement: Statement, kinds: Mapping[str, str]) -> Compare | None:
-    """Return the comparison in a statement, if all of its arguments are without a gradient."""
+    """Return the comparison in a statement, under its quantifiers, if it names no float argument; else None."""
     while isinstance(statement, ForAll | Where):
         statement = statement.holds if isinstance(statement, ForAll) else statement.then
     if not isinstance(statement, Compare) or any(kinds.get(name) == "float" for name in arrays(statement)):

@@ -21,35 +21,39 @@ TRIES = 200
 GENERIC = SCHEDULE.index("eighths")
 """The number of a point whose entries are rarely equal or 0."""
 WITHOUT_COINCIDENCES = _draw.GENERIC
-"""The style of a point at which nothing is equal that is not so everywhere."""
+"""The style of a point whose entries are equal to each other or to numbers of the program only by a rare chance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """What a point is made of: kinds and shapes of the arguments, parameters included, and shapes of the outputs."""
+    """What points are drawn from: kinds and shapes of the arguments, parameters included, and shapes of the outputs."""
 
     kinds: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     parameters: int
+    """How many of the arguments, the last ones, are parameters."""
     outputs: tuple[tuple[int, ...], ...]
     told: tuple[tuple[int, ...], ...] = ()
-    """For each argument, whole numbers that the domain names."""
+    """For each argument, integers that the domain names, such as a label to ignore: they are drawn as entries."""
 
     @property
     def moving(self) -> list[int]:
-        """The arguments that have a tangent."""
+        """The positions of the arguments that have a tangent."""
         return [k for k in range(len(self.kinds) - self.parameters) if self.kinds[k] == "float"]
 
     def draw(self, k: int | str, rng: Random, fits: Callable[[list[Array]], bool], tries: int = TRIES) -> Point | None:
-        """The k-th point whose arguments fit, or one of the style `k`; None where none was hit."""
+        """Return the k-th point whose arguments fit, or a point of the style `k`; None if no draw fits.
+
+        After a first draw that does not fit, the k-th point is drawn in random styles.
+        """
         top = max((n for shape in self.shapes for n in shape), default=2)
         styles = [SCHEDULE[k % len(SCHEDULE)] if isinstance(k, int) else k] * len(self.kinds)
         for attempt in range(tries):
             if attempt and isinstance(k, int):
                 styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in self.kinds]
             inputs = [
-                _exact(draw_input(Input("", (), kind, told=told), shape, style, rng, top))  # type: ignore[arg-type]
-                for kind, shape, style, told in zip(
+                _exact(draw_input(Input("", (), kind, told=named_integers), shape, style, rng, top))  # type: ignore[arg-type]
+                for kind, shape, style, named_integers in zip(
                     self.kinds, self.shapes, styles, self.told or [()] * len(self.kinds), strict=True
                 )
             ]
@@ -70,5 +74,5 @@ def _exact(array: Array) -> Array:
 
 
 def collapsed(arrays: Mapping[str, Array], axes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The arrays with each star group as one axis, as formulas with indices count."""
+    """Return the arrays reshaped to these axes, where each star group is one axis: so statements with indices count."""
     return {name: np.reshape(x, axes[name]) if name in axes else x for name, x in arrays.items()}

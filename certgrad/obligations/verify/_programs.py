@@ -10,7 +10,7 @@ from certgrad.signatures.cases import Case
 
 
 def digest(op: Subject, case: Case) -> str:
-    """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
+    """Return the digest of a case, traced at symbolic dimensions with every star group as one axis."""
     return digest_of(op, case, at_symbols(op, case))
 
 

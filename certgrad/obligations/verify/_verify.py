@@ -22,15 +22,16 @@ from certgrad.signatures.cases import Case as SubjectCase
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 BALLS = "balls"
 DRAWS = 10
-"""Points that are drawn for a case, over all its shapes; those on boundaries come on top."""
+"""Points drawn for a case, over all its shapes. Points on boundaries come on top."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the check of one certificate.
+    """The result of the check of one certificate.
 
     `verified`: the code is the one that was proved, and all claims agree at all points. `failed`: they do not, or the
     certificate contradicts the declaration or itself. `not checked`: it could not be decided here, for the reasons in
-    `problems`. `not a proof`: the certificate itself says that something is refuted, unproved or a surrogate.
+    `problems`. `not a proof`: the certificate itself says that something is refuted, unproved or a surrogate. The
+    numbers count cases, shapes, points, points on boundaries, and claims at points that stayed undecided.
     """
 
     op: str
@@ -42,8 +43,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     boundary: int = 0
     undecided: int = 0
     level: str = ""
-    """How far it is verified: exactly, as `certgrad.exact.level` says, or by balls alone. Points at which something is
-    compared with what it equals are looked at by balls."""
+    """How it is verified: exactly, as `certgrad.exact.level` says, or by balls alone. Points at which equal numbers
+    are compared are checked by balls in any case."""
 
     @property
     def exact(self) -> bool:
@@ -63,11 +64,11 @@ def verify(
     traced: Callable[[int], Mapping[str, Any]] | None = None,
     one_program: Callable[[], bool] | None = None,
 ) -> Verification:
-    """Check a certificate against the code of the op that it names (or of `op`), without the calculus.
+    """Return the result of a check of a certificate against the code of its op (or of `op`), without the calculus.
 
-    The draws depend on the certificate's digests and `seed` alone. `traced` gives a case's programs at symbolic sizes
-    by their digests, where these are traced in another way than an op's. `one_program` says whether the code runs these
-    at all sizes: of ops their audit has heard it.
+    The draws depend on the certificate's digests and `seed` alone. `traced(k)` returns the programs of case k at
+    symbolic sizes by their digests, if they are traced in another way than an op's. `one_program` says whether the code
+    runs these programs at all sizes; without it that is taken as true, as for ops, whose audit has heard it.
     """
     if op is None:
         from certgrad.ops import registry
@@ -105,7 +106,10 @@ def _checked(
     traced: Callable[[int], Mapping[str, Any]],
     one_program: Callable[[], bool],
 ) -> Verification:
-    """Return the outcome of the second check of all cases, with its level."""
+    """Return the outcome of the second check of all cases, with its level.
+
+    The level is that of exact evaluation if it covers each case at some sizes or at all, else that of balls.
+    """
     total = Counts()
     failures: list[str] = []
     for k, case in enumerate(op.cases):
@@ -121,7 +125,7 @@ def _checked(
             return _ended(certificate, "not checked", f"{where}: {error}")
     counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
     counts["undecided"] = total.undecided
-    all_exact = not failures and all(one.sizes or one.everywhere for one in total.exact)
+    all_exact = not failures and all(exact_result.sizes or exact_result.everywhere for exact_result in total.exact)
     from certgrad import exact  # it reads users' rules, which are verified here
 
     result = exact.together(total.exact) if all_exact and total.exact else None
@@ -139,4 +143,5 @@ def _checked(
 
 
 def _ended(certificate: Certificate, outcome: Outcome, *problems: str) -> Verification:
+    """Return an outcome without evaluations, with the reasons for it."""
     return Verification(op=certificate.op, outcome=outcome, problems=problems)

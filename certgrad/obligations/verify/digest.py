@@ -29,7 +29,7 @@ Traced = tuple[Any, Sequence[Any]]
 
 
 def case_digest(op: Subject, case: Case, programs: Mapping[str, Traced]) -> str:
-    """The digest of one case of an op: signature, structural arguments, parameters, domain, and each program."""
+    """Return the digest of a case of an op: of its signature, structural arguments, parameters, domain and programs."""
     lines = [
         f"op {op.name} broadcast={op.broadcast}",
         f"signature {case.signature} {sorted((k, str(v)) for k, v in case.statics.items())}",
@@ -48,6 +48,7 @@ class _Writer:
         self.sizes: dict[int, tuple[Any, str]] = {}
 
     def program(self, jaxpr: Any, consts: Sequence[Any]) -> str:
+        """Return a program as lines: its inputs, its constants with their values, each equation, its outputs."""
         names: dict[Any, str] = {}
         count = itertools.count()
 
@@ -59,7 +60,8 @@ class _Writer:
             return names[v]
 
         lines = ["in " + " ".join(map(name, jaxpr.invars))]
-        # A program may be open, as a static parameter: the equation hands it its constants as operands. Some hold more.
+        # The lists may differ in length: a program in a parameter of an equation may get its constants as operands, and
+        # some programs hold more constants than they name.
         for v, c in itertools.zip_longest(map(name, jaxpr.constvars), map(self.array, consts), fillvalue=""):
             lines.append(f"const {v} = {c}")
         for eqn in jaxpr.eqns:
@@ -74,11 +76,11 @@ class _Writer:
         return f"{getattr(aval, 'dtype', aval)}[{','.join(map(self.size, getattr(aval, 'shape', ())))}]"
 
     def size(self, dim: Any) -> str:
-        """A dimension (remembered by object: symbolic ones are slow to print)."""
-        found = self.sizes.get(id(dim))
-        if found is None:
-            found = self.sizes[id(dim)] = dim, str(dim)
-        return found[1]
+        """Return a dimension as text. It is kept by object, as symbolic dimensions are slow to print."""
+        kept = self.sizes.get(id(dim))
+        if kept is None:
+            kept = self.sizes[id(dim)] = dim, str(dim)
+        return kept[1]
 
     def array(self, value: Any) -> str:
         dtype = getattr(value, "dtype", None)
@@ -88,6 +90,7 @@ class _Writer:
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
     def param(self, value: Any) -> str:
+        """Return a parameter of an equation as text: programs and arrays in it by their content, callables as such."""
         inner = getattr(value, "jaxpr", value)
         if hasattr(inner, "eqns"):
             return "{" + self.program(inner, tuple(getattr(value, "consts", ()) or ())) + "}"
