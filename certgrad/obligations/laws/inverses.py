@@ -13,7 +13,7 @@ _INVERSE = {"erf": "erf_inv", "erf_inv": "erf"}
 
 
 def without_inverses(poly: Poly) -> Poly:
-    """The term with functions of their inverses taken away."""
+    """Return the term with p for erf(erf_inv p) and for erf_inv(erf p)."""
     return replaced(poly, _argument)
 
 

@@ -38,7 +38,7 @@ from .logarithms import exponentiated, in_logarithms
 MOST = 4
 """The highest degree of roots that are compared by powers; others stay."""
 ROUNDS = 3
-"""Laws that are applied after one another to a comparison; then it stays as it is."""
+"""The most laws that are applied to a comparison, one after another."""
 
 
 def compared(poly: Poly, facts: Facts) -> Poly:
@@ -46,11 +46,11 @@ def compared(poly: Poly, facts: Facts) -> Poly:
     for _ in range(ROUNDS):
         if poly.piecewise or not _of_interest(poly):
             return poly
-        found = next((q for law in _LAWS if (q := law(poly, facts)) is not None), None)
-        if found is None:
+        simpler = next((q for law in _LAWS if (q := law(poly, facts)) is not None), None)
+        if simpler is None:
             return poly
         applied(Law.MONOTONE)
-        poly = found
+        poly = simpler
     return poly
 
 
@@ -87,7 +87,7 @@ def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
 
 
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
-    """A product with roots, or a difference of two, without them."""
+    """Return a term without roots that has the sign of `poly`, a product or a difference of two; None where unknown."""
     _, _, rest = content(poly, only_positive=True)
     if len(rest) == 1:
         ((mono, c),) = rest.sorted_items()
@@ -115,7 +115,7 @@ def _not_negative(a: Atom, e: object, facts: Facts) -> bool:
 
 
 _BOUNDED = {"asin": ZERO | POS, "acos": ZERO | POS, "erf_inv": POS}
-"""Functions that are defined where 1 − p² has such a sign."""
+"""Functions of p that are defined where 1 − p² has one of these signs."""
 _LOGARITHMIC = frozenset({"log", "asinh", "acosh", "atanh"})
 _MONOTONE = {
     name: known.monotone
@@ -126,7 +126,7 @@ _SEEN = _LOGARITHMIC | _MONOTONE.keys()
 
 
 def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
-    """f(u) − f(v), or f(u) + f(v) of an odd function."""
+    """Return ±(u − v) for f(u) − f(v) with a monotone f, ±(u + v) for f(u) + f(v) if f is odd too; else None."""
     if len(poly) != 2:
         return None
     (first, c), (second, d) = poly.sorted_items()
@@ -150,27 +150,27 @@ _LAWS = (_by_logarithms, _by_exponents, _by_powers, _by_arguments)
 
 
 def compared_facts(facts: Facts) -> list[Fact]:
-    """Return the facts about compared terms as facts about the terms that replace them, where these are others.
+    """Return the facts with their terms replaced by those of `compared`, for all facts that this changes.
 
-    A fact for every index is replaced by using facts for every index alone.
+    Where a fact holds at every index, only facts of that kind are used to replace its term.
     """
     out: list[Fact] = []
     for fact in facts.facts:
         if not fact.poly.piecewise and _of_interest(fact.poly):
             poly = compared(fact.poly, _everywhere(facts) if fact.universal else facts)
-            found = replace(fact, poly=poly)
-            if poly != fact.poly and found not in facts.facts:
-                out.append(found)
+            new_fact = replace(fact, poly=poly)
+            if poly != fact.poly and new_fact not in facts.facts:
+                out.append(new_fact)
     return out
 
 
 def _everywhere(facts: Facts) -> Facts:
-    """The assumptions that hold at every index."""
+    """Return the assumptions that hold at every index."""
     return Facts(integers=facts.integers).extended(f for f in facts.facts if f.universal)
 
 
 def with_comparisons(poly: Poly, facts: Facts) -> Poly:
-    """The term with the comparisons in its predicates brought to one form."""
+    """Return the term with the comparisons in its predicates in the form that `compared` gives them."""
 
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Pred | Side):
@@ -184,16 +184,16 @@ def with_comparisons(poly: Poly, facts: Facts) -> Poly:
 
 
 def compared_clauses(clauses: Iterable[Clause], facts: Facts) -> tuple[Clause, ...]:
-    """The clauses with their comparisons brought to one form, by what holds at every index: so do they."""
+    """Return the clauses with comparisons in the form of `compared`, by the facts that hold at every index."""
     return tuple(_compared_clause(c, facts) for c in clauses)
 
 
 def _compared_clause(clause: Clause, facts: Facts) -> Clause:
-    asked = [a for a in clause.alternatives if a.signs is not None and _of_interest(a.poly)]
-    if not asked:
+    comparisons = [a for a in clause.alternatives if a.signs is not None and _of_interest(a.poly)]
+    if not comparisons:
         return clause
     everywhere = _everywhere(facts)
     alternatives = tuple(
-        replace(a, poly=compared(a.poly, everywhere)) if a in asked else a for a in clause.alternatives
+        replace(a, poly=compared(a.poly, everywhere)) if a in comparisons else a for a in clause.alternatives
     )
     return replace(clause, alternatives=alternatives)
