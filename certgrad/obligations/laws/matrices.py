@@ -252,7 +252,7 @@ def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str
 
 
 def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
-    """Return the differential of the entry `a`, where `inner` is the entry of dA at row k, column m; None if unknown."""
+    """Return the differential of the entry `a`, with `inner` the entry of dA at row k and column m; None if unknown."""
     if inner.is_zero:
         return ZERO
     if a.name in DERIVATIVES:

@@ -41,7 +41,7 @@ from .matrices import matrix
 UNKNOWN = "unknown of an equation"
 """The tensor in which the linear part of an equation is written."""
 Shapes = Mapping[str, tuple[Poly, ...]]
-"""Of tensors, by name."""
+"""Shapes of tensors, by name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Jacobian:
     column: Var = ("f", 0, 1)
 
     def solved(self, right: Poly, shape: tuple[Poly, ...]) -> Poly:
-        """J⁻¹·right, both over the template variables."""
+        """Return J⁻¹·right, both over the template variables."""
         if self.axis is None:
             return right * power(self.entry, -1)
         dummy, here, size = fresh(), own_index(shape)[self.axis], shape[self.axis]
@@ -80,7 +80,7 @@ class Solution:
     affine: bool
 
     def tangent(self, change: Poly) -> Poly:
-        """dz at the template variables, where R has the differential `change` as θ moves."""
+        """Return dz at the template variables, where R has the differential `change` as θ moves."""
         return -self.jacobian.solved(change, self.shape)
 
 
@@ -97,7 +97,7 @@ def reserve(names: Iterable[str]) -> None:
 
 
 def unused(name: str) -> str:
-    """The name, primed until nothing else is called so; it is then taken."""
+    """Return the name, primed until nothing else is called so, and keep it from being given again."""
     while name in _taken.table:
         name += "′"
     _taken.table[name] = None
@@ -110,24 +110,24 @@ def known_call(key: tuple) -> Call | None:
 
 
 def keep_call(key: tuple, value: Tensor, arguments: tuple[Poly, ...], solution: Solution) -> Tensor:
-    """Remember a call, for this proof."""
+    """Remember a call of a solver for this proof, and return its value."""
     _solutions.table[solution.name] = solution
     _calls.table[key] = value, arguments
     return value
 
 
 def solution_of(tensor: str) -> Solution | None:
-    """The call that returned a tensor, if a solver did."""
+    """Return the solver's call that returned a tensor; None where no solver did."""
     return _solutions.table.get(tensor)
 
 
 def solution_shapes() -> dict[str, tuple[Poly, ...]]:
-    """The shapes of what solvers returned."""
+    """Return the shapes of what solvers returned, by name."""
     return {name: solution.shape for name, solution in _solutions.table.items()}
 
 
 def implicit() -> list[Solution]:
-    """The solutions that are no terms, in the order of their calls."""
+    """Return the solutions that stand as tensors of their own, and not as terms, in the order of their calls."""
     return [s for s in _solutions.table.values() if not s.affine]
 
 
@@ -135,23 +135,27 @@ def implicit() -> list[Solution]:
 
 
 def modulo(poly: Poly, facts: Facts, inputs: Shapes) -> Poly:
-    """The term with each equation used to eliminate one thing, where it can be solved for it under the facts."""
-    known: list[Rewriter] = []
+    """Return the term with one tensor eliminated by each equation that can be solved for it under the facts.
+
+    That is an input or another solution of the shape of z, or z itself outside of functions (see the head of the file).
+    `inputs` are the shapes of the inputs.
+    """
+    eliminations: list[Rewriter] = []
 
     def rewritten(p: Poly) -> Poly:
-        for change in known:
+        for change in eliminations:
             p = change(p)
         return p
 
     for solution in implicit():
         residual = rewritten(solution.residual)
         shapes = {**inputs, **{other.name: other.shape for other in implicit() if other is not solution}}
-        names = [name for name, shape in shapes.items() if shape == solution.shape]
-        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, names))
+        candidates = [name for name, shape in shapes.items() if shape == solution.shape]
+        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, candidates))
         change = next(ways, None)
         if change is not None:
             applied(Law.AFFINE_EQUATION)
-            known.append(change)
+            eliminations.append(change)
     return rewritten(poly)
 
 
@@ -168,7 +172,7 @@ def _eliminations(solution: Solution, residual: Poly, facts: Facts, names: Itera
 
 
 def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Poly], bool]) -> Poly | None:
-    """−b/a where R = a·unknown + b, a ≠ 0, and neither a nor b holds the unknown."""
+    """Return −b/a where R = a·unknown + b, a ≠ 0, and the unknown is in neither a nor b, by `holds`; else None."""
     a, b = ZERO, ZERO
     for mono, c in residual.items():
         rest = {k: e for k, e in mono if not (e == 1 and k is unknown.atom())}
@@ -205,7 +209,7 @@ def _occurs_outside_functions(tensor: str, poly: Poly) -> bool:
 
 
 def _putting(tensor: str, value: Poly, everywhere: bool) -> Callable[[Atom], Poly | None]:
-    """Entries of the tensor as the value at their index: outside of functions alone, unless `everywhere`."""
+    """Return a rewriting of the tensor's entries to `value` at their index; not inside functions unless `everywhere`."""
 
     def put(a: Atom) -> Poly | None:
         if isinstance(a, Access):

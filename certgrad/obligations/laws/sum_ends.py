@@ -31,12 +31,12 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 
 def with_ends(poly: Poly, indices: Indices) -> Poly:
-    """The term with sums made longer by what stands beside them as their next term, or shorter by their last one."""
+    """Return the term with sums that take in a summand beside them as their next term, or lose their last one to it."""
     return _WithEnds(indices, {})(poly) if poly.structured else poly
 
 
 def without_last(poly: Poly, indices: Indices) -> Poly:
-    """The term with sums up to a place made shorter by what takes away their last term."""
+    """Return the term with sums up to a place made shorter, where a summand beside them takes away their last term."""
     return _WithEnds(indices, {}, longer=False)(poly) if poly.structured else poly
 
 
@@ -66,7 +66,10 @@ class _WithEnds(Rewriter):
         return next(filter(None, ways), None)
 
     def _lengthened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
-        """The polynomial with a sum in this term made longer by another of its terms."""
+        """Return the polynomial with a sum in its term c·mono made longer by another of its terms; else None.
+
+        Also by a term f(−1) that is 0, where all entries in the sum are read from the second on.
+        """
         for v, n, others, body, beside in _sums_of(mono, c):
             if others:
                 continue
@@ -75,15 +78,18 @@ class _WithEnds(Rewriter):
                     end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)
                 except ArithmeticError:  # undefined there
                     continue
-                found = end.single()
-                there = found is not None and found[0] != mono and poly.coefficient(found[0]) == found[1]
-                if there or (end.is_zero and place == -ONE and _reads_later(body, v)):
+                end_term = end.single()
+                present = end_term is not None and end_term[0] != mono and poly.coefficient(end_term[0]) == end_term[1]
+                if present or (end.is_zero and place == -ONE and _reads_later(body, v)):
                     whole = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
                     return poly - Poly({mono: c}) - end + beside * whole
         return None
 
     def _shortened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
-        """The polynomial with a sum up to a place in this term without its last one, which another term takes away."""
+        """Return the polynomial with a sum in its term c·mono without its last summand, if another term takes it away.
+
+        None where there is no such pair. The sum goes up to a place `last`, by a condition [last − v ≥ 0].
+        """
         for v, n, others, body, beside in _sums_of(mono, c):
             single = body.single()
             for bound in [b for b, _ in single[0] if isinstance(b, IxPred)] if single is not None else ():
@@ -93,8 +99,8 @@ class _WithEnds(Rewriter):
                 if any(w in last.free for w, _ in others):
                     continue
                 end = resolved(beside * sum_over(Rewriter({v: last})(body), others), self.context)
-                found = end.single()
-                if found is None or found[0] == mono or poly.coefficient(found[0]) != -found[1]:
+                end_term = end.single()
+                if end_term is None or end_term[0] == mono or poly.coefficient(end_term[0]) != -end_term[1]:
                     continue
                 if self._is_place(last, n):
                     before = index_condition(bound.ix.shifted(-ONE))
@@ -108,9 +114,7 @@ class _WithEnds(Rewriter):
 
 
 def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Poly]]:
-    """Yield the sums in a term, by each variable: it, its range, the other variables, the summand, and the factors
-    beside it.
-    """
+    """Yield (v, range of v, other variables, summand, cofactor) for each variable v of each sum in the term c·mono."""
     for a, e in mono:
         if isinstance(a, Sum) and e == 1:
             beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
@@ -120,9 +124,7 @@ def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Po
 
 
 def _reads_later(body: Poly, v: Var) -> bool:
-    """Return whether all entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin
-    at 0.
-    """
+    """Return whether all entries that depend on v are read at v + 1 or later, so that v may be −1."""
     read = [ix for a in deep_atoms(body) if isinstance(a, Access) for ix in a.index if v in ix.free]
     steps = [ix.const.constant() if ix.terms == ((v, 1),) else None for ix in read]
     return bool(steps) and all(c is not None and c >= 1 for c in steps)

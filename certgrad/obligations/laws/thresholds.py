@@ -41,12 +41,12 @@ from .range_products import in_closed_form
 ENTRY: Var = ("u", -1, 0)
 """Stands for the entry that is compared."""
 MOST_DIVISORS = 4
-"""Divisors inside of divisors that are cleared; then the condition stays."""
+"""The most rounds in which divisors are cleared, each of which may bring up those inside of them."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """An order of the entries of an axis: the places in it, beside whatever else it depends on."""
+    """An order of the entries of an axis: its comparison, and the other indices that it depends on."""
 
     rule: Comparison
     others: tuple[Ix, ...]
@@ -56,7 +56,7 @@ class Order:
         return self.rule.ranges[0]
 
     def at(self, place: Ix) -> Ix:
-        """The index of the entry that comes to a place."""
+        """Return the index of the entry that comes to a place."""
         return chosen(self.rule, 0, (place, *self.others))
 
     def rank(self, index: Ix) -> Ix:
@@ -70,7 +70,7 @@ class Order:
 
 
 def with_places(poly: Poly, indices: Indices) -> Poly:
-    """The term with conditions on the entries of axes in order as conditions on their places."""
+    """Return the term with conditions on entries of an axis as conditions on their places in its order."""
     compared = poly.piecewise and any(isinstance(a, Pred) for a in deep_atoms(poly))
     if not compared or not any(_is_in_order(t) for ix in indices_of(poly) for t in ix.atoms):
         return poly
@@ -78,7 +78,7 @@ def with_places(poly: Poly, indices: Indices) -> Poly:
 
 
 Threshold = tuple[Order, Ix, bool]
-"""An order of an axis, and the number of the last places in it (or the first ones, if it is false)."""
+"""(order, k, up): that a number is positive at the last k places of an order (`up`), or at the first k."""
 Thresholds = dict[tuple[Poly, Poly, tuple[tuple[Var, Poly | None], ...]], Threshold | None]
 
 
@@ -131,7 +131,7 @@ class _Placed(Rewriter):
 
 
 def _as_index_expression(poly: Poly) -> Ix | None:
-    """The term as an index expression, where indices, choices and counts make it: an entry may be no whole number."""
+    """Return the term as an index expression; None where it is none, or has an entry, which may be no whole number."""
     return None if any(isinstance(a, Access) for a in atoms_of(poly)) else as_rounded_index(poly)
 
 
@@ -146,7 +146,7 @@ def _divisors(p: Poly) -> dict[Atom, Exponent]:
 
 
 def _guards(p: Poly) -> tuple[list[Atom], Poly]:
-    """The conditions that are factors of the whole term, and the rest of it."""
+    """Return the conditions that are factors of the whole term, and the rest of it."""
     common = [a for a, _ in next(iter(p), ()) if type(a) in PREDICATES and all((a, 1) in mono for mono in p)]
     return common, Poly({tuple(f for f in mono if f[0] not in common): c for mono, c in p.items()})
 
@@ -166,8 +166,9 @@ def _orders(p: Poly) -> Iterator[Order]:
 
 
 def _counts(p: Poly, v: Var, n: Poly) -> Iterator[tuple[Ix, Poly, Var]]:
-    """Counts over an axis, each with the number that is positive where it counts: those that are indices in the term,
-    and that of the places at which it is positive itself, where it says of the entry v to which place that comes.
+    """Yield (K, q, w) for counts over the axis: K is the number of indices w < n at which q is positive.
+
+    These are the counts that are indices in the term, and that of p itself, where the term has the rank of entry v.
     """
     atoms = {t.key: t for ix in indices_of(p) for t in ix.atoms}
     for t in atoms.values():
@@ -179,14 +180,14 @@ def _counts(p: Poly, v: Var, n: Poly) -> Iterator[tuple[Ix, Poly, Var]]:
                 if isinstance(condition, Pred):
                     yield of_atom(t), condition.poly, w
     if any(_is_in_order(t) and t.comparison.kind == RANK and t.arguments[0].variable() == v for t in atoms.values()):
-        own = as_rounded_index(sum_over(pred(p), [(v, n)]))
-        if own is not None:
-            yield own, p, v
+        count_of_p = as_rounded_index(sum_over(pred(p), [(v, n)]))
+        if count_of_p is not None:
+            yield count_of_p, p, v
 
 
 @dataclass(frozen=True)
 class _Along:
-    """What is known of numbers along an order, upwards or downwards."""
+    """What is known of numbers along an order, upwards if `up` and else downwards."""
 
     order: Order
     context: Indices
@@ -195,11 +196,11 @@ class _Along:
     def goes_on(self, p: Poly, v: Var) -> bool:
         """Return whether p > 0 at a place implies p > 0 at the next one (or the one before)."""
         t = fresh()
-        here = self.where(t, self.order.size - ONE)
-        one, other = (here.at(p, v, ix) for ix in (of_var(t), of_var(t).shifted(ONE)))
-        if one is None or other is None:
+        inner = self.where(t, self.order.size - ONE)
+        at_place, at_next = (inner.at(p, v, ix) for ix in (of_var(t), of_var(t).shifted(ONE)))
+        if at_place is None or at_next is None:
             return False
-        return here.not_negative(other - one if self.up else one - other)
+        return inner.not_negative(at_next - at_place if self.up else at_place - at_next)
 
     def alike(self, p: Poly, v: Var, q: Poly, w: Var, k: Ix) -> bool:
         """Return whether p is positive at the k last places (or first ones), as q is, and at no other."""
@@ -208,6 +209,7 @@ class _Along:
         if not self.goes_on(p, v):
             return False
         n = self.order.size
+        # The first of the k places, and the place before it, as one goes along the order.
         first, before = (k.scaled(-1).shifted(n), k.scaled(-1).shifted(n - ONE)) if self.up else (k.shifted(-ONE), k)
         there = replace(self, context=self.context.where((k.scaled(-1).shifted(n - ONE), ">=")))
         above = self.at(p, v, first), self.at(q, w, first)
@@ -220,7 +222,7 @@ class _Along:
         return replace(self, context=replace(self.context, ranges={**self.context.ranges, t: n}))
 
     def at(self, p: Poly, v: Var, place: Ix) -> Poly | None:
-        """A term with the sign that p has at a place; None where that of a factor or divisor is not known."""
+        """Return a term without divisors that has the sign of p at a place; None where that of a divisor is unknown."""
         term, sign = substitute(p, {v: self.order.at(place)}), 1
         for _ in range(MOST_DIVISORS):
             divisors = _divisors(term)
@@ -235,7 +237,10 @@ class _Along:
         return None
 
     def sign(self, poly: Poly) -> int | None:
-        """1 where the term is shown to be positive, −1 where negative; of whole numbers also by what indices can be."""
+        """Return 1 where the term is shown to be positive, −1 where negative, else None.
+
+        For an index expression, also by the values that its indices can have.
+        """
         ix = _as_index_expression(poly)
         for sign, wanted in ((1, POS), (-1, NEG)):
             shown = ix is not None and not self.context.feasible((ix.scaled(-sign), ">="))
@@ -250,8 +255,8 @@ class _Along:
         poly = resolved(with_equal_conditions(poly), self.context)
         if poly.is_zero or not self.context.facts.signs(poly) & NEG:
             return True
-        read = {a for a in atoms_of(poly) if isinstance(a, Access)}
-        places = [t.arguments[0] for a in read for ix in a.index for t in ix.atoms if self._chooses(t)]
+        entries = {a for a in atoms_of(poly) if isinstance(a, Access)}
+        places = [t.arguments[0] for a in entries for ix in a.index for t in ix.atoms if self._chooses(t)]
         for later in dict.fromkeys(places):
             for earlier in dict.fromkeys(places):
                 if later == earlier or self.context.feasible((earlier.minus(later).shifted(-ONE), ">=")):
@@ -275,7 +280,7 @@ class _Along:
 
 
 def _multiple(poly: Poly, entry: Poly) -> Poly | None:
-    """Return the factor of the entry in the term; None where it is no entry, or not multiplied."""
+    """Return the coefficient of the entry in the term; None where `entry` is not a single atom times a number."""
     single = entry.single()
     if single is None or len(single[0]) != 1 or single[0][0][1] != 1:
         return None
@@ -315,11 +320,11 @@ def with_equal_conditions(poly: Poly) -> Poly:
 
 
 MOST = 2
-"""Places that two conditions are apart at most to become one and equations."""
+"""The largest number by which two conditions may differ for one to be written by the other."""
 
 
 def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:
-    """One of e and −e − 1 in a standard direction, its text without the constant and bound names, and the constant."""
+    """Return e or −e − 1 in a standard direction, its text without constant and bound names, and the constant."""
     sides = [(*_key_and_constant(e), e) for e in (ix, ix.scaled(-1).shifted(-ONE))]
     key, c, e = min(sides, key=lambda side: side[0])
     return e, key, c
