@@ -21,13 +21,13 @@ from .cases import Region
 from .correspondence import Relation, matched
 
 MOST_REVERSALS = 4
-"""Ranges of one sum of which each direction is tried; further ones stay as they are."""
+"""The most ranges of one sum for which both directions are tried; further ones stay as they are."""
 
 
 def by_induction(
     poly: Poly, region: Region, tangents: Iterable[str] | None = None, looked_at: LookedAt = LookedAt.EARLY
 ) -> tuple[Poly, list[Relation]]:
-    """A difference with its loops matched, and the relations between carries that this rests on.
+    """Return a difference with its loops matched, and the relations between carries that this rests on.
 
     With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents. Raises
     NoInvariantError where no relation between the loops is found.
@@ -42,10 +42,10 @@ def by_induction(
 
 
 def oriented(poly: Poly) -> Poly:
-    """Return the term with each sum counting up in its innermost index, so that equal sums have one form: Σ_{t<n} f(n −
-    1 − t) = Σ_{t<n} f(t).
+    """Return the term with its sums counting up, so that equal ones have one form: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t).
 
-    A loop that reads from the end on counts up where its time counts down.
+    Of the ways to reverse ranges, the one that leaves the fewest indices counting down is taken. For a loop that reads
+    arrays from the end on, a time that counts down counts as counting up.
     """
 
     def turned(a: Atom) -> Poly | None:
@@ -54,17 +54,20 @@ def oriented(poly: Poly) -> Poly:
             return poly_of(a) if isinstance(a, Rec) or not has_loop(poly_of(a)) else None
         dummies, body = open_sum(a)
         body = oriented(body)
-        back = [a.time for a in deep_atoms(body) if isinstance(a, Rec) and _runs_back(a.loop)]
-        down = [
+        backward_times = [a.time for a in deep_atoms(body) if isinstance(a, Rec) and _runs_back(a.loop)]
+        reversible = [
             (v, n)
             for v, n in dummies
-            if any(ix.coefficient(v) < 0 for ix in indices_of(body)) or any(ix.coefficient(v) > 0 for ix in back)
+            if any(ix.coefficient(v) < 0 for ix in indices_of(body))
+            or any(ix.coefficient(v) > 0 for ix in backward_times)
         ]
-        if not down:
+        if not reversible:
             return sum_over(body, dummies)
         best: tuple[tuple, Poly] | None = None
-        for choice in product((False, True), repeat=min(len(down), MOST_REVERSALS)):
-            turn = {v: of_var(v).scaled(-1).shifted(n - ONE) for (v, n), on in zip(down, choice, strict=False) if on}
+        for choice in product((False, True), repeat=min(len(reversible), MOST_REVERSALS)):
+            turn = {
+                v: of_var(v).scaled(-1).shifted(n - ONE) for (v, n), on in zip(reversible, choice, strict=False) if on
+            }
             form = sum_over(Rewriter(turn)(body), dummies)
             rank = (_directions(form), form.key)
             if best is None or rank < best[0]:
@@ -77,7 +80,7 @@ def oriented(poly: Poly) -> Poly:
 
 
 def _directions(poly: Poly) -> list[int]:
-    """Return how many indices count down: of inputs first, then of recurrences from the innermost on."""
+    """Return how many indices count down: those of inputs first, then those of recurrences, innermost loops first."""
     down: dict[int, int] = {}
     for a in deep_atoms(poly):
         if isinstance(a, (Access, Rec)):
@@ -88,7 +91,7 @@ def _directions(poly: Poly) -> list[int]:
 
 
 def _places(a: Access | Rec) -> list[tuple[Ix, int]]:
-    """The indices of an entry, each with −1 where it counts up as it falls."""
+    """Return the indices of an entry, each with a sign: −1 for the time of a loop that runs back, else 1."""
     if isinstance(a, Access):
         return [(ix, 1) for ix in a.index]
     return [(a.time, -1 if _runs_back(a.loop) else 1), *((ix, 1) for ix in a.index)]

@@ -25,11 +25,11 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 
 def off_zero(poly: Poly, facts: Facts) -> Poly:
-    """The term with [−p > 0] as 1 − [p > 0] where p is not 0, and 1/sign(p) as sign(p).
+    """Return the term with predicates and divisors on p and on −p in one form, where p is not 0.
 
-    And of 1/p and 1/(−p) the one that comes first, where they are 1 at equal places.
-
-    Where p is the difference of two values that are all different, it is 0 at equal places alone.
+    [−p > 0] becomes 1 − [p > 0], or the other way round, by the order of p and −p; 1/sign(p) becomes sign(p). Of two
+    values that are all different, the difference is 0 at equal places alone; powers of 1/p and 1/(−p) that are made 1
+    at equal places get one form too. A term that has nothing of the kind inside of sums and loops stays as it is.
     """
     inside = [b for a in deep_atoms(poly) if isinstance(a, (Sum, Rec)) and a.piecewise for b in deep_atoms(poly_of(a))]
     if not any(type(b) is IxEq or (isinstance(b, Pred) and _opposite(b, facts) is not None) for b in inside):
@@ -38,9 +38,9 @@ def off_zero(poly: Poly, facts: Facts) -> Poly:
 
 
 def _opposite(a: Pred, facts: Facts) -> Poly | None:
-    """[p > 0] by [−p > 0], where p is not 0 and −p comes first: 1 − [−p > 0].
+    """Return [p > 0] as 1 − [−p > 0], where p is not 0 and −p comes first; else None.
 
-    Of p = λ_j − λ_i for values that are all different, 1 − [i = j] − [−p > 0].
+    For p = λ_j − λ_i with values that are all different, it is 1 − [i = j] − [−p > 0].
     """
     p = a.poly
     if (-p).key >= p.key:
@@ -60,13 +60,13 @@ def _off_equal_places(base: Poly, e: int) -> Poly | None:
     for equal in atoms_of(base):
         if type(equal) is not IxEq or (at := solved(equal.ix)) is None:
             continue
-        there, same = Rewriter(dict([at])), poly_of(equal)
+        at_equal, equality = Rewriter(dict([at])), poly_of(equal)
         p = Poly({m: c for m, c in base.items() if equal not in dict(m)})
-        c = there(base).constant()
-        if c and there(p).is_zero:
+        c = at_equal(base).constant()
+        if c and at_equal(p).is_zero:
             first = min(p, -p, key=lambda q: q.key)
             sign = -1 if e % 2 and first != p else 1
-            return (power(first + same, e) - same).scale(sign) + same.scale(c**e)
+            return (power(first + equality, e) - equality).scale(sign) + equality.scale(c**e)
     return None
 
 
@@ -84,9 +84,9 @@ class _OffZero(Rewriter):
             base = self(a.poly) if type(a) is Base and isinstance(e, int) and e < 0 else None
             if base is not None and _is_sign(base):
                 factor = factor * base if e % 2 else factor
-            elif base is not None and isinstance(e, int) and (found := _off_equal_places(base, e)) is not None:
+            elif base is not None and isinstance(e, int) and (power_off_zero := _off_equal_places(base, e)) is not None:
                 applied(Law.OFF_ZERO)
-                factor = factor * found
+                factor = factor * power_off_zero
             else:
                 rest.append((a, e))
         return factor * super().mono(tuple(rest))

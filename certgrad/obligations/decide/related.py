@@ -20,9 +20,9 @@ from certgrad.obligations.terms.power import UndefinedTermError, cleared
 from certgrad.obligations.terms.walk import deep_atoms
 
 STEPS = 10_000
-"""Steps of one attempt by laws that relate functions; then it fails."""
+"""The most steps of one attempt by laws that relate functions; then it fails."""
 NESTED = 3
-"""Roots inside of roots that are split; deeper ones stay."""
+"""The most levels of roots inside of roots that are split; deeper ones stay."""
 
 
 def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
@@ -51,18 +51,18 @@ def _vanishes(poly: Poly, facts: Facts) -> bool:
     def is_zero(p: Poly) -> bool:
         return p.is_zero or cleared(simplified(cleared(p, fractions=True)[0]), fractions=True)[0].is_zero
 
-    form, used = poly, []
+    form, used_laws = poly, []
     for law, rewrite in _REWRITES:
         before, form = form, rewrite(form, facts)
-        used += [law] if form != before else []
-    if not (used and is_zero(form)):
+        used_laws += [law] if form != before else []
+    if not (used_laws and is_zero(form)):
         if logarithms_cancel(form, is_zero):
-            used.append(Law.LOGARITHMS_CANCEL)
+            used_laws.append(Law.LOGARITHMS_CANCEL)
         elif angles_cancel(form, facts, simplified, is_zero):
-            used.append(Law.ANGLES_CANCEL)
+            used_laws.append(Law.ANGLES_CANCEL)
         else:
             return False
-    for law in used:
+    for law in used_laws:
         applied(law)
     return True
 

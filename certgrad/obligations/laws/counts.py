@@ -46,7 +46,7 @@ class Count:
 
 
 MAX_COUNT = 3
-"""The largest threshold of a count for which `by_value` goes through the values of the count."""
+"""The largest number that a count is compared with for a proof value by value; with a larger one, that is not tried."""
 
 
 def is_count(poly: Poly) -> bool:

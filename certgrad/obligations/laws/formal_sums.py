@@ -27,7 +27,7 @@ from .range_products import is_product_or_exponential, substitutions_at_places
 GENERATOR = "⟨⟩"
 """The name of ⟨r⟩ as a function of r."""
 MAX_PLACES = 64
-"""The most places of a product at which its factors are counted."""
+"""The most places of a product whose factors are counted; with more, only formal sums tell products apart."""
 _counts: Memo[Mono, Fraction | None] = Memo()
 
 

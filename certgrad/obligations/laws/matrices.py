@@ -175,7 +175,7 @@ def _is_small_inverse(a: Atom) -> bool:
 
 
 FEW_SUMMANDS = 8
-"""The most summands of a sum that is written out where entries at numeric indices occur."""
+"""The most summands of a sum that is written out where entries at numeric indices occur; a longer one stays a sum."""
 
 
 def has_small_sum(poly: Poly) -> bool:

@@ -38,7 +38,7 @@ from .logarithms import exponentiated, in_logarithms
 MOST = 4
 """The highest degree of roots that are compared by powers; others stay."""
 ROUNDS = 3
-"""The most laws that are applied to a comparison, one after another."""
+"""The most laws that are applied to a comparison, one after another; then it stays as it is."""
 
 
 def compared(poly: Poly, facts: Facts) -> Poly:

@@ -22,7 +22,7 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import indices_of
 
 FEW_PLACES = 6
-"""The most places of an axis, or values of a count that is used as an index, that are written out one by one."""
+"""The most places of an axis, or values of a count used as an index, that are written out; more stay as they are."""
 
 
 def orders(poly: Poly) -> list[Comparison]:

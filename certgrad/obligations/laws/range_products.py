@@ -45,11 +45,11 @@ from .order import opened, place_of, solved_for
 Dummies = list[tuple[Var, Poly]]
 Place = dict[Var, Ix]
 MAX_CONDITIONS = 5
-"""The most index conditions in a factor by whose values a product is split."""
+"""The most index conditions in a factor by whose values a product is split; with more, it stays one product."""
 MAX_FACTORS = 16
-"""The most factors of a product that is written out."""
+"""The most factors of a product that is written out; a longer one stays a product."""
 MAX_POINTS = 6
-"""The most places at which factors are split off one product."""
+"""The most places at which factors are split off one product; at others they stay inside."""
 
 
 def has_products(poly: Poly) -> bool:

@@ -30,9 +30,9 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 Ranges = Mapping[Var, Poly]
 MOST_FACTORS = 4
-"""The most sines and cosines in a product that is written as a sum of waves."""
+"""The most sines and cosines in a product that becomes a sum; a longer product stays."""
 TURNS = 2
-"""Whether n divides m is decided for |m| < (TURNS + 1)·n, where m is then one of 0, ±n, … ±TURNS·n."""
+"""The largest multiple of n, up and down, that m may be; where m may be further from 0, it is open if n divides m."""
 
 
 class Wave(NamedTuple):

@@ -209,7 +209,7 @@ def _occurs_outside_functions(tensor: str, poly: Poly) -> bool:
 
 
 def _putting(tensor: str, value: Poly, everywhere: bool) -> Callable[[Atom], Poly | None]:
-    """Return a rewriting of the tensor's entries to `value` at their index; not inside functions unless `everywhere`."""
+    """Return a rewriting of the tensor's entries to `value` at their index; in functions only if `everywhere`."""
 
     def put(a: Atom) -> Poly | None:
         if isinstance(a, Access):

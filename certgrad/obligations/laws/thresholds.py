@@ -41,7 +41,7 @@ from .range_products import in_closed_form
 ENTRY: Var = ("u", -1, 0)
 """Stands for the entry that is compared."""
 MOST_DIVISORS = 4
-"""The most rounds in which divisors are cleared, each of which may bring up those inside of them."""
+"""The most levels of divisors inside of divisors that are cleared; with more, the condition stays."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ def with_equal_conditions(poly: Poly) -> Poly:
 
 
 MOST = 2
-"""The largest number by which two conditions may differ for one to be written by the other."""
+"""The most places that two conditions are apart for one to be written by the other; further apart, both stay."""
 
 
 def _oriented(ix: Ix) -> tuple[Ix, str, fmpq]:

@@ -19,7 +19,7 @@ from certgrad.obligations.terms.variables import Var
 
 
 class SympyView:
-    """Converts terms; `names` gives the letters of free index variables."""
+    """Converts terms to expressions of sympy; `names` gives the letters of free index variables."""
 
     def __init__(self, names: Mapping[Var, str]) -> None:
         self.names = {v: sympy.Symbol(n, integer=True, nonnegative=True) for v, n in names.items()}
