@@ -262,6 +262,8 @@ def parts_in_sign_region(poly: Poly, p: Poly, sign: int, region: Region) -> list
         applied(Law.ZERO_OF_PRODUCT)
         return [part for q in roots for part in parts_in_sign_region(poly, q, ZERO, sub_region)]
     try:
+        # On p = 0, what the clauses leave possible are further equations, by which entries are eliminated; elsewhere it
+        # is a further fact.
         equations = [p]
         for clause in (
             instance for given in region.clauses for instance in _at_entries_of(p, given) if not instance.guards

@@ -123,6 +123,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
     s = fresh()
     last = _largest([t for c in loops for t in times[c]])
     compared = _Comparison(region, {} if last is None else {s: last})
+    # All carries get the same variables for their steps and axes, so that those of several loops can be compared.
     members: list[_Member] = []
     axes: dict[int, tuple[Var, ...]] = {}
     for loop in sorted(loops, key=lambda c: (c.level, c.key)):
@@ -149,9 +150,12 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
             parts: list[list[_Member]] = []
             for m in members:
                 step = hypothesis(m.carry.step).scale(m.sign)
-
-                firsts = (hypothesis(d[0].carry.step).scale(d[0].sign) for d in parts)
-                matching = (d for d, f in zip(parts, firsts, strict=True) if compared.equal(f, step, m))
+                first_steps = (hypothesis(part[0].carry.step).scale(part[0].sign) for part in parts)
+                matching = (
+                    part
+                    for part, first_step in zip(parts, first_steps, strict=True)
+                    if compared.equal(first_step, step, m)
+                )
                 home_class = next(matching, None)
                 parts.append([m]) if home_class is None else home_class.append(m)
             refined += parts
@@ -258,14 +262,14 @@ def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
     def visit(p: Poly, known: Ranges) -> None:
         """Note the latest time at which each loop inside a term is read, by the ranges of its variables."""
         for a in atoms_of(p):
-            mark = (a, tuple(sorted((v, known[v].key) for v in a.free if v in known)))
-            if mark in seen:
+            visited = (a, tuple(sorted((v, known[v].key) for v in a.free if v in known)))
+            if visited in seen:
                 continue
-            seen.add(mark)
+            seen.add(visited)
             if isinstance(a, Rec):
                 _, most = bounds(a.time, known)
                 latest_times.setdefault(a.loop, []).append(most)
-                for c in a.carries:
+                for c in a.carries:  # its bound variables number the axes (from 1 on) and the steps (0)
                     inner = {**known, **{("b", a.level, 1 + k): n for k, n in enumerate(c.ranges)}}
                     if most is not None:
                         inner[("b", a.level, 0)] = most
@@ -312,25 +316,26 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
             return sum_over(Rewriter(replace=lambda b: total(b, inside))(body), dummies)
         if not isinstance(a, Rec):
             return None
-        _, most = bounds(a.time, ranges)
+        _, latest_time = bounds(a.time, ranges)
         system = open_loop(a.loop)
         c = system.carries[a.position]
         factor, added = linear_part(c.step, access(c.name, (of_var(system.step), *c.index)))
-        if most is None or any(mentions(p, [d.name]) for d in system.carries for p in (factor, added)):
+        if latest_time is None or any(mentions(p, [d.name]) for d in system.carries for p in (factor, added)):
             return poly_of(a)
         applied(Law.LINEAR_CARRY)
         j, k = fresh(), fresh()
         j_before_t, k_before_t = (index_pred(a.time.shifted(-ONE).minus(of_var(v))) for v in (j, k))
-        at_j, at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))
+        # N of the formula is `latest_time`.
+        b_at_j, a_at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))
         if factor == ONE:
-            return c.at(c.init, a.index) + sum_over(j_before_t * at_j, [(j, most)])
-        at_j, at_k = summed(at_j, {**ranges, j: most}), summed(at_k, {**ranges, k: most})
-        if has_loop(at_j) or has_loop(at_k):
+            return c.at(c.init, a.index) + sum_over(j_before_t * b_at_j, [(j, latest_time)])
+        b_at_j, a_at_k = summed(b_at_j, {**ranges, j: latest_time}), summed(a_at_k, {**ranges, k: latest_time})
+        if has_loop(b_at_j) or has_loop(a_at_k):
             return poly_of(a)
         k_after_j = index_pred(of_var(k).minus(of_var(j)).shifted(-ONE))
-        start = c.at(c.init, a.index) * product_over(at_k, [(k, most)], k_before_t)
+        start = c.at(c.init, a.index) * product_over(a_at_k, [(k, latest_time)], k_before_t)
         return start + sum_over(
-            j_before_t * at_j * product_over(at_k, [(k, most)], k_before_t * k_after_j), [(j, most)]
+            j_before_t * b_at_j * product_over(a_at_k, [(k, latest_time)], k_before_t * k_after_j), [(j, latest_time)]
         )
 
     return Rewriter(replace=total)(poly)
@@ -353,8 +358,8 @@ def written_out(poly: Poly) -> Poly:
             v, n = dummies[short_sums[0]]
             total = ZERO
             for place in range(_number(n) or 0):
-                at = Rewriter({v: of_const(number(place))})(body)
-                total = total + sum_over(at, [d for k, d in enumerate(dummies) if k != short_sums[0]])
+                summand = Rewriter({v: of_const(number(place))})(body)
+                total = total + sum_over(summand, [d for k, d in enumerate(dummies) if k != short_sums[0]])
             return written_out(total)
         if isinstance(a, Rec) and not a.time.terms and (_number(a.time.const) or MOST_STEPS + 1) <= MOST_STEPS:
             earlier = stepped(a)

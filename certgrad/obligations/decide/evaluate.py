@@ -201,7 +201,10 @@ class Evaluation:
                     yield (k, *rest), full_env
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
-        """Return the first arg-maximum, the index at a place of the sorted order, or the place of an index in it."""
+        """Return the first arg-maximum, the index at a place of the sorted order, or the place of an index in it.
+
+        For pivots, it is the row that elimination brings to a place, or the place of a row.
+        """
         rule = a.comparison
         place, arguments = (inner[0], inner[1:]) if rule.permutes else (0, inner)
         env: Env = {("p", k, 0): i for k, i in enumerate(arguments)}
@@ -238,9 +241,10 @@ class Evaluation:
         return sorted(range(len(rows)), key=cmp_to_key(order))
 
     def eliminated(self, a: arb_mat) -> tuple[list[int], list[list[arb]], arb]:
-        """Return (order, F, gap) by elimination with pivots: which row comes to each place, both factors in one matrix,
-        and the least gap between the modulus of a pivot and that of another entry that could be taken (1 if there is
-        none).
+        """Return (order, F, gap), the result of elimination with pivots.
+
+        `order` has the row that comes to each place, F both factors in one matrix, and `gap` is the least difference
+        between the modulus of a pivot and that of another entry that could be taken (1 if there is none).
         """
         n, gaps = a.nrows(), []
         rows, order = [[a[i, j] for j in range(n)] for i in range(n)], list(range(n))

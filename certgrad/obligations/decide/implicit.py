@@ -1,4 +1,4 @@
-"""What closes an obligation about solutions of equations: the equations themselves, and inverses that are equal."""
+"""Forms of an obligation about solutions of equations: with the equations used, and with equal inverses written alike."""
 
 from __future__ import annotations
 

@@ -65,6 +65,7 @@ class Piece:
         conditions: list[Ix] = []
 
         def without_integers(ix: Ix) -> Ix:
+            """Return the index expression with variables in the place of its integer atoms."""
             if not ix.atoms:
                 return ix
             out = Ix(tuple((v, c) for v, c in ix.terms if not isinstance(v, IntegerAtom)), ix.const)
@@ -74,6 +75,10 @@ class Piece:
             return out
 
         def variable_of(a: IntegerAtom) -> Ix:
+            """Return the variable of an integer atom, which is made at its first use with what is known of it.
+
+            A quotient by a number stays, as isl has these.
+            """
             if a in names:
                 return of_var(names[a])
             inner = tuple(without_integers(ix) for ix in a.parts())
@@ -95,7 +100,7 @@ class Piece:
         for f in list(self.factors):
             if any(ix.atoms for ix in f.arguments):
                 f.arguments = tuple(without_integers(ix) for ix in f.arguments)
-        while conditions:
+        while conditions:  # which may have integers of their own, and bring in further conditions
             self.at_least.append(without_integers(conditions.pop()))
 
 

@@ -34,8 +34,9 @@ MAX_OPERATIONS = 500_000
 
 
 def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:
-    """Return whether the term is 0 for all entries, sizes, and indices within the ranges that satisfy the
-    conditions.
+    """Return whether the term is 0 for all entries and sizes, at all indices in range that satisfy the conditions.
+
+    False also where that is not decided: where the term has another form, or isl takes too many operations.
     """
     try:
         groups: dict[tuple, list[Piece]] = {}
@@ -86,6 +87,7 @@ def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) 
         _Written(piece, [ix for k, ix in enumerate(arguments) if k not in fixed], words, len(orders))
         for piece, arguments in terms
     ]
+    # Coefficients are added as functions of the same coordinates, so that all need as many for open variables.
     open_counts = {len(w.undetermined) for w in written}
     total = None
     width = max(open_counts, default=0)
@@ -252,6 +254,7 @@ class _Written:
         coordinates = [*self.slot_names]
         if self.undetermined:
             coordinates += self._names(self.undetermined, "a")
+        # Variables that the coordinates determine, or that are counted, are no coordinates: they only have to exist.
         hidden = [] if self.undetermined else self._names(self.dummies, "d")
         conditions = self._conditions()
         if hidden:

@@ -49,7 +49,7 @@ def oriented(poly: Poly) -> Poly:
     """
 
     def turned(a: Atom) -> Poly | None:
-        """Return a sum with the ranges reversed that make its loops count up; None leaves the atom to the rewriter."""
+        """Return a sum with the best choice of its ranges reversed; None leaves the atom's parts to the rewriter."""
         if not isinstance(a, Sum):
             return poly_of(a) if isinstance(a, Rec) or not has_loop(poly_of(a)) else None
         dummies, body = open_sum(a)
@@ -66,7 +66,9 @@ def oriented(poly: Poly) -> Poly:
         best: tuple[tuple, Poly] | None = None
         for choice in product((False, True), repeat=min(len(reversible), MOST_REVERSALS)):
             turn = {
-                v: of_var(v).scaled(-1).shifted(n - ONE) for (v, n), on in zip(reversible, choice, strict=False) if on
+                v: of_var(v).scaled(-1).shifted(n - ONE)
+                for (v, n), is_reversed in zip(reversible, choice, strict=False)
+                if is_reversed
             }
             form = sum_over(Rewriter(turn)(body), dummies)
             rank = (_directions(form), form.key)

@@ -1,4 +1,4 @@
-"""What closes an obligation about inverses and determinants where their normal form does not: other forms of the same.
+"""Other forms of inverses and determinants, which close an obligation where their normal form does not.
 
 - `factored`: (F·G)⁻¹ = G⁻¹·F⁻¹ and det(F·G) = det F·det G, for square F and G. F·G is invertible where both are.
 - `updated`: for an invertible M, det(M + u·vᵀ) = det M·(1 + vᵀM⁻¹u), and where that is not 0,
@@ -103,6 +103,7 @@ def _factors(a: Matrix) -> tuple[Poly, Poly, Var] | None:
     ranges = dict(dummies)
     factors: Mono = (*inner[0], *outside.items())
     for k in [v for v, n in dummies if n == a.ranges[0]]:
+        # All variables that factors link to the row, but k: k then is all that the row's factors share with the others.
         row_side, previous = {row}, None
         while previous != row_side:
             previous = set(row_side)
@@ -137,7 +138,10 @@ def updated(poly: Poly, facts: Facts) -> Poly:
 
 
 def _updates(a: Matrix, facts: Facts) -> Iterator[Poly]:
-    """Yield an inverse or a determinant of M + u·vᵀ by the update formula, for each term u·vᵀ where M⁻¹ is known."""
+    """Yield the inverse or determinant `a` by the update formula, for each summand u·vᵀ of its matrix.
+
+    M is the rest of the matrix, of which an inverse must be known.
+    """
     row, column = a.vars
     size = a.ranges[0]
     for mono, c in a.body.sorted_items():
@@ -153,6 +157,7 @@ def _updates(a: Matrix, facts: Facts) -> Iterator[Poly]:
         over = [(p, size), (q, size)]
         v_at_p = substitute(v, {column: of_var(p)})
         u_at_q = substitute(u, {row: of_var(q)})
+        # 1 + vᵀM⁻¹u
         scale = ONE + sum_over(v_at_p * inverse(of_var(p), of_var(q)) * u_at_q, over)
         if a.name == "determinant":
             yield matrix("determinant", rest, row, column, size, ()) * scale

@@ -1,8 +1,7 @@
-"""Predicates under sums and in loops, on terms that the hypotheses say are not 0: there are two sides of such a term,
-and no third.
+"""Predicates inside of sums and loops, on terms that are not 0 by the hypotheses: either p > 0 or −p > 0.
 
-Elsewhere the regions of a sign are looked at one by one; at each summed index, and each step, the term has a sign of
-its own.
+Outside of sums and loops, a proof goes through the signs of a term one by one. That is not possible inside, where the
+term has a sign of its own at each summed index and at each step.
 """
 
 from __future__ import annotations
@@ -52,10 +51,9 @@ def _opposite(a: Pred, facts: Facts) -> Poly | None:
 
 
 def _off_equal_places(base: Poly, e: int) -> Poly | None:
-    """Return a power of a base ±p + c·[i = j], where p is 0 at i = j, in one form whichever of p and −p it has; else
-    None.
+    """Return the power (±p + c·[i = j])^e, where p is 0 at i = j, in a form that is the same for p and −p; else None.
 
-    (±1)^e·((p + [i = j])^e − [i = j]) + c^e·[i = j]: so 1/(λᵢ − λⱼ) has one form.
+    It is (±1)^e·((p + [i = j])^e − [i = j]) + c^e·[i = j], with the first of p and −p. So 1/(λᵢ − λⱼ) has one form.
     """
     for equal in atoms_of(base):
         if type(equal) is not IxEq or (at := solved(equal.ix)) is None:

@@ -32,10 +32,11 @@ def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tu
 
 
 def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var, Poly]]:
-    """Return the entries of tangents and seeds in a monomial as a label, the rest of it, and the ranges of their
-    indices.
+    """Return (label, coefficient, ranges): the entries of tangents and seeds in a monomial, and what multiplies them.
 
-    Sums around an entry are opened; the variables in its indices are numbered, so that equal places have equal labels.
+    Sums around an entry are opened. The opened variables in its indices are numbered, so that equal places have equal
+    labels; their ranges are returned. A family that has not exactly one entry is "-" in the label, and its entries are
+    left in the coefficient.
     """
     opened: dict[Var, Poly] = {}
     factors = mono
@@ -86,8 +87,7 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var,
 def paired_by_coordinates(
     poly: Poly, shapes: Mapping[str, tuple[Poly, ...]], families: Sequence[set[str]]
 ) -> list[tuple[Poly, dict[Var, Poly]]]:
-    """Return the coefficients of the tangent's and the seed's entries at free coordinates, with the coordinates'
-    ranges.
+    """Return the coefficient of each product of a tangent's and a seed's entry, at free coordinates with their ranges.
 
     Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): so all terms in entries of one tensor come together, whatever
     their indices are. `shapes` gives the shapes of the tensors in `families`.
@@ -102,7 +102,8 @@ def paired_by_coordinates(
         coordinates = [(ix, n) for a in taken for ix, n in zip(a.index, shapes[a.tensor], strict=True) if n != ONE]
         free = {("u", k, 0): n for k, (_, n) in enumerate(coordinates)}
         rest = monomial({a: e for a, e in factors if a not in taken}).scale(c)
-        place: dict[Var, Ix] = {}  # Σ_{v<n} [u = v]·k(v) = k(u), for a coordinate u < n
+        # [u = index] for each coordinate u; where the index is a summed variable, Σ_{v<n} [u = v]·k(v) = k(u).
+        place: dict[Var, Ix] = {}
         for v, (ix, n) in zip(free, coordinates, strict=True):
             variable = ix.variable()
             if variable in opened and variable not in place and opened[variable] == n:

@@ -1,4 +1,4 @@
-"""Terms that are zero by what functions have to do with each other, where the normal form does not see it."""
+"""Terms that are zero by laws that relate functions to each other, where the normal form does not show it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A point at which a term is not 0: what holds there is not proved, and need not be tried.
+"""Points at which a term is not 0, where a proof that it is 0 need not be tried.
 
-To show that two terms are equal takes the calculus; that they are not, a point. Where several things may be equal, as
-the carries of loops, most are not. A point only ever ends an attempt: nothing is proved by one.
+That two terms are equal is shown by the calculus; that they differ, by one point. Where many pairs of terms may be
+equal, as the carries of loops, most pairs are not. A point only ever ends an attempt: no proof rests on it.
 """
 
 from __future__ import annotations

@@ -62,8 +62,10 @@ def angles_cancel(
 
 
 def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
-    """Return w (see the head of the file) by its real and imaginary part where n·φ is shown to lie strictly
-    between −2π and 2π; else None. φ is Σ c·angle over the (angle, c) in `parts`, plus `turns`·π.
+    """Return the real and imaginary part of w (see the head of the file), or None.
+
+    None where n·φ is not shown to lie strictly between −2π and 2π, or w would have too many factors. φ is Σ c·angle
+    over the (angle, c) in `parts`, plus `turns`·π.
     """
     n = lcm(*(c.denominator for _, c in parts))
     start = of_half_turns(n * turns)

@@ -235,8 +235,9 @@ def _power(a: Matrix, e: int, i: Ix, j: Ix) -> Poly:
 
 
 def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
-    """Return Σ_k X_ki·X_kj = [i = j] for a factor X with orthonormal columns, or Σ_k X_ik·X_jk = [i = j] if it is
-    square; both times `rest`, summed over the ranges `left`. None for other products.
+    """Return [i = j]·rest, summed over the ranges `left`, where Σ_k of the atoms is [i = j]; else None.
+
+    That is Σ_k X_ki·X_kj for a factor X with orthonormal columns, and Σ_k X_ik·X_jk too if X is square.
     """
     if len(atoms) != 2 or atoms[0].name != atoms[1].name or atoms[0].name not in ORTHONORMAL:
         return None
@@ -252,9 +253,9 @@ def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ra
 
 
 def _reconstruction(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
-    """Return the entry of A that Σ_k is as one of V·Λ·Vᵀ, U·Σ·Vᵀ and Q·R, times `rest`, summed over the ranges `left`.
+    """Return A_ij·rest, summed over the ranges `left`, where Σ_k of the atoms is A_ij; else None.
 
-    None for other products.
+    That is the sum in an entry of V·Λ·Vᵀ, U·Σ·Vᵀ or Q·R.
     """
     if size != _smaller_size(atoms[0]):
         return None

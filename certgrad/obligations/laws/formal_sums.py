@@ -1,4 +1,4 @@
-"""Products and exponentials of sums that are equal, written alike.
+"""Equal products, and equal exponentials of sums, written alike.
 
 Two products are compared through formal sums. Let ⟨r⟩ be a generator for each real number r, and give Π_{k∈S} f(k)ᵉ
 the formal sum Σ_{k∈S} e·⟨f(k)⟩. Products (of products) with the same formal sum are equal wherever they are defined:

@@ -239,10 +239,10 @@ def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
 
 
 def _order_conditions(name: str, entire: bool) -> Everywhere:
-    """Return the conditions of a Bessel function. J and I are `entire` at integer orders; elsewhere, and for Y and K, x
-    > 0.
+    """Return where a Bessel function is defined, and where it is differentiable.
 
-    Their terms divide by x where the order is none of −1, 0 and 1, and their derivatives where it is not 0.
+    J and I are `entire` functions of x at integer orders. But their terms divide by x where the order is none of −1, 0
+    and 1, and their derivatives where it is not 0; then x ≠ 0. At other orders, and for Y and K, x > 0.
     """
 
     def clauses(plain: tuple[int, ...]) -> Callable[..., Clauses]:
@@ -267,8 +267,9 @@ _BESSEL = {c: _order_conditions(f"bessel_{c}", entire=c in "ji") for c in "jyik"
 
 
 def _hypergeometric(below: int, bounded: bool) -> Everywhere:
-    """Return the conditions of a hypergeometric function: the lower parameter is no pole, and the last argument is
-    below 1 if `bounded`.
+    """Return where a hypergeometric function is defined, and where it is differentiable.
+
+    Its lower parameter, the argument number `below`, is no pole; and if `bounded`, its last argument is below 1.
     """
     pole = _not("not pole", Fraction(0), "hypergeometric")
 

@@ -1,4 +1,4 @@
-"""Sums over the frequencies of a real Fourier transform: those up to half of its length.
+"""Sums over the frequencies of a real Fourier transform: the k from 0 up to half of its length n.
 
 With e = 2·⌊n/2⌋ − n + 1, which is 1 for an even size n and 0 for an odd one, and whole numbers m:
 

@@ -450,6 +450,7 @@ def _without(factors: Factors, pattern: Poly, ranges: Ranges, k: Var) -> Iterato
         remaining = [(b, e) for b, e in exponents.items() if e != 0]
         used_up = {k, *chosen}
         given = dict(factors)
+        # k and the variables of the pattern's sums must not be left in the quotient: they are summed over with it.
         if all(e > 0 and b in given for b, e in wanted[0]) and not any(b.free & used_up for b, _ in remaining):
             if all(exponents[b] >= 0 for b, _ in wanted[0]):
                 yield remaining, set(chosen)

@@ -73,8 +73,9 @@ def attained_once(a: Max) -> Clause:
 
 
 def may_be_empty(where: Poly) -> bool:
-    """Return whether entries of integer tensors decide which values take part in a maximum: it may be none of them, as
-    in an empty segment.
+    """Return whether entries of integer tensors decide which values take part in a maximum.
+
+    It may then be a maximum over nothing, as that of an empty segment.
     """
     return any(isinstance(a, (IxPred, IxEq)) and by_entries(a.ix) for a in atoms_of(where))
 
@@ -307,8 +308,9 @@ def _taking_part(t: Chosen) -> list[Atom]:
 
 
 def by_rules(poly: Poly, indices: Indices) -> Poly:
-    """Return the term with arg-max and rank atoms whose condition on entries (which of them take part) is simplified by
-    the ranges and facts of `indices`.
+    """Return the term with simpler conditions in its arg-max and rank atoms, by the ranges and facts of `indices`.
+
+    The conditions are those on which entries take part, where entries of integer tensors decide that.
     """
 
     def simplified(ix: Ix) -> Ix:
@@ -390,8 +392,9 @@ class _Ordered(Rewriter):
         return None
 
     def compared(self, p: Poly) -> Iterator[tuple[Max, fmpq, Mapping[Var, Ix]]]:
-        """Yield each maximum of which the term is a multiple, minus one of the entries that it is taken over, with that
-        entry's place.
+        """Yield (maximum, c, place) for each way to write the term as c·(max e − e(place)).
+
+        The place is one of those that the maximum is taken over.
         """
         for mono, c in p.items():
             a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None

@@ -48,8 +48,9 @@ def pivot(body: Poly, row: Var, column: Var, size: Poly, place: Ix) -> Ix:
 
 
 def told_apart(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
-    """Return the condition that no pivot has the modulus of another entry that could be taken: the least gap
-    between them is positive.
+    """Return the condition that every pivot is told apart from the other entries that could be taken.
+
+    It says that the least gap between the modulus of a pivot and that of such an entry is positive.
     """
     if size == ONE:
         return ()
@@ -108,6 +109,7 @@ def _derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
     size, (i, j) = a.ranges[0], a.index
     p, q, r, s, between = (fresh() for _ in range(5))
     lower, upper = _lower(a, of_var(p), of_var(q)), _upper(a, of_var(p), of_var(q))
+    # The differential of P·A at (r, s).
     moved = substitute(inner, {k: pivot(a.body, *a.vars, size, of_var(r)), m: of_var(s)})
 
     def w_entry(x: Ix, y: Ix) -> Poly:
@@ -154,17 +156,17 @@ def _product(one: Matrix, other: Matrix, k: Var, guards: set[Atom]) -> Poly | No
     """
     if one.name != FACTORS or other.name != FACTORS or one.body != other.body:
         return None
-    (i, here), (there, j) = one.index, other.index
-    if here.variable() != k or there.variable() != k or k in {*i.free, *j.free}:
+    (i, k_in_one), (k_in_other, j) = one.index, other.index
+    if k_in_one.variable() != k or k_in_other.variable() != k or k in {*i.free, *j.free}:
         return None
-    before, until = index_condition(i.minus(here).shifted(-ONE)), index_condition(j.minus(here))
+    k_before_i, k_up_to_j = index_condition(i.minus(k_in_one).shifted(-ONE)), index_condition(j.minus(k_in_one))
     whole = _permuted(one, i, j) - _upper(one, i, j)
-    if _all_of(before * until, guards):
+    if _all_of(k_before_i * k_up_to_j, guards):
         return whole
-    if _all_of(before, guards):
-        missing = before * index_condition(here.minus(j).shifted(-ONE))
-    elif _all_of(until, guards):
-        missing = until * index_condition(here.minus(i))
+    if _all_of(k_before_i, guards):
+        missing = k_before_i * index_condition(k_in_one.minus(j).shifted(-ONE))
+    elif _all_of(k_up_to_j, guards):
+        missing = k_up_to_j * index_condition(k_in_one.minus(i))
     else:
         return None
     return whole + sum_over(missing * poly_of(one) * poly_of(other), [(k, one.ranges[0])])

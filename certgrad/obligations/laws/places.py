@@ -1,7 +1,7 @@
 """Entries of a short axis by their places in an order: Σ_i f(i) = Σ_t f(σ(t)), as σ is a permutation of the axis.
 
-At the place t, the rank of the entry is t, and of two entries at places that follow each other the first is no more
-than the second: what compares entries with sums of the greatest is then decided by linear arithmetic.
+The entry at place t has the rank t, and an entry is at most the entry at the next place. With these facts, linear
+arithmetic decides comparisons of entries with sums of the greatest entries.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _by_index_conditions(poly: Poly, where: Poly) -> list[tuple[Poly, Poly]]:
         for mono, c in poly.items():
             if not any(a in failing for a, _ in mono):
                 value.add(tuple((a, e) for a, e in mono if type(a) not in INDEX_PREDICATES), c)
-        form = value.poly()
+        form = value.poly()  # the value of several choices, perhaps: their regions are added
         cases[form] = cases.get(form, ZERO) + region
     return list(cases.items())
 
@@ -229,7 +229,7 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
     for which f(j) is a factor elsewhere, or is known to be 0; and, where f is 0 or 1, those for which f(j) is known.
     Where j ∈ S is not decided, the second value is the condition that has to be decided first; else it is None.
     """
-    # Where the factors are all alike, their number alone counts (see `counted`).
+    # Where the factors are all the same, only their number matters (see `constant_products_as_powers`).
     products = [a for a in atoms_of(poly) if isinstance(a, Product) and not a.body.free.isdisjoint(a.vars)]
     singled_out = [(a, place) for a in products for place in _singled_out(a)]
     factors = [poly_of(b) for b in atoms_of(poly) if isinstance(b, (Access, Base))]
@@ -405,7 +405,7 @@ def in_closed_form(count: Poly, context: Indices) -> Poly:
     Σ_{v<n} [e − v ≥ 0] is e + 1, and Σ_{v<n} [e + v ≥ 0] is n + e, where these are shown to be from 0 to n.
     """
 
-    def number(a: Atom) -> Poly | None:
+    def count_of_places(a: Atom) -> Poly | None:
         if not isinstance(a, Sum):
             return None if isinstance(a, Base) else poly_of(a)
         dummies, body = open_sum(a)
@@ -423,7 +423,7 @@ def in_closed_form(count: Poly, context: Indices) -> Poly:
         applied(Law.SUM_OF_CONDITION)
         return index_number(places)
 
-    return replaced(count, number)
+    return replaced(count, count_of_places)
 
 
 def _sign(count: Poly) -> Poly:

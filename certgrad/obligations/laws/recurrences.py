@@ -245,7 +245,7 @@ def _closed_form(s: Var, c: Open) -> Value | None:
         loop = _closed(s, [c])
 
         def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
-            if time.terms:  # a sum to a varying time has no normal form: it stays an entry of the loop
+            if time.terms:  # the range of a sum is a term in sizes, without indices: the entry of the loop stays
                 return entry(loop, 0, time, index)
             j = fresh()
             return c.at(c.init, index) + sum_over(c.at(added, index, {s: of_var(j)}), [(j, time.const)])
@@ -340,19 +340,19 @@ def _rescaled(s: Var, c: Open) -> Value | None:
     if not units:
         return None
     loop = _closed(s, [c])
-    after = exp_of(_total(units, lambda r: _stepped(r)))
+    unit_after = exp_of(_total(units, lambda r: _stepped(r)))
 
     def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
         if time.terms:
             return entry(loop, 0, time, index)
         j = fresh()
 
-        def at_time(when: Ix) -> Poly:
+        def exponent_at(when: Ix) -> Poly:
             return c.at(_total(units, lambda r: entry(r.loop, r.position, when, r.index)), index)
 
-        gained = sum_over(c.at(added * after, index, {s: of_var(j)}), [(j, time.const)])
-        start = c.at(c.init, index) * exp_of(at_time(of_const(ZERO)))
-        return (start + gained) * exp_of(-at_time(time))
+        gains = sum_over(c.at(added * unit_after, index, {s: of_var(j)}), [(j, time.const)])
+        start = c.at(c.init, index) * exp_of(exponent_at(of_const(ZERO)))
+        return (start + gains) * exp_of(-exponent_at(time))
 
     return total
 
@@ -364,6 +364,7 @@ def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
         return None
     exponent = sum((Poly({a.mono: number(e).constant()}) for a, e in single[0] if isinstance(a, Exp)), ZERO)
     units = {}
+    # Each q is read off one coefficient; whether they give the whole exponent is checked at the end.
     for r in _carried_at(s, exponent):
         change = poly_of(r) - _stepped(r)
         mono, leading = next(iter(change.sorted_items()), ((), fmpq(0)))
@@ -422,8 +423,7 @@ def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
 
 
 def merge_agreeing_cases(poly: Poly, ranges: Ranges) -> Poly:
-    """Return the term without index conditions that are decided, or that separate two forms which agree where they
-    meet.
+    """Return the term without index conditions that are decided, or that separate forms which agree where they meet.
 
     [i ≥ 1]·c[i] + [i < 1]·c₀ is c[i], if c[0] = c₀: what a loop carried, with its start put in front.
     """

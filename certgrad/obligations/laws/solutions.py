@@ -1,6 +1,6 @@
 """Values that solvers return: tensors that an equation R(z, θ) = 0 determines.
 
-That a solver's result satisfies its equation is a hypothesis, printed with the others. What follows from it:
+That a solver's result satisfies its equation is a hypothesis, printed with the other ones. What follows from it:
 
 - Where R = J·z + r with J and r free of z, and J is invertible, z = −J⁻¹·r: then z is a term like any other.
 - Else z stands as a tensor of its own. The implicit function theorem: let R be C¹ near (z₀, θ₀), R(z₀, θ₀) = 0 and
@@ -151,6 +151,7 @@ def modulo(poly: Poly, facts: Facts, inputs: Shapes) -> Poly:
         residual = rewritten(solution.residual)
         shapes = {**inputs, **{other.name: other.shape for other in implicit() if other is not solution}}
         candidates = [name for name, shape in shapes.items() if shape == solution.shape]
+        # The equation is tried as it is, and with its denominators cleared.
         ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, candidates))
         change = next(ways, None)
         if change is not None:
@@ -186,9 +187,7 @@ def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Po
 
 
 def stands_in(tensor: str, poly: Poly) -> bool:
-    """Return whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not
-    count.)
-    """
+    """Return whether an entry of the tensor stands in the term; a solution that depends on the tensor does not count."""
     return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 

@@ -1,12 +1,14 @@
-"""Sums that go on: a term beside a sum that is what the sum would have as its next one, before it or behind it.
+"""Sums that take in a term beside them, or lose their last term to one.
+
+A sum takes in a term that is its next one, before its first term or behind its last one:
 
     f(−1) + Σ_{v<n} f(v) = Σ_{v<n+1} f(v − 1)          Σ_{v<n} f(v) + f(n) = Σ_{v<n+1} f(v)
 
-And sums up to a place, without the term at it: Σ_{v<n, v≤e} f(v) − f(e) = Σ_{v<n, v≤e−1} f(v), where 0 ≤ e < n. So the
-start of a group of rows is its end less its size, and the end of the group before.
+A sum up to a place e loses the term at e: Σ_{v<n, v≤e} f(v) − f(e) = Σ_{v<n, v≤e−1} f(v), where 0 ≤ e < n. So the start
+of a group of rows is its end less its size, which is the end of the group before.
 
-Where f(−1) is 0, as a condition fails there, a sum over entries that are read from the second on goes on to the first.
-Loops whose first step stands by itself leave such sums, inside logarithms and quotients too.
+Where f(−1) is 0, as a condition fails there, a sum over entries that are read from the second on is extended to the
+first. Loops whose first step stands by itself leave such sums, inside logarithms and quotients too.
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ class _WithEnds(Rewriter):
         for v, n, others, body, beside in _sums_of(mono, c):
             if others:
                 continue
+            # f(−1) comes before the sum, whose variable then moves by one; f(n) comes behind it.
             for place, shift in ((-ONE, -ONE), (n, ZERO)):
                 try:
                     end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)

@@ -5,10 +5,10 @@ is then positive at the last K places and at no other, for the number K of its p
 
     [p(i) > 0] = [σ⁻¹(i) ≥ n − K].
 
-Of another such number r, which counts nothing itself, the same holds with the same K, if r > 0 at the place n − K and
-not at the one before; what p is there is known. So a projection onto the simplex counts in the sorted entries what is
-above a threshold that these determine, and the entries above that threshold are as many. Where p decreases along the
-order it is positive at the first K places.
+Another such number r has the same K if r > 0 at the place n − K and not at the place before: r is compared with p at
+these two places, where the sign of p is known. An example is the projection onto the simplex: it counts the sorted
+entries above a threshold that they determine, and as many of the unsorted entries are above it. Where p decreases along
+the order, it is positive at the first K places.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ class _Placed(Rewriter):
         return self.known[key]
 
     def _looked_for(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
-        """Return at how many of the last (or first) places of an order of the axis p(v) is positive; None where that is
-        not known.
+        """Return an order of the axis, and the number of its last (or first) places at which p(v) is positive.
+
+        None where no order is known along which p(v) changes its sign once, at a known place.
         """
         for order in _orders(p):
             if order.size != n or any(v in ix.free for ix in order.others):
@@ -211,6 +212,7 @@ class _Along:
         n = self.order.size
         # The first of the k places, and the place before it, as one goes along the order.
         first, before = (k.scaled(-1).shifted(n), k.scaled(-1).shifted(n - ONE)) if self.up else (k.shifted(-ONE), k)
+        # There is a place before only if k < n.
         there = replace(self, context=self.context.where((k.scaled(-1).shifted(n - ONE), ">=")))
         above = self.at(p, v, first), self.at(q, w, first)
         below = there.at(p, v, before), there.at(q, w, before)
@@ -249,8 +251,9 @@ class _Along:
         return None
 
     def not_negative(self, poly: Poly) -> bool:
-        """Return whether the term is a sum of terms ≥ 0 and of multiples c·(x(s) − x(t)), c ≥ 0, of sorted numbers at
-        places s ≥ t.
+        """Return whether the term is shown to be ≥ 0: by its sign, or as c·(x(s) − x(t)) plus a term ≥ 0.
+
+        x are the sorted numbers of the order, s ≥ t two of its places in the term, and c a whole number ≥ 0.
         """
         poly = resolved(with_equal_conditions(poly), self.context)
         if poly.is_zero or not self.context.facts.signs(poly) & NEG:
@@ -264,8 +267,8 @@ class _Along:
                 difference = self.order.key(later) - self.order.key(earlier)
                 c = _multiple(poly, self.order.key(later))
                 if c is not None and self._whole_not_negative(c) and not c.is_zero:
-                    left = poly - c * difference
-                    if left.is_zero or not self.context.facts.signs(left) & NEG:
+                    remainder = poly - c * difference
+                    if remainder.is_zero or not self.context.facts.signs(remainder) & NEG:
                         return True
         return False
 
@@ -293,21 +296,21 @@ def _multiple(poly: Poly, entry: Poly) -> Poly | None:
 
 
 def with_equal_conditions(poly: Poly) -> Poly:
-    """Return the term with conditions that differ in a number as the strictest of them and equations.
+    """Return the term with conditions [e + c ≥ 0] that differ in the number c as the strictest of them and equations.
 
-    [e + 1 ≥ 0] is [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0].
+    [e + 1 ≥ 0] is [e ≥ 0] + [e + 1 = 0]; and [e ≥ 0] is 1 − [−e − 1 ≥ 0]. The strictest has the least c.
     """
-    least: dict[str, fmpq] = {}
+    least_constants: dict[str, fmpq] = {}
     for a in deep_atoms(poly):
         if isinstance(a, IxPred):
             _, key, c = _oriented(a.ix)
-            least[key] = min(c, least.get(key, c))
+            least_constants[key] = min(c, least_constants.get(key, c))
 
-    def strictest(a: Atom) -> Poly | None:
+    def by_strictest(a: Atom) -> Poly | None:
         if not isinstance(a, IxPred):
             return None
         ix, key, c = _oriented(a.ix)
-        gap = int(c - least.get(key, c))
+        gap = int(c - least_constants.get(key, c))
         if ix == a.ix and not 0 < gap <= MOST:
             return None
         gap = gap if 0 <= gap <= MOST else 0
@@ -316,7 +319,7 @@ def with_equal_conditions(poly: Poly) -> Poly:
             out = out + index_equal(ix.shifted(number(-k)))
         return out if ix == a.ix else ONE - out
 
-    return Rewriter(replace=strictest)(poly)
+    return Rewriter(replace=by_strictest)(poly)
 
 
 MOST = 2

@@ -85,6 +85,7 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
         poly = _early(poly, loop, NO_RANGES)
     applied(Law.ADJOINT_RECURRENCE)
     system = open_loop(loop)
+    # Names for the loop's carries: its entries in the term become those of tensors, in which the term must be linear.
     marks = [fresh_carry() for _ in loop.carries]
 
     def marked(a: Atom) -> Poly | None:
@@ -104,13 +105,13 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     for use in uses:
         k = marks.index(use.tensor)
         c = system.carries[k]
-        known = {t: end, **dict(zip(c.axes, c.ranges, strict=True))}
+        place_ranges = {t: end, **dict(zip(c.axes, c.ranges, strict=True))}
         time = use.index[0]
         if not time.terms and time.const == end:
-            finals[k] = finals[k] + use.coefficient(c.index, 1, known)
+            finals[k] = finals[k] + use.coefficient(c.index, 1, place_ranges)
         else:
             place = of_var(t).shifted(ONE) if after else of_var(t)
-            sources[k] = sources[k] + use.coefficient((place, *c.index), 0, known)
+            sources[k] = sources[k] + use.coefficient((place, *c.index), 0, place_ranges)
     # ⟨A·dc + u, μ⟩ at a generic step, as a term that is linear in dc.
     cotangents = [fresh_carry() for _ in loop.carries]
     paired = ZERO
@@ -142,13 +143,13 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     ]
     values = solve(System(r, adjoint))
     # What is left: the rest, ⟨u, μ⟩ over the steps, and ⟨c₀, μ⟩ at the start.
-    when = of_var(r).shifted(ONE) if after else of_var(r)
-    settled = replacing(names, lambda a: values[names[a.tensor]](when, a.index[1:]))
-    total = rest + sum_over(Rewriter({system.step: reversed_time}, settled)(added), [(r, end)])
+    adjoint_time = of_var(r).shifted(ONE) if after else of_var(r)
+    with_adjoint = replacing(names, lambda a: values[names[a.tensor]](adjoint_time, a.index[1:]))
+    total = rest + sum_over(Rewriter({system.step: reversed_time}, with_adjoint)(added), [(r, end)])
     at_end = Rewriter(replace=replacing(names, lambda a: values[names[a.tensor]](of_const(end), a.index[1:])))
     for n, c, transpose in zip(cotangents, system.carries, transposes, strict=True):
-        first = at_end(transpose) if after else values[names[n]](of_const(end), c.index)
-        total = total + sum_over(c.init * first, _dummies(c))
+        at_start = at_end(transpose) if after else values[names[n]](of_const(end), c.index)
+        total = total + sum_over(c.init * at_start, _dummies(c))
     return total
 
 

@@ -43,8 +43,9 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
 
 
 def folded(poly: Poly) -> Poly:
-    """Return the term with each carry at a varying time by its value one step later: c[t] = (c[t + 1] − b(t))/a(t), for
-    a step a·c + b with a > 0.
+    """Return the term with each carry at a varying time t written by its value at t + 1.
+
+    That is c[t] = (c[t + 1] − b(t))/a(t), for a step a·c + b with a > 0.
 
     What is read out of a loop after a step is then written by what it carries. The additional step may read rows beyond
     the end of an array: whatever stood there, the term has the same value.
