@@ -1,4 +1,4 @@
-"""Factors of matrices: enclosed over the reals, and how they move with the matrix.
+"""Factors of matrices, enclosed over the reals, and their differentials.
 
 The differentials are written for entries of any field, so that balls and numbers of a finite field read the same ones.
 """

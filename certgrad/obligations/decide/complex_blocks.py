@@ -1,4 +1,4 @@
-"""The inverse of a real matrix that is a complex one on real and imaginary parts.
+"""The inverse of a real matrix that represents a complex one on real and imaginary parts.
 
 M = [[A, −B], [B, A]] is the matrix of z ↦ (A + iB)·z, and the matrices of this form are those that commute with
 J = [[0, −I], [I, 0]], which is that of z ↦ i·z. If M has an inverse, that commutes with J as well:

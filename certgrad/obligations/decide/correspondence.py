@@ -345,6 +345,10 @@ def written_out(poly: Poly) -> Poly:
     """Return the term with loops of few steps, and sums over few of their entries, written out."""
 
     def whole(a: Atom) -> Poly | None:
+        """Return an atom written out, one sum or one step at a time; None leaves its parts to the rewriter.
+
+        A number of times that is unknown, or 0, counts as too many.
+        """
         if not has_loop(poly_of(a)):
             return poly_of(a)
         if isinstance(a, Sum):

@@ -1,4 +1,4 @@
-"""Forms of an obligation about solutions of equations: with the equations used, and with equal inverses written alike."""
+"""Forms of an obligation about solutions of equations: by the equations, and with equal inverses written alike."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from certgrad.obligations.terms.sums import open_sum
 from certgrad.obligations.terms.variables import Var, fresh
 
 MAX_PIECES = 400
-"""Pieces that a sum is split into, at most; beyond, it is not read as one over index sets."""
+"""The most pieces that a sum is split into; beyond, it is not read as a sum over index sets."""
 MAX_ATOMS = 5000
-"""Atoms of one factor written out, at most; beyond, it is not read. Shared parts count wherever they stand."""
+"""The most atoms of one factor that is written out; beyond, it is not read. A part counts as often as it occurs."""
 
 
 class UnreadableError(Exception):
@@ -31,7 +31,7 @@ class UnreadableError(Exception):
 
 @dataclass
 class Factor:
-    """A function of integers to a power: its text with a blank for each argument, and the arguments."""
+    """A power of a function of integers: the function's text with a blank for each argument, and the arguments."""
 
     text: str
     exponent: Exponent

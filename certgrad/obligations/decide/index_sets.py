@@ -28,9 +28,9 @@ from certgrad.obligations.terms.variables import Var
 from .index_pieces import MAX_PIECES, Piece, UnreadableError, pieces
 
 MAX_ORDERS = 24
-"""Orders of equal factors that are averaged over, at most; beyond, the sum counts as not zero."""
+"""The most orders of equal factors that are averaged over; beyond, the sum counts as not zero."""
 MAX_OPERATIONS = 500_000
-"""Operations of isl in one question, at most; beyond, it counts as undecided. A question that settles takes fewer."""
+"""The most operations of isl in one question; beyond, it counts as undecided. Questions with an answer take fewer."""
 
 
 def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:

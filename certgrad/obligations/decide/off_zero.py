@@ -69,6 +69,8 @@ def _off_equal_places(base: Poly, e: int) -> Poly | None:
 
 
 class _OffZero(Rewriter):
+    """Rewrites terms as `off_zero` does."""
+
     def __init__(self, facts: Facts, names: Mapping[Var, Ix] | None = None) -> None:
         super().__init__(names, replace=self._value)
         self.facts = facts

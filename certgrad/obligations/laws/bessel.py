@@ -1,4 +1,4 @@
-"""Bessel functions of a real order: by their recurrences each is one of two whose orders are 1 apart.
+"""Bessel functions of a real order, each written by two whose orders are 1 apart, by their recurrences.
 
 With F for J, Y, I or K and the signs of DLMF 10.6.1 and 10.29.1,
 

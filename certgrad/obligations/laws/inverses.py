@@ -1,4 +1,4 @@
-"""A function of its inverse: erf(erf_inv p) = p where −1 < p < 1, and erf_inv(erf p) = p for all p.
+"""Functions of their inverses: erf(erf_inv p) = p where −1 < p < 1, and erf_inv(erf p) = p for all p.
 
 Both hold wherever the left side is defined. (For sines see `multiple_angles`, for logarithms the normal form.)
 """

@@ -378,6 +378,8 @@ def _of_one_number(a: Atom, facts: Facts) -> bool:
 
 
 class _Counting(Rewriter):
+    """Rewrites products of factors that are all the same as powers, by `context` at the place of each."""
+
     def __init__(self, context: Indices, names: Mapping[Var, Ix]) -> None:
         super().__init__(names, replace=self._value)
         self.context = context

@@ -29,7 +29,7 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 Value = Callable[[Ix, tuple[Ix, ...]], Poly]
-"""A carry's entry at a time and an index."""
+"""A carry as a function: from a time and an index to the entry."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """The values that selections choose, and forms that agree on both sides of a selection.
 
-A choice counts only where its condition holds: so a score of −10⁹ is simplified where the mask gives it, and
-1/(x[i] − x[j]) has a value off the diagonal. A term with one value on both sides of a seam, ([p > 0] + [−p > 0])·p, is
-p, also where p is 0. Outside of loops that is seen by going through the signs of p. In the step of a loop it must be
-seen by form, as the step is differentiated as it is written: ([r > 0] + [−r > 0])·r must get the derivative of r, and
-not one that is 0 where r is 0.
+A choice counts only where its condition holds, which simplifies it: in exponentials of scores that a mask sets to −10⁹
+the mask is 1 or 0, and 1/(x[i] − x[j]) has a value off the diagonal.
+
+A term with one value on both sides of a seam, ([p > 0] + [−p > 0])·p, is p, also where p is 0. Outside of loops that is
+seen by going through the signs of p. In the step of a loop it must be seen by form, as the step is differentiated as it
+is written: ([r > 0] + [−r > 0])·r must get the derivative of r, and not one that is 0 where r is 0.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Solution:
 
 
 Call = tuple[Tensor, tuple[Poly, ...]]
-"""What a call returned, and the terms of its arguments."""
+"""What a call of a solver returned, and the terms of its arguments."""
 _solutions: Memo[str, Solution] = Memo()
 _calls: Memo[tuple, Call] = Memo()
 _taken: Memo[str, None] = Memo()
@@ -187,12 +187,12 @@ def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Po
 
 
 def stands_in(tensor: str, poly: Poly) -> bool:
-    """Return whether an entry of the tensor stands in the term; a solution that depends on the tensor does not count."""
+    """Return whether an entry of the tensor stands in the term; solutions that depend on the tensor do not count."""
     return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 
 _ALGEBRA = (Base, Sum, Matrix)
-"""Atoms that are algebraic in what they are made of."""
+"""Kinds of atoms that are algebraic functions of their parts."""
 
 
 def _occurs_outside_functions(tensor: str, poly: Poly) -> bool:

@@ -43,6 +43,8 @@ def without_last(poly: Poly, indices: Indices) -> Poly:
 
 
 class _WithEnds(Rewriter):
+    """Rewrites polynomials by `with_ends`, or by `without_last` where it is not to make sums `longer`."""
+
     def __init__(self, context: Indices, names: Mapping[Var, Ix], longer: bool = True) -> None:
         super().__init__(names, replace=lambda a: None if a.structured else poly_of(a))
         self.context = context

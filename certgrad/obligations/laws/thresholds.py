@@ -1,4 +1,4 @@
-"""Entries of an axis in order beside a threshold: a condition on them that is true from a place of the order on.
+"""Conditions on sorted entries that are true from one place of the order on, written as conditions on places.
 
 Let σ be an order of n entries, and p(i) a number that each of them has, so that p(σ(t)) > 0 implies p(σ(t + 1)) > 0. It
 is then positive at the last K places and at no other, for the number K of its places:
@@ -39,7 +39,7 @@ from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of
 from .range_products import in_closed_form
 
 ENTRY: Var = ("u", -1, 0)
-"""Stands for the entry that is compared."""
+"""The variable that stands for the index of the compared entry, so that equal questions have equal keys."""
 MOST_DIVISORS = 4
 """The most levels of divisors inside of divisors that are cleared; with more, the condition stays."""
 
@@ -83,6 +83,8 @@ Thresholds = dict[tuple[Poly, Poly, tuple[tuple[Var, Poly | None], ...]], Thresh
 
 
 class _Placed(Rewriter):
+    """Rewrites predicates to conditions on places; `known` keeps the thresholds found so far."""
+
     def __init__(self, context: Indices, names: Mapping[Var, Ix], known: Thresholds) -> None:
         super().__init__(names, replace=self._value)
         self.context, self.known = context, known

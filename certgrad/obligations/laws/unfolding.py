@@ -1,4 +1,4 @@
-"""Carries one step earlier, and one step later: c[t + 1] is the step of c[t]."""
+"""Carries of loops, written by their values one step earlier or one step later: c[t + 1] is the step of c[t]."""
 
 from __future__ import annotations
 

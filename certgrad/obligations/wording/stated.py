@@ -1,4 +1,4 @@
-"""Terms and clauses of the calculus as trees: what a hypothesis says, free of how the calculus holds it."""
+"""Terms and clauses of the calculus as trees: what a hypothesis says, without the data structures of the calculus."""
 
 from __future__ import annotations
 
