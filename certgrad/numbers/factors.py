@@ -16,7 +16,7 @@ Matrix = np.ndarray[Any, np.dtype[Any]]
 def eigen(a: Matrix) -> tuple[Matrix, Matrix]:
     """Return the eigenvalues of a symmetric matrix of balls, ascending, and its eigenvectors as columns of length 1.
 
-    The largest entry of each eigenvector is positive. Raises ValueError where eigenvalues are not told apart.
+    Of each eigenvector, the entry of the greatest absolute value is positive. Raises ValueError where eigenvalues are not told apart.
     """
     n = len(a)
     try:

@@ -63,7 +63,7 @@ class Region:
 
     @property
     def places(self) -> Indices:
-        """The indices, with the region's assumptions on entries."""
+        """The free indices with their ranges and conditions, and the region's assumptions on entries."""
         return replace(self.indices, facts=self.facts, clauses=self.clauses)
 
     def over(self, ranges: Mapping[Var, Poly]) -> Region:
@@ -247,10 +247,11 @@ def _substituted_region(region: Region, indices: Indices, mapping: Mapping[Var, 
 
 
 def parts_in_sign_region(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
-    """Return the term, its predicates decided, with the part of the region where p has the sign; [] if that is empty.
+    """Return (term, region) for the part of the region where p has the sign, with the term's predicates decided there.
 
-    On p = 0 the predicates of a derivative are open: the statement must hold with the value that each side gives them,
-    so that there are several terms. There are several, too, where p is a product, with one factor 0 in each.
+    The list is empty where that part is. On p = 0 the predicates of a derivative are open: the statement must hold with
+    the value that each side gives them, so that there are several terms. There are several parts where p is a product:
+    one for each factor that may be 0.
     """
     if not region.facts.signs(p) & sign:
         return []
@@ -318,8 +319,8 @@ def _fails_there(facts: Facts) -> bool:
 def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
     """Return the clause, and the clause at the entries that p mentions: it holds for all values of its indices.
 
-    For every index i: A(i) or B(i). Hence A(e) or B(e) for every expression e in range, which the indices of an entry
-    of p are.
+    For every index i: A(i) or B(i). Hence A(e) or B(e) for every index expression e in range, such as the index of an
+    entry of p.
     """
     instances = {clause.key: clause}
     question = Question.on([p])
@@ -407,7 +408,7 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
 
 
 def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
-    """Return the summand and variables of one sum that has sums over a range and over pairs of its values; else None.
+    """Return sums over k < n and over pairs k, l < n as one sum over pairs (its summand and variables); else None.
 
     Σ_k f(k) = Σ_kl [k = l]·f(k), and Σ_kl f(k, l) = Σ_kl ½(f(k, l) + f(l, k)): if this summand is 0, the sums cancel.
     """
@@ -428,7 +429,7 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
 
 
 def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
-    """Return the summand and variables of one sum for sums over few variables and sums over more; else None.
+    """Return sums over few variables and over more as one sum over the few (its summand and variables); else None.
 
     Σ_jk f(j)·h(j, k) = Σ_j f(j)·Σ_k h(j, k), where the inner sum occurs in the group of the fewest variables: in a
     function of Σ_k h(j, k), say, whose derivative has it as a factor.
@@ -450,7 +451,9 @@ def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[t
 
 
 def _renamed_summands(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
-    """Yield a summand over more variables with some of them renamed to given ones of the same range, and those left."""
+    """Yield the summand `mono` with some of its variables renamed to `variables`, of the same ranges, and the rest of
+    its variables.
+    """
     for chosen in permutations(more, len(variables)):
         if all(n == m for (_, n), (_, m) in zip(chosen, variables, strict=True)):
             names = {v: of_var(w) for (v, _), (w, _) in zip(chosen, variables, strict=True)}

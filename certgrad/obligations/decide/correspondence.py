@@ -175,7 +175,7 @@ def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | Non
 
 
 def _begins_as(m: _Member, others: Sequence[_Member], compared: _Comparison) -> bool:
-    """Return whether the carry is at time 0 what those of a class are, up to a sign, which is kept in `m.sign`.
+    """Return whether the carry begins as those of a class, up to a sign, which is kept in `m.sign`.
 
     Where all begin at 0 either sign would do: what the first steps give says which one to try.
     """

@@ -183,10 +183,10 @@ class Evaluation:
     def places(
         self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: Env
     ) -> Iterator[tuple[tuple[int, ...], Env]]:
-        """Yield the places in order, each with the environment there, without those that conditions exclude early.
+        """Yield places, values of the variables, in order, each with `env` extended by them.
 
-        A condition in `where` on a variable is tested before the later variables run: so a window of a large array is
-        not searched for at each of its entries.
+        Places that `where` excludes may be left out: a condition on a variable alone is tested before the next variable
+        runs. So a window of a large array is not searched for at each of its entries.
         """
         if not variables:
             yield (), env

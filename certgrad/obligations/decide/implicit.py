@@ -50,7 +50,7 @@ def unified(poly: Poly, region: Region) -> Poly:
 
 
 def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Shapes) -> list[Clause]:
-    """Return the clauses, and of those that say that one determinant is not 0, in several forms, the shortest only."""
+    """Return the clauses without repetitions: of several that say that equal determinants are not 0, the shortest."""
     determinants = {c: a for c in clauses if (a := _determinant(c)) is not None}
     if len(determinants) < 2:
         return list(clauses)

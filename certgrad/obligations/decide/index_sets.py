@@ -157,7 +157,7 @@ def _zero_on(value: isl.QPolynomial, basic: isl.BasicSet) -> bool:
 
 
 def _orders(piece: Piece) -> list[list[int]]:
-    """Return the orders of the factors that exchange equal functions only."""
+    """Return the orders of the factors in which only equal functions change places."""
     groups: list[list[int]] = []
     for k, f in enumerate(piece.factors):
         same = k > 0 and (f.text, f.exponent) == (piece.factors[k - 1].text, piece.factors[k - 1].exponent)

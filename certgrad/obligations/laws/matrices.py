@@ -75,7 +75,7 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
 def rebuilt(
     a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...], columns: Poly | None = None
 ) -> Poly:
-    """Return the entry at `index` of the function in `a` of another matrix; a determinant at a number stays an atom."""
+    """Return the entry at `index` of a's function of another matrix; a determinant of known size is not written out."""
     if a.name in ENTRY_MAKERS:
         return ENTRY_MAKERS[a.name](a.name, body, row, column, (size, columns or size), index)
     if not index and whole_number(size) is not None:
@@ -228,7 +228,7 @@ def triangle(body: Poly, row: Var, column: Var, strict: bool) -> Poly:
 
 
 def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
-    """Return the condition that the matrix has an inverse: no 0 on a triangular one's diagonal, or no determinant 0."""
+    """Return the condition that the matrix is invertible: no 0 on its diagonal if triangular, else a determinant ≠ 0."""
     inner = body.atom()
     if isinstance(inner, Matrix) and inner.name == "upper factor":  # R of A = Q·R, where A has full rank
         whole = (inner.body, *inner.vars)

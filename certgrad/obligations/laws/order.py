@@ -32,7 +32,10 @@ from certgrad.obligations.terms.walk import atoms_in_choices, atoms_of, deep_ato
 def comparison(
     kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly = ONE
 ) -> tuple[Comparison, tuple[Ix, ...]]:
-    """Return a comparison (a rule that chooses an index by entries), free variables as parameters, and these."""
+    """Return a comparison, which is a rule that chooses an index by entries, and the arguments for its parameters.
+
+    The parameters stand for the free variables of the bodies and the condition; the arguments are these variables.
+    """
     free = {v for p in (*bodies, where) for v in p.free} - {*variables}
     (*compared, condition), order = variables_as_parameters((*bodies, where), free)
     return Comparison(kind, variables, ranges, tuple(compared), condition), tuple(of_var(v) for v in order)
@@ -133,7 +136,7 @@ def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
 
 
 def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
-    """Return the index of the entry that comes to `place`, where the first key is ± a permutation; else None."""
+    """Return the index of the entry that comes to `place` if the first key is a permutation, or minus one; else None."""
     value = as_index(without_stops(keys[0])) if all(isinstance(a, IndexNumber) for a in atoms_of(keys[0])) else None
     if value is None or len(value.terms) != 1:
         return None
@@ -147,7 +150,7 @@ def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
 
 
 def _puts_in_order(order: IntegerAtom, keys: Sequence[Poly], v: Var, n: Poly) -> bool:
-    """Return whether the keys are entries that `order` has sorted by these very keys: they are in order already."""
+    """Return whether the keys are read at the places of `order`, which sorts by these same keys: they are sorted."""
     if not (isinstance(order, Chosen) and order.comparison.kind == ORDER and order.room == n):
         return False
     if order.arguments[0].variable() != v or not _free_of(v, order.arguments[1:]):
@@ -198,7 +201,7 @@ def attained(clause: Clause) -> bool:
 
 
 def _primitive(poly: Poly) -> Poly:
-    """Return the term over the absolute value of its first coefficient."""
+    """Return the term divided by the absolute value of its first coefficient."""
     return poly.scale(1 / abs(poly.sorted_items()[0][1])) if not poly.is_zero else poly
 
 
@@ -211,7 +214,7 @@ class Unique:
 
 
 def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
-    """Return the maximum as attained once for all values of its free variables; None where one has no range."""
+    """Return that the maximum is attained once for all values of its free variables in `ranges`; None without a range."""
     rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     variables = [ix.variable() for ix in free]
     known_ranges = [ranges[v] for v in variables if v is not None and v in ranges]

@@ -312,7 +312,7 @@ def _same_factors(a: Product, b: Product) -> bool:
 
 
 def _singled_out(a: Product) -> list[Place]:
-    """Return the places that equations in the product's condition determine."""
+    """Return the places that equations [e = 0] in the product's condition determine."""
     out = []
     for mono in a.where:
         place: Place = {}

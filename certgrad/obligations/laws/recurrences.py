@@ -392,7 +392,7 @@ def _total(units: Mapping[Rec, fmpq], value: Callable[[Rec], Poly]) -> Poly:
 
 
 def linear_part(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
-    """Return (a, b) with step = a·carry + b, where a is what multiplies single factors `carry`."""
+    """Return (a, b) with step = a·carry + b; terms with the carry to another power than 1 are in b."""
     factor, added = ZERO, ZERO
     for mono, c in step.items():
         rest = dict(mono)

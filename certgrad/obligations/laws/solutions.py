@@ -48,7 +48,7 @@ Shapes = Mapping[str, tuple[Poly, ...]]
 class Jacobian:
     """∂R/∂z along one axis: its entry at (row, column), a term over these and the other template variables.
 
-    Without an axis it is diagonal, and `entry` is over the template variables.
+    The template variables number the axes of z. Without an axis, ∂R/∂z is diagonal and `entry` is over these alone.
     """
 
     entry: Poly

@@ -110,7 +110,7 @@ class _Placed(Rewriter):
         return None
 
     def _threshold(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
-        """Return the threshold of p along v, the same whatever the name of the variable is."""
+        """Return the threshold of p along v, which is searched for once for all names of the variable."""
         others = tuple((w, self.context.ranges.get(w)) for w in sorted(p.free - {v}))
         key = substitute(p, {v: of_var(ENTRY)}), n, others
         if key not in self.known:

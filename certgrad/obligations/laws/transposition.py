@@ -160,7 +160,7 @@ def _late(use: Use) -> bool:
 
 
 def _at_no_time(poly: Poly, carries: Iterable[str]) -> Poly:
-    """Return the term with carries at time 0 in the place of those that it reads."""
+    """Return the term with all its reads of these carries at time 0."""
     return Rewriter(replace=replacing(carries, lambda a: access(a.tensor, (of_const(ZERO), *a.index[1:]))))(poly)
 
 

@@ -144,7 +144,7 @@ def aligned(clause: Clause, shapes: Shapes) -> bool:
 
 @dataclass
 class Writer:
-    """Writes terms; `names` gives what free variables are called."""
+    """Writes terms and clauses as trees; `names` has the names of free variables."""
 
     names: dict[Var, str]
     shapes: Shapes
