@@ -16,7 +16,8 @@ Matrix = np.ndarray[Any, np.dtype[Any]]
 def eigen(a: Matrix) -> tuple[Matrix, Matrix]:
     """Return the eigenvalues of a symmetric matrix of balls, ascending, and its eigenvectors as columns of length 1.
 
-    Of each eigenvector, the entry of the greatest absolute value is positive. Raises ValueError where eigenvalues are not told apart.
+    Of each eigenvector, the entry of the greatest absolute value is positive. Raises ValueError where eigenvalues are
+    not told apart.
     """
     n = len(a)
     try:
@@ -57,14 +58,14 @@ def orthogonal(a: Matrix) -> tuple[Matrix, Matrix]:
     rows, columns = a.shape
     q, r = np.empty((rows, columns), dtype=object), np.full((columns, columns), arb(0), dtype=object)
     for j in range(columns):
-        left = a[:, j]
+        residual = a[:, j]
         for i in range(j):
             r[i, j] = q[:, i] @ a[:, j]
-            left = left - q[:, i] * r[i, j]
-        r[j, j] = arb(left @ left).sqrt()
+            residual = residual - q[:, i] * r[i, j]
+        r[j, j] = arb(residual @ residual).sqrt()
         if not r[j, j] > 0:
             raise ValueError("a matrix that may not have full rank")
-        q[:, j] = left / r[j, j]
+        q[:, j] = residual / r[j, j]
     return q, r
 
 

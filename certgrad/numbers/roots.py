@@ -47,8 +47,8 @@ def _krawczyk(residual: Callable[[Vector], Vector], jacobian: Callable[[Vector],
     spread = _column([x - m for x, m in zip(box, at, strict=True)])
     identity = arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
     image = (_column(at) - shift + (identity - inverse * jacobian(box)) * spread).entries()
-    inside = all(x.is_finite() and b.contains_interior(x) for x, b in zip(image, box, strict=True))
-    return image if inside else None
+    in_interior = all(x.is_finite() and b.contains_interior(x) for x, b in zip(image, box, strict=True))
+    return image if in_interior else None
 
 
 def _relative_tolerance(x: arb, bits: int) -> arb:

@@ -83,7 +83,7 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
     if residue is None or depth:
         return residue
     for sums in [False] * has_small_inverse(poly) + [True] * has_small_sum(poly):
-        parts = (_nonzero_part(part, there, 1) for part, there in _written_out(poly, region, sums))
+        parts = (_nonzero_part(part, sub_region, 1) for part, sub_region in _written_out(poly, region, sums))
         residue = next((r for r in parts if r is not None), None)
         if residue is None:
             return None
@@ -165,8 +165,8 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             return None
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
-        for there in parts_in_sign_region(poly, p, sign, region):
-            residue = nonzero_part(*there, depth + 1)
+        for case in parts_in_sign_region(poly, p, sign, region):
+            residue = nonzero_part(*case, depth + 1)
             if residue is not None:
                 return residue
     return None
@@ -419,12 +419,12 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
     total = NOTHING
     for summand, variables in groups:
         if len(variables) == 1:
-            same = index_equal(of_var(k).minus(of_var(l)))
-            total = total + same * Rewriter({variables[0][0]: of_var(k)})(summand)
+            equality = index_equal(of_var(k).minus(of_var(l)))
+            total = total + equality * Rewriter({variables[0][0]: of_var(k)})(summand)
             continue
         (v, _), (w, _) = variables
-        for there in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
-            total = total + Rewriter(there)(summand).scale(fmpq(1, 2))
+        for names in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
+            total = total + Rewriter(names)(summand).scale(fmpq(1, 2))
     return total, pairs
 
 
@@ -435,15 +435,15 @@ def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[t
     function of Σ_k h(j, k), say, whose derivative has it as a factor.
     """
     total, variables = min(groups, key=lambda group: len(group[1]))
-    whole = {a for a in deep_atoms(total) if isinstance(a, Sum)}
-    if not whole:
+    inner_sums = {a for a in deep_atoms(total) if isinstance(a, Sum)}
+    if not inner_sums:
         return None
-    for summand, more in groups:
-        if more is variables:
+    for summand, group_variables in groups:
+        if group_variables is variables:
             continue
         for mono, c in summand.items():
-            forms = (sum_over(inner, rest) for inner, rest in _renamed_summands(mono, more, variables))
-            form = next((f for f in forms if not whole.isdisjoint(atoms_of(f))), None)
+            forms = (sum_over(inner, rest) for inner, rest in _renamed_summands(mono, group_variables, variables))
+            form = next((f for f in forms if not inner_sums.isdisjoint(atoms_of(f))), None)
             if form is None:
                 return None
             total = total + form.scale(c)

@@ -79,9 +79,9 @@ def _half(a: Matrix, region: Region) -> Poly | None:
     row, column = fresh(), fresh()
     i, j = of_var(row), of_var(column)
     below, right = i.shifted(half), j.shifted(half)
-    inside = region.over({row: half, column: half})
+    entry_region = region.over({row: half, column: half})
     commutes = (
         argument_entry(a, below, right) - argument_entry(a, i, j),
         argument_entry(a, below, j) + argument_entry(a, i, right),
     )
-    return half if all(nonzero_part(p, inside) is None for p in commutes) else None
+    return half if all(nonzero_part(p, entry_region) is None for p in commutes) else None

@@ -128,13 +128,13 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
     axes: dict[int, tuple[Var, ...]] = {}
     for loop in sorted(loops, key=lambda c: (c.level, c.key)):
         system = open_loop(loop)
-        beside = frozenset(c.name for c in system.carries)
+        loop_names = frozenset(c.name for c in system.carries)
         for k, c in enumerate(system.carries):
             shared_axes = axes.setdefault(len(c.axes), tuple(fresh() for _ in c.axes))
             names = {v: of_var(w) for v, w in zip(c.axes, shared_axes, strict=True)}
             change = Rewriter({**names, system.step: of_var(s)})
             carry = replace(c, axes=shared_axes, init=change(c.init), step=change(c.step))
-            members.append(_Member(loop, k, carry, beside))
+            members.append(_Member(loop, k, carry, loop_names))
     classes: list[list[_Member]] = []
     for m in members:
         candidates = [c for c in classes if c[0].carry.ranges == m.carry.ranges]
@@ -226,10 +226,10 @@ class _Comparison:
 
     def equal(self, left: Poly, right: Poly, m: _Member) -> bool:
         """Return whether two terms over the axes of a member are shown to be equal."""
-        difference, there = left - right, self._over(m)
+        difference, sub_region = left - right, self._over(m)
         question = difference, m.carry.ranges
         if question not in self.zero:
-            self.zero[question] = not differs(difference, there) and vanishes(difference, there)
+            self.zero[question] = not differs(difference, sub_region) and vanishes(difference, sub_region)
         return self.zero[question]
 
     def differ(self, left: Poly, right: Poly, m: _Member) -> bool:
@@ -312,8 +312,8 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
             return poly_of(a)
         if isinstance(a, Sum):
             dummies, body = open_sum(a)
-            inside = {**ranges, **dict(dummies)}
-            return sum_over(Rewriter(replace=lambda b: total(b, inside))(body), dummies)
+            inner_ranges = {**ranges, **dict(dummies)}
+            return sum_over(Rewriter(replace=lambda b: total(b, inner_ranges))(body), dummies)
         if not isinstance(a, Rec):
             return None
         _, latest_time = bounds(a.time, ranges)

@@ -84,8 +84,8 @@ class Evaluation:
     def power(self, x: arb, e: Exponent) -> arb:
         if isinstance(e, Fraction):
             return x ** arb(fmpq(e.numerator, e.denominator))
-        whole = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
-        return whole if e >= 0 else 1 / whole
+        result = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
+        return result if e >= 0 else 1 / result
 
     def index(self, ix: Ix, env: Env) -> int:
         const = self.poly(ix.const, env)
@@ -106,8 +106,8 @@ class Evaluation:
         if isinstance(v, RowMajor):
             return inner[0] * self.size(v.stride, env) + inner[1]
         assert isinstance(v, (Quotient, Remainder))
-        whole, rest = divmod(inner[0], self.size(v.divisor, env))
-        return whole if isinstance(v, Quotient) else rest
+        quotient, remainder = divmod(inner[0], self.size(v.divisor, env))
+        return quotient if isinstance(v, Quotient) else remainder
 
     def size(self, n: Poly, env: Env) -> int:
         value = round(float(self.poly(n, env).mid()))
@@ -273,27 +273,27 @@ class Evaluation:
         """Return a function of a matrix as a ball, such as its determinant or an entry of its inverse."""
         n, m = (self.size(r, env) for r in a.ranges)
         row, column = a.vars
-        inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
+        argument = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
         where = tuple(self.index(ix, env) for ix in a.index)
         if a.name == "determinant":
-            return inside.det()
+            return argument.det()
         if a.name == "smallest minor":
-            minors = [arb_mat([[inside[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
+            minors = [arb_mat([[argument[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
             return reduce(arb.min, minors)
         if a.name == "discriminant":
-            traces = [sum(((inside**k)[i, i] for i in range(n)), arb(0)) for k in range(2 * n - 1)]
+            traces = [sum(((argument**k)[i, i] for i in range(n)), arb(0)) for k in range(2 * n - 1)]
             return arb_mat([traces[i : i + n] for i in range(n)]).det()
         if a.name == "pivot gap":
-            return self.eliminated(inside)[2]
+            return self.eliminated(argument)[2]
         if a.name == "lu":
             i, j = where
-            return self.eliminated(inside)[1][i][j]
+            return self.eliminated(argument)[1][i][j]
         if a.name in FACTORS:
-            return self.factor(a, inside, env)[where]
+            return self.factor(a, argument, env)[where]
         if a.name == "inverse":
-            return inside.inv()[where]
+            return argument.inv()[where]
         if a.name == "cholesky":
-            return _cholesky(inside)[where]
+            return _cholesky(argument)[where]
         raise UndecidedError(f"the {a.name} of a matrix is not evaluated")
 
     def factor(self, a: Matrix, inside: arb_mat, env: Env) -> Any:

@@ -112,9 +112,9 @@ def _equal(a: Matrix, b: Matrix, turned: bool, region: Region) -> tuple[Matrix, 
     row, column = fresh(), fresh()
     places = [of_var(row), of_var(column)]
     first, second = argument_entry(a, *places), argument_entry(b, *(places[::-1] if turned else places))
-    inside = region.over({row: a.ranges[0], column: a.ranges[0]})
+    entry_region = region.over({row: a.ranges[0], column: a.ranges[0]})
     ratios = Counter(x / y for _, x in first.sorted_items() for _, y in second.sorted_items())
     for factor, _ in ratios.most_common(RATIOS):
-        if nonzero_part(first - second.scale(factor), inside) is None:
+        if nonzero_part(first - second.scale(factor), entry_region) is None:
             return b, turned, factor
     return None

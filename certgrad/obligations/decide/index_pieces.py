@@ -91,7 +91,9 @@ class Piece:
                 conditions.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
             if isinstance(a, (Entry, Rounded)):
                 conditions.extend(bounds_of_count(a))
-                conditions.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
+                conditions.extend(
+                    ix for ((ix, relation), *alternatives) in known_of(a) if relation == ">=" and not alternatives
+                )
             return of_var(v)
 
         self.equal = [without_integers(ix) for ix in self.equal]
@@ -107,8 +109,8 @@ class Piece:
 def _defining(a: IntegerAtom, arguments: tuple[Ix, ...], value: Ix) -> Factor:
     """Return the condition that the integer has the value; for a permutation, σ⁻¹(i) = t is written as σ(t) = i."""
     if isinstance(a, Chosen) and a.comparison.kind in (RANK, PIVOTED):
-        index, *others = arguments
-        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, (value, *others, index))
+        index, *other_arguments = arguments
+        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, (value, *other_arguments, index))
     return Factor(_function_text(a), 1, (*arguments, value))
 
 
@@ -156,9 +158,11 @@ def _opened(mono: Mono) -> list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Va
             variables, body = open_sum(a)
             products = []
             for m, c in body.sorted_items():
-                for c2, inner, inside in _opened(m):
+                for c2, inner, inner_dummies in _opened(m):
                     for c1, factors, dummies in parts:
-                        products.append((c1 * c * c2, [*factors, *inner], {**dummies, **dict(variables), **inside}))
+                        products.append(
+                            (c1 * c * c2, [*factors, *inner], {**dummies, **dict(variables), **inner_dummies})
+                        )
             parts = products
             if len(parts) > MAX_PIECES:
                 raise UnreadableError("too many terms")

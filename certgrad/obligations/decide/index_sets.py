@@ -160,8 +160,8 @@ def _orders(piece: Piece) -> list[list[int]]:
     """Return the orders of the factors in which only equal functions change places."""
     groups: list[list[int]] = []
     for k, f in enumerate(piece.factors):
-        same = k > 0 and (f.text, f.exponent) == (piece.factors[k - 1].text, piece.factors[k - 1].exponent)
-        groups[-1].append(k) if same and f.arguments else groups.append([k])
+        equal = k > 0 and (f.text, f.exponent) == (piece.factors[k - 1].text, piece.factors[k - 1].exponent)
+        groups[-1].append(k) if equal and f.arguments else groups.append([k])
     if prod(factorial(len(g)) for g in groups) > MAX_ORDERS:
         raise UnreadableError("too many orders of equal factors")
     return [[k for g in choice for k in g] for choice in product(*(permutations(g) for g in groups))]

@@ -36,8 +36,8 @@ def by_induction(
         return poly, []
     poly, relations = matched(poly, region)
     if tangents is not None:
-        poly, more = matched(without_carried(poly, tangents, looked_at), region)
-        relations += more
+        poly, further_relations = matched(without_carried(poly, tangents, looked_at), region)
+        relations += further_relations
     return oriented(poly), relations
 
 
@@ -87,8 +87,8 @@ def _directions(poly: Poly) -> list[int]:
     for a in deep_atoms(poly):
         if isinstance(a, (Access, Rec)):
             level = 0 if isinstance(a, Access) else a.level
-            back = sum(isinstance(v, tuple) and c * sign < 0 for ix, sign in _places(a) for v, c in ix.terms)
-            down[level] = down.get(level, 0) + back
+            counting_down = sum(isinstance(v, tuple) and c * sign < 0 for ix, sign in _places(a) for v, c in ix.terms)
+            down[level] = down.get(level, 0) + counting_down
     return [down[k] for k in sorted(down)]
 
 
@@ -104,11 +104,11 @@ _backwards: Memo[Loop, bool] = Memo()
 
 def _runs_back(loop: Loop) -> bool:
     """Return whether a loop's steps read arrays from the end on."""
-    found = _backwards.table.get(loop)
-    if found is None:
+    runs_back = _backwards.table.get(loop)
+    if runs_back is None:
         time = ("b", loop.level, 0)
         read = [a for c in loop.carries for a in deep_atoms(c.step) if isinstance(a, (Access, Rec))]
-        others = [a for a in read if isinstance(a, Rec) or not a.tensor.startswith(CARRY)]
-        found = sum(ix.coefficient(time) * sign for a in others for ix, sign in _places(a)) < 0
-        _backwards.table[loop] = found
-    return found
+        read_arrays = [a for a in read if isinstance(a, Rec) or not a.tensor.startswith(CARRY)]
+        runs_back = sum(ix.coefficient(time) * sign for a in read_arrays for ix, sign in _places(a)) < 0
+        _backwards.table[loop] = runs_back
+    return runs_back

@@ -70,15 +70,17 @@ def factored(poly: Poly, facts: Facts) -> Poly:
         if split is None:
             return None
         assert isinstance(a, Matrix)
-        left, right, k = split
+        left_factor, right_factor, k = split
         size, (row, column) = a.ranges[0], a.vars
         if a.name == "determinant":
-            first_factor = matrix("determinant", left, row, k, size, ())
-            return factored(first_factor * matrix("determinant", right, k, column, size, ()), facts)
+            first_factor = matrix("determinant", left_factor, row, k, size, ())
+            return factored(first_factor * matrix("determinant", right_factor, k, column, size, ()), facts)
         (i, j), between = a.index, fresh()
-        first_factor = matrix("inverse", right, k, column, size, (i, of_var(between)))
+        first_factor = matrix("inverse", right_factor, k, column, size, (i, of_var(between)))
         return factored(
-            sum_over(first_factor * matrix("inverse", left, row, k, size, (of_var(between), j)), [(between, size)]),
+            sum_over(
+                first_factor * matrix("inverse", left_factor, row, k, size, (of_var(between), j)), [(between, size)]
+            ),
             facts,
         )
 
@@ -95,9 +97,9 @@ def _factors(a: Matrix) -> tuple[Poly, Poly, Var] | None:
     if single is None or len(sums) != 1:
         return None
     row, column = a.vars
-    dummies, inside = open_sum(sums[0])
+    dummies, body = open_sum(sums[0])
     outside = {b: e for b, e in single[0] if b is not sums[0]}
-    inner = inside.single()
+    inner = body.single()
     if inner is None:
         return None
     ranges = dict(dummies)
@@ -187,11 +189,11 @@ def _diagonal(body: Poly, row: Var, column: Var) -> Poly | None:
     """Return d over the row, where the matrix is diag(d) by its form; else None."""
     total = NOTHING
     for mono, c in body.items():
-        same = [
+        equalities = [
             b for b, e in mono if isinstance(b, IxEq) and poly_of(b) == index_equal(of_var(row).minus(of_var(column)))
         ]
-        if not same:
+        if not equalities:
             return None
-        rest = monomial({b: e for b, e in mono if b is not same[0]}).scale(c)
+        rest = monomial({b: e for b, e in mono if b is not equalities[0]}).scale(c)
         total = total + substitute(rest, {column: of_var(row)})
     return total

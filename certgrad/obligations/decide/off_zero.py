@@ -30,8 +30,10 @@ def off_zero(poly: Poly, facts: Facts) -> Poly:
     values that are all different, the difference is 0 at equal places alone; powers of 1/p and 1/(−p) that are made 1
     at equal places get one form too. A term that has nothing of the kind inside of sums and loops stays as it is.
     """
-    inside = [b for a in deep_atoms(poly) if isinstance(a, (Sum, Rec)) and a.piecewise for b in deep_atoms(poly_of(a))]
-    if not any(type(b) is IxEq or (isinstance(b, Pred) and _opposite(b, facts) is not None) for b in inside):
+    inner_atoms = [
+        b for a in deep_atoms(poly) if isinstance(a, (Sum, Rec)) and a.piecewise for b in deep_atoms(poly_of(a))
+    ]
+    if not any(type(b) is IxEq or (isinstance(b, Pred) and _opposite(b, facts) is not None) for b in inner_atoms):
         return poly
     return _OffZero(facts)(poly)
 
@@ -46,8 +48,8 @@ def _opposite(a: Pred, facts: Facts) -> Poly | None:
         return None
     if not facts.signs(p) & SIGN_ZERO:
         return ONE - pred(-p)
-    same = same_place(p)
-    return None if same is None or facts.signs(p + same) & SIGN_ZERO else ONE - same - pred(-p)
+    equality = same_place(p)
+    return None if equality is None or facts.signs(p + equality) & SIGN_ZERO else ONE - equality - pred(-p)
 
 
 def _off_equal_places(base: Poly, e: int) -> Poly | None:

@@ -25,8 +25,8 @@ FURTHEST = 64
 def split_order(order: Poly) -> tuple[Poly, int]:
     """Return (v, k) with order = v + k, where k is an integer and the constant part of v is in [0, 1)."""
     constant = dict(order.items()).get((), fmpq(0))
-    whole = int(constant.floor())
-    return order - number(whole), whole
+    k = int(constant.floor())
+    return order - number(k), k
 
 
 def bessel(name: str, order: Poly, x: Poly) -> Poly:
@@ -68,5 +68,5 @@ def slope(name: str, order: Poly, x: Poly) -> Poly:
     above = bessel(name, order + ONE, x)
     if order.is_zero:
         return above if name == "bessel_i" else -above
-    beside = order * power(x, -1) * bessel(name, order, x)
-    return beside + above if name == "bessel_i" else beside - above
+    current = order * power(x, -1) * bessel(name, order, x)
+    return current + above if name == "bessel_i" else current - above

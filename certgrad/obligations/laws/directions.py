@@ -97,8 +97,8 @@ def _point(a: Atom, facts: Facts) -> Direction | None:
     p = a.args[0]
     if a.name == "atan":
         return ONE, p
-    other = ONE - p * p
-    root = power(other, HALF) if not other.is_zero else other
+    radicand = ONE - p * p
+    root = power(radicand, HALF) if not radicand.is_zero else radicand
     return (root, p) if a.name == "asin" else (p, root)
 
 

@@ -88,9 +88,9 @@ def _projected_differential(a: Matrix, left: str, right: str, inner: Poly, k: Va
 
 def _gap(name: str, a: Matrix, here: Ix, there: Ix) -> Poly:
     """Return 1/(λ_here − λ_there), or 1/(σ_here² − σ_there²) for singular values; 0 where both indices are equal."""
-    same = index_equal(there.minus(here))  # added to the divisor too, which is then not 0 at equal indices
+    equality = index_equal(there.minus(here))  # added to the divisor too, which is then not 0 at equal indices
     e = 1 if name == VALUE else 2
-    return (ONE - same) * power(power(factor(name, a, here), e) - power(factor(name, a, there), e) + same, -1)
+    return (ONE - equality) * power(power(factor(name, a, here), e) - power(factor(name, a, there), e) + equality, -1)
 
 
 def _of_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
@@ -99,9 +99,9 @@ def _of_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 def _of_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
     (i, j), between = a.index, fresh()
-    there = of_var(between)
-    inside = _projected_differential(a, VECTOR, VECTOR, inner, k, m)(there, j)
-    return sum_over(factor(VECTOR, a, i, there) * _gap(VALUE, a, j, there) * inside, [(between, a.ranges[0])])
+    middle = of_var(between)
+    differential = _projected_differential(a, VECTOR, VECTOR, inner, k, m)(middle, j)
+    return sum_over(factor(VECTOR, a, i, middle) * _gap(VALUE, a, j, middle) * differential, [(between, a.ranges[0])])
 
 
 def _of_singular_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
@@ -114,19 +114,19 @@ def _of_singular_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
     The second part, (I − UUᵀ)·dA·V·Σ⁻¹ or its counterpart for V, is 0 where the vectors span the whole space.
     """
     (i, j), between, size = a.index, fresh(), _smaller_size(a)
-    there = of_var(between)
-    p, left = _projected_differential(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
-    sigma_here, sigma_there = factor(SINGULAR, a, j), factor(SINGULAR, a, there)
-    p_entry, p_transposed = (p(there, j), p(j, there)) if left else (p(j, there), p(there, j))
-    rotated = factor(a.name, a, i, there)
+    middle = of_var(between)
+    p, is_left = _projected_differential(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
+    sigma_here, sigma_there = factor(SINGULAR, a, j), factor(SINGULAR, a, middle)
+    p_entry, p_transposed = (p(middle, j), p(j, middle)) if is_left else (p(j, middle), p(middle, j))
+    rotated = factor(a.name, a, i, middle)
     within = sum_over(
-        rotated * _gap(SINGULAR, a, j, there) * (p_entry * sigma_here + sigma_there * p_transposed), [(between, size)]
+        rotated * _gap(SINGULAR, a, j, middle) * (p_entry * sigma_here + sigma_there * p_transposed), [(between, size)]
     )
-    if a.ranges[0 if left else 1] == size:
+    if a.ranges[0 if is_left else 1] == size:
         return within
     outside = (
         sum_over(substitute(inner, {k: i}) * factor(RIGHT, a, of_var(m), j), [(m, a.ranges[1])])
-        if left
+        if is_left
         else sum_over(substitute(inner, {m: i}) * factor(LEFT, a, of_var(k), j), [(k, a.ranges[0])])
     )
     return within + (outside - sum_over(rotated * p_entry, [(between, size)])) * power(sigma_here, -1)
@@ -243,12 +243,12 @@ def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ra
         return None
     x, y = atoms
     rows, columns = x.ranges[0 if x.name != RIGHT else 1], _smaller_size(x)
-    for place, count, other in ((0, rows, columns), (1, columns, rows)):
+    for place, count, index_size in ((0, rows, columns), (1, columns, rows)):
         if place == 1 and rows != columns:
             continue
         if all(a.index[place].variable() == k and k not in a.index[1 - place].free for a in atoms) and size == count:
             applied(Law.ORTHONORMAL)
-            return delta(x.index[1 - place], y.index[1 - place], rest, left, other)
+            return delta(x.index[1 - place], y.index[1 - place], rest, left, index_size)
     return None
 
 

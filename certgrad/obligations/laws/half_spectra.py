@@ -36,8 +36,10 @@ def carried_out(poly: Poly, ranges: Ranges) -> Poly:
         if not isinstance(a, Sum):
             return None if a.structured else poly_of(a)
         dummies, body = open_sum(a)
-        here = {**ranges, **dict(dummies)}
-        return sum((_summed(mono, dummies, here).scale(c) for mono, c in carried_out(body, here).items()), ZERO)
+        inner_ranges = {**ranges, **dict(dummies)}
+        return sum(
+            (_summed(mono, dummies, inner_ranges).scale(c) for mono, c in carried_out(body, inner_ranges).items()), ZERO
+        )
 
     return replaced(poly, inside) if poly.structured else poly
 
@@ -46,11 +48,11 @@ def _summed(mono: Mono, dummies: Dummies, ranges: Ranges) -> Poly:
     for v, size in dummies:
         moving = [(a, e) for a, e in mono if v in a.free]
         length = _length(size) if moving else None
-        found = None if length is None else _carried_out(moving, v, *length, ranges)
-        if found is not None:
+        value = None if length is None else _carried_out(moving, v, *length, ranges)
+        if value is not None:
             applied(Law.HALF_SPECTRUM)
             rest = monomial({a: e for a, e in mono if v not in a.free})
-            return sum_over(rest * found, [(w, m) for w, m in dummies if w != v])
+            return sum_over(rest * value, [(w, m) for w, m in dummies if w != v])
     return sum_over(monomial(dict(mono)), dummies)
 
 

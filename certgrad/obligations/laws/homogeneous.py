@@ -76,10 +76,10 @@ def _common(carries: list[Open]) -> Poly:
     common, number = None, fmpq(1)
     for c in carries:
         coefficient, taken, _ = content(c.init)
-        own = {a: e for a, e in taken.items() if a.free.isdisjoint(c.axes)}
+        fixed_factors = {a: e for a, e in taken.items() if a.free.isdisjoint(c.axes)}
         if common is None:
-            common, number = own, coefficient
-        common = {a: e for a, e in common.items() if own.get(a) == e}
+            common, number = fixed_factors, coefficient
+        common = {a: e for a, e in common.items() if fixed_factors.get(a) == e}
     return monomial(common or {}).scale(number)
 
 

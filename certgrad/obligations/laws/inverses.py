@@ -18,10 +18,10 @@ def without_inverses(poly: Poly) -> Poly:
 
 
 def _argument(a: Atom) -> Poly | None:
-    inside = a.args[0].single() if isinstance(a, Fn) and a.name in _INVERSE else None
-    if inside is None or abs(inside[1]) != 1 or len(inside[0]) != 1 or inside[0][0][1] != 1:
+    argument = a.args[0].single() if isinstance(a, Fn) and a.name in _INVERSE else None
+    if argument is None or abs(argument[1]) != 1 or len(argument[0]) != 1 or argument[0][0][1] != 1:
         return None
-    b = inside[0][0][0]
+    b = argument[0][0][0]
     if not isinstance(b, Fn) or not isinstance(a, Fn) or b.name != _INVERSE[a.name]:
         return None
-    return b.args[0].scale(inside[1])  # both functions are odd
+    return b.args[0].scale(argument[1])  # both functions are odd

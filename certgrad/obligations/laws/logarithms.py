@@ -39,8 +39,8 @@ def _logarithm(a: Atom) -> Poly | None:
     (p,) = a.args
     if a.name == "atanh":
         return (log_of(ONE + p) - log_of(ONE - p)).scale(fmpq(1, 2))
-    inside = p * p + (ONE if a.name == "asinh" else -ONE)
-    return log_of(p + (power(inside, HALF) if not inside.is_zero else inside))
+    radicand = p * p + (ONE if a.name == "asinh" else -ONE)
+    return log_of(p + (power(radicand, HALF) if not radicand.is_zero else radicand))
 
 
 def _is_log(a: Atom) -> bool:

@@ -115,10 +115,10 @@ def _opaque(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tup
     variables = (("b", level, 0), ("b", level, 1))
     inside = substitute(body, {row: of_var(variables[0]), column: of_var(variables[1])})
     if name in SYMMETRIC | INVARIANT:
-        other = substitute(body, {row: of_var(variables[1]), column: of_var(variables[0])})
-        if other.key < inside.key:
-            inside, index = other, index[::-1]
-        elif other == inside and len(index) == 2 and index[1].key < index[0].key:
+        transposed = substitute(body, {row: of_var(variables[1]), column: of_var(variables[0])})
+        if transposed.key < inside.key:
+            inside, index = transposed, index[::-1]
+        elif transposed == inside and len(index) == 2 and index[1].key < index[0].key:
             index = index[::-1]
     return poly_of(intern(Matrix(name, variables, (size, size), inside, index)))
 
@@ -228,14 +228,14 @@ def triangle(body: Poly, row: Var, column: Var, strict: bool) -> Poly:
 
 
 def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
-    """Return the condition that the matrix is invertible: no 0 on its diagonal if triangular, else a determinant ≠ 0."""
+    """Return the condition that the matrix is invertible: no 0 on its diagonal if triangular, else determinant ≠ 0."""
     inner = body.atom()
     if isinstance(inner, Matrix) and inner.name == "upper factor":  # R of A = Q·R, where A has full rank
-        whole = (inner.body, *inner.vars)
+        original = (inner.body, *inner.vars)
         square = inner.ranges[0] == inner.ranges[1]
-        return invertible(*(whole + (inner.ranges[0],) if square else gram(*whole, inner.ranges)), origin)
-    for other in SEEN_THROUGH:
-        if (equivalent := other(body, row, column)) is not None:
+        return invertible(*(original + (inner.ranges[0],) if square else gram(*original, inner.ranges)), origin)
+    for equivalent_of in SEEN_THROUGH:
+        if (equivalent := equivalent_of(body, row, column)) is not None:
             return invertible(*equivalent, size, origin)
     if is_triangular(body, row, column) or is_triangular(body, column, row):
         place = of_const(ZERO) if size == ONE else of_var(fresh("q"))
@@ -280,9 +280,9 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
 
         below = of_var(v).minus(j)  # Φ keeps what is below the diagonal, and half of the diagonal
         phi = index_condition(below) - index_equal(below).scale(fmpq(1, 2))
-        inside = factor_inverse(of_var(v), of_var(k)) * inner * factor_inverse(j, of_var(m))
+        transformed = factor_inverse(of_var(v), of_var(k)) * inner * factor_inverse(j, of_var(m))
         factor = matrix("cholesky", a.body, *a.vars, size, (i, of_var(v)))
-        return sum_over(factor * phi * inside, [(v, size), *dummies])
+        return sum_over(factor * phi * transformed, [(v, size), *dummies])
     return None
 
 
@@ -334,9 +334,9 @@ def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
     if factor is not None and a.body == b.body and b.name == "inverse" and summed_in_a[row] and summed_in_b[row]:
         return matrix("inverse", factor.body, *factor.vars, a.ranges[0], (i, j))
     if b.name == "cholesky" and summed_in_b[0]:  # b is the factor L of S, and S⁻¹ = s·a with a scalar s: a·L = L⁻ᵀ/s
-        whole = matrix("inverse", b.body, *b.vars, b.ranges[0], a.index).single()
-        if whole is not None and dict(whole[0]).get(a) == 1:
-            scalar = monomial({c: e for c, e in whole[0] if c is not a}).scale(whole[1])
+        scaled_inverse = matrix("inverse", b.body, *b.vars, b.ranges[0], a.index).single()
+        if scaled_inverse is not None and dict(scaled_inverse[0]).get(a) == 1:
+            scalar = monomial({c: e for c, e in scaled_inverse[0] if c is not a}).scale(scaled_inverse[1])
             m, n = fresh(), fresh()
             entry = matrix("cholesky", b.body, *b.vars, b.ranges[0], (of_var(m), of_var(n)))
             return matrix("inverse", entry, m, n, b.ranges[0], (j, i)) * power(scalar, -1)
@@ -402,10 +402,10 @@ def _applied(a: Matrix, place: int, other: Matrix, turned: bool, factors: Factor
 
 def _split_leading_term(a: Matrix) -> tuple[Poly, Poly] | None:
     """Return the leading term (of highest degree) of the matrix inside among those in row and column, and the rest."""
-    both = [t for t in a.body.sorted_items() if mono_free(t[0]) >= set(a.vars)]
-    if not both:
+    candidates = [t for t in a.body.sorted_items() if mono_free(t[0]) >= set(a.vars)]
+    if not candidates:
         return None
-    mono, c = max(both, key=lambda t: sum(e for _, e in t[0]))
+    mono, c = max(candidates, key=lambda t: sum(e for _, e in t[0]))
     leading = Poly({mono: c})
     return leading, a.body - leading
 

@@ -77,13 +77,13 @@ def _by_logarithms(poly: Poly, facts: Facts) -> Poly | None:
 
 def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
     c, factors, rest = content(poly)
-    found, negative = difference_of_exponents(rest), c < 0
-    for a, e in factors.items() if found is not None else ():
+    difference, negative = difference_of_exponents(rest), c < 0
+    for a, e in factors.items() if difference is not None else ():
         signs = POS if a.positive else facts.signs(Poly({((a, 1),): ONE.coefficient(())}))
         if signs not in (POS, NEG) or (signs == NEG and not isinstance(e, int)):
             return None
         negative ^= signs == NEG and e % 2 == 1
-    return -found if found is not None and negative else found
+    return -difference if difference is not None and negative else difference
 
 
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
@@ -175,10 +175,10 @@ def with_comparisons(poly: Poly, facts: Facts) -> Poly:
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Pred | Side):
             return None
-        found = compared(a.poly, facts)
-        if found == a.poly or found.is_zero:
+        new_term = compared(a.poly, facts)
+        if new_term == a.poly or new_term.is_zero:
             return None
-        return pred(found) if isinstance(a, Pred) else side(found)
+        return pred(new_term) if isinstance(a, Pred) else side(new_term)
 
     return replaced(poly, value) if any(isinstance(a, Pred | Side) for a in deep_atoms(poly)) else poly
 

@@ -122,10 +122,10 @@ _COSINES = {
 def _cosine(c: Fraction) -> Poly | None:
     c = abs(c) % 2
     c = min(c, 2 - c)
-    found = _COSINES.get(min(c, 1 - c))
-    if found is None:
+    fraction = _COSINES.get(min(c, 1 - c))
+    if fraction is None:
         return None
-    below, above = found
+    below, above = fraction
     value = power(number(above), HALF).scale(fmpq(1, below)) if above else NOTHING
     return value if c <= HALF else -value
 
@@ -142,8 +142,8 @@ def of_inverse(a: Atom, facts: Facts) -> Direction | None:
         if a.name == "atan":
             length = power(ONE + p * p, -HALF)
             return length, p * length
-        other = ONE - p * p
-        root = power(other, HALF) if not other.is_zero else NOTHING
+        radicand = ONE - p * p
+        root = power(radicand, HALF) if not radicand.is_zero else NOTHING
         return (root, p) if a.name == "asin" else (p, root)
     if a.name == "atan2":
         y, x = a.args

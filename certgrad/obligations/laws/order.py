@@ -123,8 +123,8 @@ def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
     Where the key is a permutation of the axis, the entry that comes to place t is the one whose key is t; where it is
     the negative of one, the one whose key is n − 1 − t. Entries that are in order already stay where they are.
     """
-    if (found := _inverted(keys, v, n, place)) is not None:
-        return found
+    if (inverted := _inverted(keys, v, n, place)) is not None:
+        return inverted
     if any(_puts_in_order(t, keys, v, n) for k in keys for ix in indices_of(k) for t in ix.atoms):
         applied(Law.IN_ORDER)
         return place
@@ -136,7 +136,7 @@ def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
 
 
 def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
-    """Return the index of the entry that comes to `place` if the first key is a permutation, or minus one; else None."""
+    """Return the index of the entry that comes to `place` if the first key is a permutation or minus one; else None."""
     value = as_index(without_stops(keys[0])) if all(isinstance(a, IndexNumber) for a in atoms_of(keys[0])) else None
     if value is None or len(value.terms) != 1:
         return None
@@ -214,7 +214,7 @@ class Unique:
 
 
 def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
-    """Return that the maximum is attained once for all values of its free variables in `ranges`; None without a range."""
+    """Return that the maximum is attained once for all values of its free variables; None where one has no range."""
     rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     variables = [ix.variable() for ix in free]
     known_ranges = [ranges[v] for v in variables if v is not None and v in ranges]

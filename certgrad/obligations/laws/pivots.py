@@ -42,8 +42,8 @@ def pivot(body: Poly, row: Var, column: Var, size: Poly, place: Ix) -> Ix:
         return of_const(ZERO)
     body = without_stops(body)
     bound: tuple[Var, Var] = (("b", 1 + body.level, 0), ("b", 1 + body.level, 1))
-    inside = substitute(body, {row: of_var(bound[0]), column: of_var(bound[1])})
-    rule, free = comparison(PIVOTS, bound, (size, size), (inside,))
+    entry = substitute(body, {row: of_var(bound[0]), column: of_var(bound[1])})
+    rule, free = comparison(PIVOTS, bound, (size, size), (entry,))
     return chosen(rule, 0, (place, *free))
 
 
@@ -94,9 +94,9 @@ def _lower_of(body: Poly, row: Var, column: Var) -> Matrix | None:
 def seen_through(body: Poly, row: Var, column: Var) -> tuple[Poly, Var, Var] | None:
     """Return (entry, row, column) of A where the term is A's factor U, which is invertible where A is; else None."""
     for places in ((row, column), (column, row)):
-        found = upper_of(body, *places)
-        if found is not None:
-            return found.body, *found.vars
+        lu = upper_of(body, *places)
+        if lu is not None:
+            return lu.body, *lu.vars
     return None
 
 
@@ -114,9 +114,9 @@ def _derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
     def w_entry(x: Ix, y: Ix) -> Poly:
         """Return W[x, y]."""
-        left = matrix("inverse", lower, p, q, size, (x, of_var(r)))
-        right = matrix("inverse", upper, p, q, size, (of_var(s), y))
-        return sum_over(left * moved * right, [(r, size), (s, size)])
+        lower_inverse = matrix("inverse", lower, p, q, size, (x, of_var(r)))
+        upper_inverse = matrix("inverse", upper, p, q, size, (of_var(s), y))
+        return sum_over(lower_inverse * moved * upper_inverse, [(r, size), (s, size)])
 
     v = of_var(between)
     below = index_condition(v.minus(j).shifted(-ONE)) * _lower(a, i, v) * w_entry(v, j)
@@ -160,16 +160,16 @@ def _product(one: Matrix, other: Matrix, k: Var, guards: set[Atom]) -> Poly | No
     if k_in_one.variable() != k or k_in_other.variable() != k or k in {*i.free, *j.free}:
         return None
     k_before_i, k_up_to_j = index_condition(i.minus(k_in_one).shifted(-ONE)), index_condition(j.minus(k_in_one))
-    whole = _permuted(one, i, j) - _upper(one, i, j)
+    total = _permuted(one, i, j) - _upper(one, i, j)
     if _all_of(k_before_i * k_up_to_j, guards):
-        return whole
+        return total
     if _all_of(k_before_i, guards):
         missing = k_before_i * index_condition(k_in_one.minus(j).shifted(-ONE))
     elif _all_of(k_up_to_j, guards):
         missing = k_up_to_j * index_condition(k_in_one.minus(i))
     else:
         return None
-    return whole + sum_over(missing * poly_of(one) * poly_of(other), [(k, one.ranges[0])])
+    return total + sum_over(missing * poly_of(one) * poly_of(other), [(k, one.ranges[0])])
 
 
 def _all_of(condition: Poly, guards: set[Atom]) -> bool:
@@ -184,13 +184,13 @@ def _inverses(one: Matrix, other: Matrix, k: Var) -> Poly | None:
         return None
     for turned_one in (False, True):
         upper = upper_of(one.body, *(one.vars[::-1] if turned_one else one.vars))
-        i, here = one.index[::-1] if turned_one else one.index
-        if upper is None or here.variable() != k or k in i.free:
+        i, k_in_one = one.index[::-1] if turned_one else one.index
+        if upper is None or k_in_one.variable() != k or k in i.free:
             continue
         for turned_other in (False, True):
             lower = _lower_of(other.body, *(other.vars[::-1] if turned_other else other.vars))
-            there, j = other.index[::-1] if turned_other else other.index
-            if lower is None or there.variable() != k or k in j.free or upper.body != lower.body:
+            k_in_other, j = other.index[::-1] if turned_other else other.index
+            if lower is None or k_in_other.variable() != k or k in j.free or upper.body != lower.body:
                 continue
             place = pivot(upper.body, *upper.vars, upper.ranges[0], j)
             return matrix("inverse", upper.body, *upper.vars, upper.ranges[0], (i, place))

@@ -86,8 +86,10 @@ def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix
             kinds[a.comparison.kind].add(a.comparison.data)
     if any(rule.data in kinds[ORDER] for rule in rules):
         return [of_const(number(t)) for t in range(count)]
-    here = sorted((rule for rule in rules if rule.ranges[0] == n), key=lambda rule: rule.data not in kinds[RANK])
-    return places(here[0]) if here else []
+    orders_of_axis = sorted(
+        (rule for rule in rules if rule.ranges[0] == n), key=lambda rule: rule.data not in kinds[RANK]
+    )
+    return places(orders_of_axis[0]) if orders_of_axis else []
 
 
 def at_places(poly: Poly, ranges: Mapping[Var, Poly]) -> Iterator[tuple[Poly, list[Fact]]]:

@@ -109,8 +109,8 @@ def _in_row_major_order(poly: Poly, where: Poly, dummies: Dummies) -> tuple[Poly
             if rows is None:
                 continue
             (poly, where), i, j = in_rows_and_columns([poly, where], v, divisor, "f")
-            others = [(w, m) for w, m in dummies if w != v]
-            return _in_row_major_order(poly, where, [*others, (i, rows), (j, divisor)])
+            other_dummies = [(w, m) for w, m in dummies if w != v]
+            return _in_row_major_order(poly, where, [*other_dummies, (i, rows), (j, divisor)])
     return poly, where, dummies
 
 
@@ -195,8 +195,8 @@ def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
     if where == ONE and a.positive and not a.free & {v for v, _ in dummies}:
         return exp_of((log_atom(a) * sum_over(where, dummies)).scale(share))
     if isinstance(a, Product):
-        inner, body, inside = opened(a)
-        return power(product_over(body, [*dummies, *inner], where * inside), e)
+        inner, body, inner_where = opened(a)
+        return power(product_over(body, [*dummies, *inner], where * inner_where), e)
     return power(_closed(poly_of(a), dummies, where), e)
 
 
@@ -262,8 +262,8 @@ def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly
     places: dict[str, Place] = {}
     for b, place in singled:
         if _same_factors(a, b) or (a.ranges == b.ranges and (is_condition(a) or is_condition(b))):
-            here = {v: place[w] for v, w in zip(a.vars, b.vars, strict=True)}
-            places.setdefault(_text(here), here)
+            place_in_a = {v: place[w] for v, w in zip(a.vars, b.vars, strict=True)}
+            places.setdefault(_text(place_in_a), place_in_a)
     for factor in factors:
         for f in (factor, -factor, ONE - factor):
             solved_place = place_of(a, f)
@@ -331,10 +331,10 @@ def _singled_out(a: Product) -> list[Place]:
 
 def _member(a: Product, place: Place, indices: Indices) -> Poly:
     """Return [the place is one of those that the product is over]: 1, 0, or a term where that is open."""
-    inside = Rewriter(place)(a.where)
+    condition = Rewriter(place)(a.where)
     for v, n in zip(a.vars, a.ranges, strict=True):
-        inside = inside * index_within(place[v], n)
-    return resolved(inside, indices)
+        condition = condition * index_within(place[v], n)
+    return resolved(condition, indices)
 
 
 def gathered(poly: Poly) -> Poly:
@@ -448,9 +448,9 @@ def _factors(a: Atom) -> Poly | None:
         return None
     result = ONE
     for at_place in places:
-        here = at_place(a.where)
-        if not here.is_zero:
-            result = result * (ONE - here + here * at_place(a.body))
+        condition = at_place(a.where)
+        if not condition.is_zero:
+            result = result * (ONE - condition + condition * at_place(a.body))
     return result
 
 

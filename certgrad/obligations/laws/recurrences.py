@@ -84,12 +84,12 @@ def open_loop(loop: Loop) -> System:
 
 def replacing(names: Iterable[str], value: Callable[[Access], Poly]) -> Callable[[Atom], Poly | None]:
     """Return a rewriting that replaces entries of the named tensors, and keeps what does not mention them."""
-    known = set(names)
+    tensors = set(names)
 
     def replaced(a: Atom) -> Poly | None:
         if isinstance(a, Access):
-            return value(a) if a.tensor in known else poly_of(a)
-        return None if not tensors_in(a).isdisjoint(known) else poly_of(a)
+            return value(a) if a.tensor in tensors else poly_of(a)
+        return None if not tensors_in(a).isdisjoint(tensors) else poly_of(a)
 
     return replaced
 
@@ -297,8 +297,8 @@ def _filled_buffer_value(s: Var, c: Open) -> Value | None:
         at = _solved_for(s, turn.ix, ZERO)
 
         def value(a: Access, at: Ix = at) -> Poly:
-            here = a.index[0] == of_var(s) and tuple(ix.subst({s: at}) for ix in a.index[1:]) == c.index
-            return carry_now if here else poly_of(a)
+            is_written_entry = a.index[0] == of_var(s) and tuple(ix.subst({s: at}) for ix in a.index[1:]) == c.index
+            return carry_now if is_written_entry else poly_of(a)
 
         factor, added = linear_part(Rewriter(replace=replacing([c.name], value))(written), carry_now)
         if not _reads(factor, {c.name}) and not _reads(added, {c.name}):
@@ -322,7 +322,9 @@ def _turns(mono: Mono, s: Var) -> set[IxEq]:
     return {
         a
         for a, _ in mono
-        if isinstance(a, IxEq) and abs(a.ix.coefficient(s)) == 1 and all(s not in other.free for other in a.ix.atoms)
+        if isinstance(a, IxEq)
+        and abs(a.ix.coefficient(s)) == 1
+        and all(s not in integer.free for integer in a.ix.atoms)
     }
 
 
@@ -376,8 +378,8 @@ def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
 
 def _carried_at(s: Var, poly: Poly) -> list[Rec]:
     """Return the carries of other loops read at time s: at time s + 1 each is the step of its loop."""
-    found = (a for a in deep_atoms(poly) if isinstance(a, Rec) and a.time == of_var(s))
-    return sorted((r for r in found if s not in r.loop.free.union(*(x.free for x in r.index))), key=lambda r: r.key)
+    carries = (a for a in deep_atoms(poly) if isinstance(a, Rec) and a.time == of_var(s))
+    return sorted((r for r in carries if s not in r.loop.free.union(*(x.free for x in r.index))), key=lambda r: r.key)
 
 
 def _stepped(r: Rec) -> Poly:

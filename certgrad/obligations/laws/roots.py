@@ -70,11 +70,11 @@ def _factors(poly: Poly, facts: Facts) -> Factors | None:
 
 
 def _pieces(poly: Poly, facts: Facts) -> Factors | None:
-    found = factored(poly) if 1 < len(poly) < LONG else None
-    if found is None or len(found[1]) < 2:
+    factorisation = factored(poly) if 1 < len(poly) < LONG else None
+    if factorisation is None or len(factorisation[1]) < 2:
         return None
-    c, pieces = found[0], []
-    for f, k in found[1]:
+    c, pieces = factorisation[0], []
+    for f, k in factorisation[1]:
         signs = facts.signs(f)
         if not signs & NEG:
             pieces.append((f, k))
@@ -104,8 +104,8 @@ def _cube_root(poly: Poly, facts: Facts) -> Poly | None:
         return None  # what selects stays beside the divisors that it keeps from 0
     above, denominators = cleared(poly)
     c, taken, rest = content(above)
-    scale, found = (factored(rest) if 1 < len(rest) < LONG else None) or (fmpq(1), [(rest, 1)])
-    c, factors = c * scale, list[tuple[Poly, Exponent]](found)
+    scale, polynomial_factors = (factored(rest) if 1 < len(rest) < LONG else None) or (fmpq(1), [(rest, 1)])
+    c, factors = c * scale, list[tuple[Poly, Exponent]](polynomial_factors)
     total = number_power(abs(c), THIRD).scale(1 if c > 0 else -1)
     for a, e in (*taken.items(), *((a, -k) for a, k in denominators.items())):
         factors.append((poly_of(a), e))

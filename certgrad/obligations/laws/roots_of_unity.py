@@ -67,13 +67,13 @@ def _is_wave(a: Atom) -> bool:
 def _summed(mono: Mono, dummies: list[tuple[Var, Poly]], ranges: Ranges) -> Poly:
     for v, n in dummies:
         moving = [(a, e) for a, e in mono if v in a.free]
-        found = waves(moving, v, n) if moving else None
-        left = [(w, m) for w, m in dummies if w != v]
-        total = None if found is None else over_all(found, n, {w: m for w, m in ranges.items() if w != v})
+        summands = waves(moving, v, n) if moving else None
+        other_dummies = [(w, m) for w, m in dummies if w != v]
+        total = None if summands is None else over_all(summands, n, {w: m for w, m in ranges.items() if w != v})
         if total is not None:
             applied(Law.ROOTS_OF_UNITY)
             rest = monomial({a: e for a, e in mono if v not in a.free})
-            return carried_out(sum_over(rest * total * n, left), ranges) if left else rest * total * n
+            return carried_out(sum_over(rest * total * n, other_dummies), ranges) if other_dummies else rest * total * n
     return sum_over(monomial(dict(mono)), dummies)
 
 
@@ -90,7 +90,7 @@ def waves(factors: Sequence[tuple[Atom, Exponent]], v: Var, n: Poly) -> list[Wav
         if wave is None:
             return None
         for _ in range(int(e)):
-            out = [product for one in out for product in _product(one, wave)]
+            out = [product for summand in out for product in _product(summand, wave)]
     return out
 
 
@@ -105,11 +105,11 @@ def _wave(a: Fn, v: Var, n: Poly) -> Wave | None:
             return None
         else:
             phase = phase + Poly({mono: c})
-    whole = (turns * n * power(poly_of(intern(Num("pi"))), -1)).scale(number(Fraction(1, 2)).constant())
+    m_term = (turns * n * power(poly_of(intern(Num("pi"))), -1)).scale(number(Fraction(1, 2)).constant())
     # Entries of arrays may be any numbers: indices and sizes alone are whole.
-    if not all(isinstance(b, IndexNumber | Dim) for mono, _ in whole.items() for b, _ in mono):
+    if not all(isinstance(b, IndexNumber | Dim) for mono, _ in m_term.items() for b, _ in mono):
         return None
-    m = as_index(whole)
+    m = as_index(m_term)
     return None if m is None else Wave(a.name, Fraction(1), m, phase)
 
 

@@ -84,20 +84,22 @@ def derivative_of(name: str, args: tuple[Poly, ...], position: int) -> Poly:
     """
     if (name, position) in _FROM_EQUATION:
         return _FROM_EQUATION[name, position](*args)
-    known = EXPRESSIONS.get(name)
-    if known is None or name in NEVER:
+    expression = EXPRESSIONS.get(name)
+    if expression is None or name in NEVER:
         raise NoDerivativeError(f"{name} by its argument {position}")
     try:
-        return _from_sympy(_differentiated(name, position), dict(zip(known.symbols, args, strict=True)))
+        return _from_sympy(_differentiated(name, position), dict(zip(expression.symbols, args, strict=True)))
     except NoDerivativeError as error:
         raise NoDerivativeError(f"{name} by its argument {position} ({error})") from error
 
 
 @cache
 def _differentiated(name: str, *positions: int) -> sympy.Expr:
-    known = EXPRESSIONS[name]
-    whole = known.of(*known.symbols) if known.antiderivative is None else known.antiderivative
-    return sympy.diff(whole, *(known.symbols[k] for k in positions))
+    expression = EXPRESSIONS[name]
+    antiderivative = (
+        expression.of(*expression.symbols) if expression.antiderivative is None else expression.antiderivative
+    )
+    return sympy.diff(antiderivative, *(expression.symbols[k] for k in positions))
 
 
 def _slope_by_both(a: Poly, x: Poly) -> Poly:

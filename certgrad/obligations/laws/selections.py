@@ -115,9 +115,9 @@ def _both_sided_parts(term: Poly) -> Iterator[tuple[Poly, Poly]]:
         if opposite.atom() not in signs:
             continue
         for without in _multiples(term, a):
-            both = without * poly_of(a) + without * opposite
-            if all(term.coefficient(mono) == c for mono, c in both.items()):
-                yield both, without
+            with_signs = without * poly_of(a) + without * opposite
+            if all(term.coefficient(mono) == c for mono, c in with_signs.items()):
+                yield with_signs, without
 
 
 def _multiples(term: Poly, a: Atom) -> Iterator[Poly]:

@@ -60,8 +60,8 @@ class Jacobian:
         """Return J⁻¹·right, both over the template variables."""
         if self.axis is None:
             return right * power(self.entry, -1)
-        dummy, here, size = fresh(), own_index(shape)[self.axis], shape[self.axis]
-        inverse = matrix("inverse", self.entry, self.row, self.column, size, (here, of_var(dummy)))
+        dummy, row_index, size = fresh(), own_index(shape)[self.axis], shape[self.axis]
+        inverse = matrix("inverse", self.entry, self.row, self.column, size, (row_index, of_var(dummy)))
         return sum_over(inverse * substitute(right, {template(self.axis): of_var(dummy)}), [(dummy, size)])
 
 
@@ -161,13 +161,13 @@ def modulo(poly: Poly, facts: Facts, inputs: Shapes) -> Poly:
 
 
 def _eliminations(solution: Solution, residual: Poly, facts: Facts, names: Iterable[str]) -> Iterator[Rewriter]:
-    own = own_index(solution.shape)
+    place = own_index(solution.shape)
     for name in names:
-        value = _solved_for(residual, access(name, own), facts, lambda p, name=name: stands_in(name, p))  # type: ignore[misc]
+        value = _solved_for(residual, access(name, place), facts, lambda p, name=name: stands_in(name, p))  # type: ignore[misc]
         if value is not None:
             yield Rewriter(replace=_putting(name, value, everywhere=True))
     name = solution.name
-    value = _solved_for(residual, access(name, own), facts, lambda p: _occurs_outside_functions(name, p))
+    value = _solved_for(residual, access(name, place), facts, lambda p: _occurs_outside_functions(name, p))
     if value is not None:
         yield Rewriter(replace=_putting(name, value, everywhere=False))
 

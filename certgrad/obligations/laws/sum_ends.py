@@ -52,9 +52,9 @@ class _WithEnds(Rewriter):
 
     def __call__(self, poly: Poly) -> Poly:
         poly = super().__call__(poly)
-        while (other := self._changed(poly)) is not None:
+        while (changed := self._changed(poly)) is not None:
             applied(Law.SUM_CUT)
-            poly = other
+            poly = changed
         return poly
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
@@ -74,20 +74,20 @@ class _WithEnds(Rewriter):
 
         Also by a term f(−1) that is 0, where all entries in the sum are read from the second on.
         """
-        for v, n, others, body, beside in _sums_of(mono, c):
-            if others:
+        for v, n, other_dummies, body, cofactor in _sums_of(mono, c):
+            if other_dummies:
                 continue
             # f(−1) comes before the sum, whose variable then moves by one; f(n) comes behind it.
             for place, shift in ((-ONE, -ONE), (n, ZERO)):
                 try:
-                    end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)
+                    end = resolved(cofactor * Rewriter({v: of_const(place)})(body), self.context)
                 except ArithmeticError:  # undefined there
                     continue
                 end_term = end.single()
                 present = end_term is not None and end_term[0] != mono and poly.coefficient(end_term[0]) == end_term[1]
                 if present or (end.is_zero and place == -ONE and _reads_later(body, v)):
-                    whole = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
-                    return poly - Poly({mono: c}) - end + beside * whole
+                    longer_sum = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
+                    return poly - Poly({mono: c}) - end + cofactor * longer_sum
         return None
 
     def _shortened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
@@ -95,21 +95,21 @@ class _WithEnds(Rewriter):
 
         None where there is no such pair. The sum goes up to a place `last`, by a condition [last − v ≥ 0].
         """
-        for v, n, others, body, beside in _sums_of(mono, c):
+        for v, n, other_dummies, body, cofactor in _sums_of(mono, c):
             single = body.single()
             for bound in [b for b, _ in single[0] if isinstance(b, IxPred)] if single is not None else ():
                 if bound.ix.coefficient(v) != -1:
                     continue
                 last = bound.ix.plus(of_var(v))
-                if any(w in last.free for w, _ in others):
+                if any(w in last.free for w, _ in other_dummies):
                     continue
-                end = resolved(beside * sum_over(Rewriter({v: last})(body), others), self.context)
+                end = resolved(cofactor * sum_over(Rewriter({v: last})(body), other_dummies), self.context)
                 end_term = end.single()
                 if end_term is None or end_term[0] == mono or poly.coefficient(end_term[0]) != -end_term[1]:
                     continue
                 if self._is_place(last, n):
                     before = index_condition(bound.ix.shifted(-ONE))
-                    return poly - Poly({mono: c}) + end + beside * sum_over(body * before, [*others, (v, n)])
+                    return poly - Poly({mono: c}) + end + cofactor * sum_over(body * before, [*other_dummies, (v, n)])
         return None
 
     def _is_place(self, ix: Ix, size: Poly) -> bool:
@@ -122,10 +122,10 @@ def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Po
     """Yield (v, range of v, other variables, summand, cofactor) for each variable v of each sum in the term c·mono."""
     for a, e in mono:
         if isinstance(a, Sum) and e == 1:
-            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
+            cofactor = Poly({tuple((b, k) for b, k in mono if b is not a): c})
             dummies, body = open_sum(a)
             for v, n in dummies:
-                yield v, n, [pair for pair in dummies if pair[0] != v], body, beside
+                yield v, n, [pair for pair in dummies if pair[0] != v], body, cofactor
 
 
 def _reads_later(body: Poly, v: Var) -> bool:

@@ -98,12 +98,12 @@ class _Placed(Rewriter):
             return poly_of(a)
         if isinstance(a, Pred):
             p = in_closed_form(self(a.poly), self.context)
-            beside, inside = _guards(p)
-            if beside:  # [[φ]·p > 0] = [φ]·[p > 0]
-                return _Placed(self.context, {}, self.known)(monomial(dict.fromkeys(beside, 1)) * pred(inside))
+            conditions, compared = _guards(p)
+            if conditions:  # [[φ]·p > 0] = [φ]·[p > 0]
+                return _Placed(self.context, {}, self.known)(monomial(dict.fromkeys(conditions, 1)) * pred(compared))
             for v in sorted(p.free & self.context.ranges.keys()):
-                if (found := self._threshold(p, v, self.context.ranges[v])) is not None:
-                    order, k, up = found
+                if (threshold := self._threshold(p, v, self.context.ranges[v])) is not None:
+                    order, k, up = threshold
                     rank = order.rank(of_var(v))
                     applied(Law.THRESHOLD)
                     return index_condition(rank.plus(k).shifted(-order.size) if up else k.minus(rank).shifted(-ONE))
@@ -111,8 +111,8 @@ class _Placed(Rewriter):
 
     def _threshold(self, p: Poly, v: Var, n: Poly) -> Threshold | None:
         """Return the threshold of p along v, which is searched for once for all names of the variable."""
-        others = tuple((w, self.context.ranges.get(w)) for w in sorted(p.free - {v}))
-        key = substitute(p, {v: of_var(ENTRY)}), n, others
+        variable_ranges = tuple((w, self.context.ranges.get(w)) for w in sorted(p.free - {v}))
+        key = substitute(p, {v: of_var(ENTRY)}), n, variable_ranges
         if key not in self.known:
             self.known[key] = self._looked_for(key[0], ENTRY, n)
         return self.known[key]
@@ -160,11 +160,11 @@ def _is_in_order(t: IntegerAtom) -> TypeGuard[Chosen]:
 
 def _orders(p: Poly) -> Iterator[Order]:
     """Yield the orders whose places stand in the term, and that depend on no variable bound in it."""
-    found: dict[tuple[str, tuple[Ix, ...]], Chosen] = {}
+    orders: dict[tuple[str, tuple[Ix, ...]], Chosen] = {}
     for t in (t for ix in indices_of(p) for t in ix.atoms if _is_in_order(t)):
         if not any(v[0] == "b" for ix in t.arguments[1:] for v in ix.free):
-            found.setdefault((t.comparison.data, t.arguments[1:]), t)
-    for t in found.values():
+            orders.setdefault((t.comparison.data, t.arguments[1:]), t)
+    for t in orders.values():
         yield Order(t.comparison if t.comparison.kind == ORDER else t.comparison.inverse(), t.arguments[1:])
 
 
@@ -215,12 +215,12 @@ class _Along:
         # The first of the k places, and the place before it, as one goes along the order.
         first, before = (k.scaled(-1).shifted(n), k.scaled(-1).shifted(n - ONE)) if self.up else (k.shifted(-ONE), k)
         # There is a place before only if k < n.
-        there = replace(self, context=self.context.where((k.scaled(-1).shifted(n - ONE), ">=")))
+        with_place_before = replace(self, context=self.context.where((k.scaled(-1).shifted(n - ONE), ">=")))
         above = self.at(p, v, first), self.at(q, w, first)
-        below = there.at(p, v, before), there.at(q, w, before)
+        below = with_place_before.at(p, v, before), with_place_before.at(q, w, before)
         if None in above or None in below:
             return False
-        return self.not_negative(above[0] - above[1]) and there.not_negative(below[1] - below[0])  # type: ignore[operator]
+        return self.not_negative(above[0] - above[1]) and with_place_before.not_negative(below[1] - below[0])  # type: ignore[operator]
 
     def where(self, t: Var, n: Poly) -> _Along:
         return replace(self, context=replace(self.context, ranges={**self.context.ranges, t: n}))

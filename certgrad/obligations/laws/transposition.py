@@ -56,11 +56,11 @@ def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = L
     """
     names = set(tangents)
     for _ in range(64):
-        inside = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
-        if not inside:
+        recurrences = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
+        if not recurrences:
             return poly
         # A recurrence that reads another one has the higher level: it goes first.
-        chosen = max(inside, key=lambda a: (a.level, a.key))
+        chosen = max(recurrences, key=lambda a: (a.level, a.key))
         poly = _transposed(poly, chosen, names, looked_at)
     raise NoInvariantError("no invariant: the loops depend on each other in too many ways")
 
@@ -183,9 +183,9 @@ def _split_off_first_time(poly: Poly, loop: Loop) -> Poly:
         if v is None:
             return sum_over(body, dummies)
         applied(Law.SUM_CUT)
-        others = [(w, m) for w, m in dummies if w != v]
+        other_dummies = [(w, m) for w, m in dummies if w != v]
         first, later = (Rewriter({v: ix})(body) for ix in (of_const(ZERO), of_var(v).shifted(ONE)))
-        return sum_over(first, others) + sum_over(later, [*others, (v, n - ONE)])
+        return sum_over(first, other_dummies) + sum_over(later, [*other_dummies, (v, n - ONE)])
 
     return Rewriter(replace=first_apart)(poly)
 
@@ -200,8 +200,8 @@ def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
             dummies, body = open_sum(a)
             return sum_over(_early(body, loop, {**ranges, **dict(dummies)}), dummies)
         if isinstance(a, Rec):
-            back = stepped(a, ranges) if a.loop == loop and a.time.terms else None
-            return poly_of(a) if back is None else _early(back, loop, ranges)
+            step_value = stepped(a, ranges) if a.loop == loop and a.time.terms else None
+            return poly_of(a) if step_value is None else _early(step_value, loop, ranges)
         return None
 
     return Rewriter(replace=earlier)(poly)
@@ -283,8 +283,8 @@ def _collect(
     rest = ZERO
     for mono, c in poly.items():
         hosts = [(a, e) for a, e in mono if mentions(poly_of(a), tensors)]
-        others: dict[Atom, Exponent] = {a: e for a, e in mono if (a, e) not in hosts}
-        product = monomial(others).scale(c) * factor
+        other_factors: dict[Atom, Exponent] = {a: e for a, e in mono if (a, e) not in hosts}
+        product = monomial(other_factors).scale(c) * factor
         if len(hosts) != 1 or hosts[0][1] != 1:
             rest = rest + sum_over(Poly({mono: c}) * factor, list(dummies))
             continue

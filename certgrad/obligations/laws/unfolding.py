@@ -35,8 +35,8 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
         if isinstance(a, Rec):
             # At another number than 1 the carry stays: it would be unfolded step by step, all the way to time 0.
             goes_back = bool(a.time.terms) or a.time.const == ONE or a.time.const.constant() is None
-            back = stepped(a, ranges) if goes_back else None
-            return poly_of(a) if back is None else unfolded(back, ranges)
+            step_value = stepped(a, ranges) if goes_back else None
+            return poly_of(a) if step_value is None else unfolded(step_value, ranges)
         return None
 
     return Rewriter(replace=earlier)(poly)

@@ -52,7 +52,7 @@ def show_relation(left: Rec, right: Rec, sign: int) -> str:
         return f"two carries, of {parts:,} parts, are equal{' up to the sign' if sign < 0 else ''} by induction on t"
     letters = dict(zip([("t", 1 + k, 0) for k in range(len(left.index))], LETTERS, strict=False))
     writer = Writer({("t", 0, 0): "t", **letters}, {})
-    first, second = (cast(Carry, writer.atom(one)) for one in (left, right))
+    first, second = (cast(Carry, writer.atom(carry)) for carry in (left, right))
     text = equal_by_induction(first, second, sign)
     return _shortened_text(text)
 

@@ -36,11 +36,11 @@ def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
     shared = dict(exponential)
     argument = sum((Poly({b.mono: fmpq(1)}).scale(fmpq(e.numerator, 2 * e.denominator)) for b, e in exponential), ZERO)  # type: ignore[attr-defined]
     without_exponential, with_exponential = ZERO, ZERO
-    others = ZERO
+    other_terms = ZERO
     for mono, c in poly.items():
         factors: dict[Atom, Exponent] = dict(mono)
         if factors.pop(base, 0) != -1:
-            others = others + Poly({mono: c})
+            other_terms = other_terms + Poly({mono: c})
         elif all(factors.get(b) == e for b, e in shared.items()):
             with_exponential = with_exponential + monomial({b: e for b, e in factors.items() if b not in shared}).scale(
                 c
@@ -51,4 +51,4 @@ def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
             return poly
     if without_exponential.is_zero or not (without_exponential + with_exponential).is_zero:
         return poly
-    return others + with_exponential * poly_of(intern(Fn("tanh", (argument,))))
+    return other_terms + with_exponential * poly_of(intern(Fn("tanh", (argument,))))

@@ -97,8 +97,8 @@ def term(poly: Poly, names: Mapping[Var, str] | None = None) -> t.Term:
 
     Bound variables get none of these names, not even those of variables that are not in the term.
     """
-    known = dict(name_variables([poly]) if names is None else names)
-    return in_canonical_order(Writer(known, {}).poly(poly), known.values())
+    variable_names = dict(name_variables([poly]) if names is None else names)
+    return in_canonical_order(Writer(variable_names, {}).poly(poly), variable_names.values())
 
 
 def _order(v: Var) -> tuple:
@@ -131,8 +131,8 @@ def aligned(clause: Clause, shapes: Shapes) -> bool:
     for a in atoms:
         if not isinstance(a, Access):
             continue
-        known = shapes.get(a.tensor, ())
-        sizes = [n.key for n in known] if len(known) == len(a.index) else ["?"] * len(a.index)
+        axis_sizes = shapes.get(a.tensor, ())
+        sizes = [n.key for n in axis_sizes] if len(axis_sizes) == len(a.index) else ["?"] * len(a.index)
         for place, (ix, n) in enumerate(zip(a.index, sizes, strict=True), -len(a.index)):
             v = ix.variable()
             if v is None and n == ONE.key and not ix.terms and ix.const.is_zero:
@@ -208,8 +208,8 @@ class Writer:
 
     def axis(self, tensor: str, position: int) -> str | None:
         """Return the size of an axis, as a key; None where it is not known."""
-        known = self.shapes.get(tensor, ())
-        return known[position].key if len(known) > position else None
+        axis_sizes = self.shapes.get(tensor, ())
+        return axis_sizes[position].key if len(axis_sizes) > position else None
 
     def size(self, n: Poly, axes: Sequence[tuple[str, int]]) -> t.Term:
         """Return a size as a term: as that of an axis in `axes`, where all of these have it; else by itself."""
@@ -225,8 +225,8 @@ class Writer:
 
     def power(self, a: Atom, e: Exponent) -> t.Term:
         if isinstance(a, Exp):
-            inside = Poly({a.mono: fmpq(Fraction(e).numerator, Fraction(e).denominator)})
-            return t.Apply("exp", (self.poly(inside),))
+            exponent = Poly({a.mono: fmpq(Fraction(e).numerator, Fraction(e).denominator)})
+            return t.Apply("exp", (self.poly(exponent),))
         return self.atom(a) if e == 1 else t.Power(self.atom(a), str(Fraction(e)))
 
     def atom(self, a: Atom) -> t.Term:
