@@ -52,7 +52,7 @@ MAX_DEPTH = 14
 
 @dataclass(frozen=True)
 class Region:
-    """Assumptions in force: signs, and clauses with several alternatives."""
+    """Assumptions in force: signs of terms, clauses with several alternatives, and the free indices."""
 
     facts: Facts
     clauses: tuple[Clause, ...] = ()
@@ -82,6 +82,7 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
     residue = _nonzero_part(poly, region, depth)
     if residue is None or depth:
         return residue
+    # Small inverses, and short sums, are written out only where nothing else closes: the term becomes larger.
     for sums in [False] * has_small_inverse(poly) + [True] * has_small_sum(poly):
         parts = (_nonzero_part(part, sub_region, 1) for part, sub_region in _written_out(poly, region, sums))
         residue = next((r for r in parts if r is not None), None)
@@ -93,9 +94,10 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
     """Return None if the term is zero in the region; else a residue and its facts, as `nonzero_part` does.
 
-    Tried in this order: the term without denominators and with its roots split; sums that cancel together; then, up to
-    `MAX_DEPTH` cases deep, index sets and index conditions; products written out; comparisons in one form; without
-    predicates, further laws and loops a step earlier; and each sign of the first predicate's term.
+    What is tried, in this order: the term without denominators and with its roots split; sums that cancel together;
+    then, up to `MAX_DEPTH` cases deep, index sets, and both cases of an index condition; products written out;
+    comparisons in one form; without predicates, further laws and loops a step earlier; and each sign of the term of the
+    first predicate. A step that changes the term starts again with the new one.
     """
     budget.spend(50)
     if not depth:
@@ -126,7 +128,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             applied(Law.INDEX_SETS)
             return None
         conditions = choices(poly)
-        if conditions:
+        if conditions:  # outside of sums: the condition holds, or fails
             return _by_condition(poly, conditions[0], region, depth)
         form = _by_neighbours(poly, region)
         if form != poly:
@@ -135,7 +137,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         from certgrad.obligations.laws.formal_sums import collected  # most rules have no products
 
         poly, undecided = split_off(poly, region.places)
-        if undecided is not None:
+        if undecided is not None:  # whether a place belongs to a product
             return _by_condition(poly, undecided, region, depth)
         poly = collected(gathered(poly), lambda formal: nonzero_part(formal, region, depth + 1) is None)
         reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
@@ -149,7 +151,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         if form != poly:
             return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
-    if not seams:
+    if not seams:  # one formula in the whole region: what is left are laws, assumed equations, and an empty region
         if (
             decide.related.vanishes_by_laws(reduced, region.facts)
             or _assumed_zero(reduced, region.facts)
@@ -159,7 +161,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         form = over_one_floor(laws.unfolding.unfolded(poly, region.indices.ranges))
         return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
     p = seams[0].poly
-    if laws.counts.is_count(p):
+    if laws.counts.is_count(p):  # a count has few values, and its comparisons may be products
         form = laws.counts.by_products(poly, region.places)
         if form != poly and nonzero_part(form, region, depth + 1) is None:
             return None

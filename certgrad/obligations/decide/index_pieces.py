@@ -40,7 +40,11 @@ class Factor:
 
 @dataclass
 class Piece:
-    """One monomial: a coefficient, the variables it sums over, the conditions on them, and its factors."""
+    """One monomial: a coefficient, the variables it sums over, the conditions on them, and its factors.
+
+    `equal` and `at_least` have index expressions that must be 0, or ≥ 0. `sizes` and `numbers` are factors too: sizes
+    and index expressions, each with its exponent. A variable without a range in `dummies` is any integer.
+    """
 
     coefficient: fmpq
     sizes: list[tuple[Mono, int]] = field(default_factory=list)

@@ -30,7 +30,7 @@ def by_induction(
     """Return a difference with its loops matched, and the relations between carries that this rests on.
 
     With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents. Raises
-    NoInvariantError where no relation between the loops is found.
+    NoInvariantError where a loop cannot be transposed. `looked_at` says how its reads at varying times are treated.
     """
     if not has_loop(poly):
         return poly, []

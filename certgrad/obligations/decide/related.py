@@ -37,7 +37,11 @@ def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
 
 
 def _vanishes(poly: Poly, facts: Facts) -> bool:
-    """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is."""
+    """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is.
+
+    First each law that rewrites functions is applied; where the result is not seen to be 0, its logarithms or angles
+    may cancel.
+    """
 
     def simplified(p: Poly) -> Poly:
         p = decide_predicates(p, facts) if p.piecewise else p

@@ -70,7 +70,10 @@ def _drawn(region: Region, sizes: tuple[int, ...], random: Random) -> Point:
 
 
 def _satisfies(point: Point, region: Region) -> bool:
-    """Return whether the region's assumptions hold at the point; those for all indices are tried at the first few."""
+    """Return whether the region's assumptions hold at the point.
+
+    An assumption with open indices, which holds at all of them, is tried at the first values of each.
+    """
     dims, entry, places = point
 
     def sign(poly: Poly, here: Mapping[Var, int]) -> int:

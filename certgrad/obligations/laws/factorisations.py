@@ -116,11 +116,11 @@ def _of_singular_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
     (i, j), between, size = a.index, fresh(), _smaller_size(a)
     middle = of_var(between)
     p, is_left = _projected_differential(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
-    sigma_here, sigma_there = factor(SINGULAR, a, j), factor(SINGULAR, a, middle)
+    sigma_j, sigma_middle = factor(SINGULAR, a, j), factor(SINGULAR, a, middle)
     p_entry, p_transposed = (p(middle, j), p(j, middle)) if is_left else (p(j, middle), p(middle, j))
     rotated = factor(a.name, a, i, middle)
     within = sum_over(
-        rotated * _gap(SINGULAR, a, j, middle) * (p_entry * sigma_here + sigma_there * p_transposed), [(between, size)]
+        rotated * _gap(SINGULAR, a, j, middle) * (p_entry * sigma_j + sigma_middle * p_transposed), [(between, size)]
     )
     if a.ranges[0 if is_left else 1] == size:
         return within
@@ -129,7 +129,7 @@ def _of_singular_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
         if is_left
         else sum_over(substitute(inner, {m: i}) * factor(LEFT, a, of_var(k), j), [(k, a.ranges[0])])
     )
-    return within + (outside - sum_over(rotated * p_entry, [(between, size)])) * power(sigma_here, -1)
+    return within + (outside - sum_over(rotated * p_entry, [(between, size)])) * power(sigma_j, -1)
 
 
 def _solved(a: Matrix, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:

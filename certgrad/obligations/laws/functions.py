@@ -326,6 +326,7 @@ def defined_in(poly: Poly) -> Clauses:
         for mono in waiting.pop():
             for a, e in mono:
                 base = a.poly if isinstance(a, Base) else poly_of(a)
+                # For a divisor, a root, and a root in a divisor.
                 relation = "!= 0" if isinstance(e, int) else ">= 0" if e > 0 else "> 0"
                 clauses = condition(relation, base, "domain") if e < 0 or isinstance(e, Fraction) else ()  # type: ignore[arg-type]
                 if isinstance(a, Fn) and len(a.args) == 1 and a.name in FUNCTIONS:

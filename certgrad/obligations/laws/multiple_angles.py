@@ -133,7 +133,7 @@ def _cosine(c: Fraction) -> Poly | None:
 def of_inverse(a: Atom, facts: Facts) -> Direction | None:
     """Return cosine and sine of the angle that an inverse function is; None for other atoms.
 
-    None also for an atan2 whose arguments may both be 0.
+    Both are algebraic in the function's arguments. None also for an atan2 whose arguments may both be 0.
     """
     if not isinstance(a, Fn):
         return None

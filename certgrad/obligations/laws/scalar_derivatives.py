@@ -107,7 +107,7 @@ def _slope_by_both(a: Poly, x: Poly) -> Poly:
 
 
 def _from_sympy(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
-    """Return a sympy expression as a term, with the `values` of its symbols.
+    """Return a sympy expression as a term, in which each symbol is the term that `values` has for it.
 
     Raises NoDerivativeError for a function that terms do not have.
     """

@@ -33,7 +33,8 @@ _NAMES = frozenset({"lgamma", "digamma", "polygamma", "zeta"})
 def over_one_shift(poly: Poly, facts: Facts) -> Poly:
     """Return the term with arguments of Γ and its relatives shifted, so that equal functions are written alike.
 
-    Numbers are brought to 0 < p ≤ 1; other arguments upwards, until all constant parts have the greatest floor.
+    Γ(p + 2) and Γ(p + 1) become Γ(p + 2) and Γ(p + 2)/(p + 1), say, in terms of their logarithms. Arguments that are
+    numbers are brought to 0 < p ≤ 1; other ones upwards, until all constant parts have the greatest floor.
     """
     floors = [
         floor(_constant(a.args[-1]))

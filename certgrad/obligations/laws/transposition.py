@@ -72,8 +72,9 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     other times) and the rest. One step of the loop, paired with the adjoint μ, gives its transpose. The adjoint loop,
     in reversed time, is solved for μ and put into the sums of what each step adds and of the initial values.
     `looked_at` says how uses at varying times are read: as they are, with the first one split off (CUT), or as all from
-    1 on (AFTER: after each step, so that the last use is at `end` − 1). Raises NoInvariantError if the loop is not
-    linear in the tangents, or of another form.
+    1 on (AFTER: after each step, so that the last use is at `end` − 1). In the comments A, u, p, q and μ are those of
+    the identities at the head of the file. Raises NoInvariantError if the loop is not linear in the tangents, or of
+    another form.
     """
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
@@ -276,9 +277,10 @@ def linear_in(poly: Poly, tensors: set[str]) -> tuple[list[Use], Poly]:
 def _collect(
     poly: Poly, tensors: set[str], factor: Poly, dummies: tuple[tuple[Var, Poly], ...], uses: list[Use]
 ) -> Poly:
-    """Append to `uses` those in factor·poly, summed over the dummies, and return the sum of what is left.
+    """Append the uses of the tensors in Σ factor·poly over the dummies to `uses`, and return the rest of this sum.
 
-    Sums are opened for the tensors in them. A term that has them otherwise, not as one factor, is left.
+    Sums in the term that have the tensors are opened. A monomial in which the tensors are not one plain factor is left
+    in the rest.
     """
     rest = ZERO
     for mono, c in poly.items():

@@ -188,7 +188,7 @@ class Writer:
         return t.Compare(_RELATIONS[a.relation], body, t.ZERO)  # type: ignore[arg-type]
 
     def reach(self, v: Var, clause: Clause, size: Poly | None) -> t.Term:
-        """Return the range of a free variable: the axes that it numbers; else its known size.
+        """Return the range of a free variable: the size of the axes that it numbers, else `size`; unknown without both.
 
         The calculus takes a condition to hold wherever it makes sense, so that an axis goes before a smaller range.
         """
