@@ -77,7 +77,7 @@ def _carried_out(moving: list[tuple[Atom, Exponent]], v: Var, n: Poly, half: Pol
     summands = waves([(a, e) for a, e in moving if a not in equations], v, n)
     if summands is None or len(equations) > 1:
         return None
-    even = half.scale(2) - n + ONE
+    even = half.scale(2) - n + ONE  # e of the formulas
     at_half = even * sum((_at_half(wave) for wave in summands), ZERO)
     for equation in equations:
         twice = equation.ix.scaled(1 if equation.ix.coefficient(v) > 0 else -1)

@@ -89,7 +89,7 @@ def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
     """Return a term without roots that has the sign of `poly`, a product or a difference of two; None where unknown."""
     _, _, rest = content(poly, only_positive=True)
-    if len(rest) == 1:
+    if len(rest) == 1:  # a root has the sign of what is under it, which is not negative
         ((mono, c),) = rest.sorted_items()
         of_roots = [(a, e) for a, e in mono if isinstance(e, Fraction)]
         if not of_roots or not all(e > 0 and _not_negative(a, e, facts) for a, e in of_roots):
@@ -103,6 +103,7 @@ def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
     n = lcm(*(e.denominator for mono in (first, second) for _, e in mono if isinstance(e, Fraction)))
     if not 1 < n <= MOST or not all(_not_negative(a, e, facts) for mono in (first, second) for a, e in mono):
         return None
+    # The difference of two terms ≥ 0 has the sign of the difference of their n-th powers.
     a, b = Poly({first: abs(c)}), Poly({second: abs(d)})
     return (a**n - b**n).scale(1 if c > 0 else -1)
 

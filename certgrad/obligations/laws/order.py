@@ -182,6 +182,7 @@ def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
         if not isinstance(a, Sum) or not isinstance(single, Pred):
             continue
         v = fresh()
+        # Of the difference e(j) − e(k), the terms with j are the entry e(j).
         terms = {m: c for m, c in single.poly.items() if a.vars[0] in mono_free(m)}
         entry = substitute(Poly(terms), {a.vars[0]: of_var(v)})
         for e in (entry, -entry):

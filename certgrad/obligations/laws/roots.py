@@ -59,7 +59,7 @@ def _factors(poly: Poly, facts: Facts) -> Factors | None:
     above, denominators = cleared(poly)
     below = [(poly_of(a), -k) for a, k in denominators.items()]
     below += [(poly_of(a), int(e)) for a, e in content(above)[1].items() if isinstance(e, int) and e < 0]
-    if any(facts.signs(d) != POS for d, _ in below):
+    if any(facts.signs(d) != POS for d, _ in below):  # then the quotient stays under one root
         above, below = poly, []
     for d, k in below[len(denominators) :]:
         above = above * power(d, -k)

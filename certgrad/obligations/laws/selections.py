@@ -86,6 +86,7 @@ def _with_zero_factors_as_one(term: Poly, bases: Collection[Atom], there: Rewrit
         if not divisors:
             total.add_poly(numerator.poly())
             continue
+        # Factored together, so that a factor of both the numerator and a divisor cancels before it is replaced.
         scale, powers = fmpq(1), Counter[Poly]()
         for p, e in [(numerator.poly(), 1), *((b.poly, int(e)) for b, e in divisors if isinstance(b, Base))]:
             c, factors = factored(p) or (fmpq(1), [(p, 1)])

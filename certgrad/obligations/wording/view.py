@@ -37,7 +37,7 @@ class SympyView:
         return self.atom(a) ** exponent
 
     def atom(self, a: Atom) -> sympy.Expr:
-        """Return an atom as an expression of sympy; a function that sympy does not have is an undefined function there."""
+        """Return an atom as an expression of sympy; functions that sympy does not have become undefined functions."""
         if isinstance(a, Access):
             if not a.index:
                 return sympy.Symbol(a.tensor, real=True)
