@@ -204,7 +204,7 @@ def _nowhere(region: Region) -> bool:
 
 
 def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
-    """Return the term and the region with comparisons that a monotone function relates in one form."""
+    """Return the term and the region with their comparisons in one form, by monotone functions (`laws.monotone`)."""
     region = region.where(*laws.monotone.compared_facts(region.facts))
     clauses = laws.monotone.compared_clauses(region.clauses, region.facts)
     return laws.monotone.with_comparisons(poly, region.facts), replace(region, clauses=clauses)

@@ -103,7 +103,7 @@ class _Member:
             return None
 
     def after(self, steps: int) -> Poly | None:
-        """Return the carry after so many steps; None where it is undefined."""
+        """Return the carry's entry after this number of steps, written out; None where it is undefined."""
         try:
             return written_out(entry(self.loop, self.position, of_const(number(steps)), self.carry.index))
         except ArithmeticError:
@@ -165,7 +165,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[L
 
 
 def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | None]:
-    """Return a rewriting of carries' entries as those of equal carries, times their sign."""
+    """Return a rewriting of carries' entries as those of the equal carries in `alike`, times the sign given there."""
 
     def entries(a: Access) -> Poly:
         name, sign = alike[a.tensor]

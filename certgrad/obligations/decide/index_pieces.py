@@ -26,7 +26,7 @@ MAX_ATOMS = 5000
 
 
 class UnreadableError(Exception):
-    """The term has a form that the index sets cannot take."""
+    """The term has a form that is not read as sums over index sets."""
 
 
 @dataclass
@@ -225,7 +225,7 @@ def _text(mono: Mono) -> str:
 
 
 class _Blanks:
-    """Writes an atom with a blank for each part of an index that no binder inside it binds."""
+    """Writes an atom as text, with a blank for each part of an index without variables that are bound in the atom."""
 
     def __init__(self) -> None:
         self.arguments: list[Ix] = []

@@ -37,7 +37,7 @@ NAMES = ("inverse", "determinant")
 
 
 def vanishes_in_another_form(poly: Poly, region: Region) -> bool:
-    """Return whether the term is shown to be 0 in one of the forms."""
+    """Return whether the term is shown to be 0 in one of the forms at the head of the file."""
     if not any(isinstance(a, Matrix) and a.name in NAMES for a in deep_atoms(poly)):
         return False
     turned = by_first_columns(poly, region)

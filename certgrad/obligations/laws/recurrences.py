@@ -34,7 +34,10 @@ Value = Callable[[Ix, tuple[Ix, ...]], Poly]
 
 @dataclass(frozen=True)
 class Open:
-    """A carry with its bound variables opened: `step` reads carries by name, at (s, index)."""
+    """A carry with its bound variables opened: `init` and `step` are terms over the variables `axes`.
+
+    `step` reads carries by name, at the step s and an index.
+    """
 
     name: str
     axes: tuple[Var, ...]
@@ -83,7 +86,7 @@ def open_loop(loop: Loop) -> System:
 
 
 def replacing(names: Iterable[str], value: Callable[[Access], Poly]) -> Callable[[Atom], Poly | None]:
-    """Return a rewriting that replaces entries of the named tensors, and keeps what does not mention them."""
+    """Return a rewriting, for `Rewriter`, that replaces entries of the named tensors by `value` and keeps all else."""
     tensors = set(names)
 
     def replaced(a: Atom) -> Poly | None:

@@ -206,7 +206,10 @@ class _Along:
         return inner.not_negative(at_next - at_place if self.up else at_place - at_next)
 
     def alike(self, p: Poly, v: Var, q: Poly, w: Var, k: Ix) -> bool:
-        """Return whether p is positive at the k last places (or first ones), as q is, and at no other."""
+        """Return whether p(v) is positive at the k last places (or first ones) and at no other, as q(w) is.
+
+        p need not be q: it is enough that their signs change at the same place.
+        """
         if substitute(p, {v: of_var(w)}) == q:
             return True
         if not self.goes_on(p, v):
