@@ -170,7 +170,7 @@ def _orders(piece: Piece) -> list[list[int]]:
 class _Written:
     """A piece with a coordinate s_k for each argument of its factors, ready for isl.
 
-    `shares` is the number of orders of equal factors: each order has that share of the coefficient.
+    `shares` is the number of orders of equal factors, by which the coefficient is divided.
     """
 
     def __init__(self, piece: Piece, arguments: list[Ix], words: Words, shares: int) -> None:

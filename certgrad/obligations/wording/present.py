@@ -29,7 +29,7 @@ _COUNT = re.compile(r"steps [0-9a-f]{16}")
 
 
 def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = None) -> str:
-    """Return a term as text, with free index variables named i, j, k … in order of appearance unless in `names`."""
+    """Return a term as text; free index variables are named i, j, k … in order, unless `names` gives their names."""
     return term_text(term(poly, names), style)
 
 
