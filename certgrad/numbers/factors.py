@@ -1,4 +1,4 @@
-"""Factors of matrices: enclosed over the reals, and how they move with the matrix.
+"""Factors of matrices, enclosed over the reals, and their differentials.
 
 The differentials are written for entries of any field, so that balls and numbers of a finite field read the same ones.
 """
@@ -14,8 +14,11 @@ Matrix = np.ndarray[Any, np.dtype[Any]]
 
 
 def eigen(a: Matrix) -> tuple[Matrix, Matrix]:
-    """The eigenvalues of a symmetric matrix of balls in ascending order, and eigenvectors of length 1 in columns, each
-    with its largest entry above 0. Raises ValueError where eigenvalues are not told apart."""
+    """Return the eigenvalues of a symmetric matrix of balls, ascending, and its eigenvectors as columns of length 1.
+
+    Of each eigenvector, the entry of the greatest absolute value is positive. Raises ValueError where eigenvalues are
+    not told apart.
+    """
     n = len(a)
     try:
         values, vectors = acb_mat(arb_mat(a.tolist())).eig(right=True)
@@ -34,8 +37,11 @@ def eigen(a: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def singular(a: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """[σ, U, V] of a matrix of balls with at least as many rows as columns: σ in descending order, and V with the signs
-    of `eigen`. Raises ValueError where singular values are not told apart, from 0 or from each other."""
+    """Return (σ, U, V) of a matrix of balls with at least as many rows as columns.
+
+    σ is in descending order, and V has the signs of `eigen`. Raises ValueError where singular values are not told apart
+    from each other, or from 0.
+    """
     squares, right = eigen(a.T @ a)
     squares, v = squares[::-1], right[:, ::-1]
     if not all(x > 0 for x in squares):
@@ -45,24 +51,26 @@ def singular(a: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def orthogonal(a: Matrix) -> tuple[Matrix, Matrix]:
-    """[Q, R] of a matrix of balls with at least as many rows as columns, by Gram and Schmidt; R's diagonal is above 0.
-    Raises ValueError where the columns are not seen to be independent."""
+    """Return (Q, R) of a matrix of balls with at least as many rows as columns, by Gram and Schmidt.
+
+    R's diagonal is positive. Raises ValueError where the columns are not seen to be independent.
+    """
     rows, columns = a.shape
     q, r = np.empty((rows, columns), dtype=object), np.full((columns, columns), arb(0), dtype=object)
     for j in range(columns):
-        left = a[:, j]
+        residual = a[:, j]
         for i in range(j):
             r[i, j] = q[:, i] @ a[:, j]
-            left = left - q[:, i] * r[i, j]
-        r[j, j] = arb(left @ left).sqrt()
+            residual = residual - q[:, i] * r[i, j]
+        r[j, j] = arb(residual @ residual).sqrt()
         if not r[j, j] > 0:
             raise ValueError("a matrix that may not have full rank")
-        q[:, j] = left / r[j, j]
+        q[:, j] = residual / r[j, j]
     return q, r
 
 
 def moved_eigen(values: Matrix, v: Matrix, da: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the differentials of eigenvalues and eigenvectors."""
+    """Return the differentials of eigenvalues and eigenvectors, for the differential `da` of the matrix."""
     p = v.T @ da @ v
     return diagonal(p), v @ (_gaps(values) * p)
 
@@ -76,7 +84,10 @@ def moved_singular(values: Matrix, u: Matrix, v: Matrix, da: Matrix) -> tuple[Ma
 
 
 def moved_orthogonal(q: Matrix, r: Matrix, da: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the differentials of Q and R."""
+    """Return the differentials of Q and R: Q·Ω + (1 − Q·Qᵀ)·dA·R⁻¹ and (C − Ω)·R, with C = Qᵀ·dA·R⁻¹.
+
+    Ω (`turning`) is antisymmetric, and is C below the diagonal. `solved` is dA·R⁻¹.
+    """
     n = len(r)
     solved = da.copy()
     for j in range(n):
@@ -94,7 +105,7 @@ def diagonal(x: Matrix) -> Matrix:
 
 
 def _gaps(values: Matrix) -> Matrix:
-    """1/(λ_k − λ_l) at (l, k), and 0 on the diagonal."""
+    """Return the matrix with 1/(λ_k − λ_l) at (l, k), and 0 on the diagonal."""
     n = len(values)
     entries = [0 if k == l else 1 / (values[k] - values[l]) for l in range(n) for k in range(n)]
     return np.array([*entries, None], dtype=object)[:-1].reshape(n, n)

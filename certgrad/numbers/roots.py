@@ -13,7 +13,9 @@ STEPS = 25
 def enclosed_root(
     residual: Callable[[Vector], Vector], jacobian: Callable[[Vector], arb_mat], start: Sequence[arb]
 ) -> Vector | None:
-    """Balls around the one root near what Newton's method comes to from `start`; None where that is not shown.
+    """Return balls around the one root near the point that Newton's method comes to from `start`.
+
+    None where it does not come to one, or where it is not proved that a root is there.
 
     Krawczyk: for a box X around m and a matrix Y, let K = m − Y·R(m) + (1 − Y·R′(X))·(X − m). If K lies in the interior
     of X then R has exactly one root in X; it lies in K, and R′ is invertible on X. All bounds are rigorous.
@@ -45,12 +47,12 @@ def _krawczyk(residual: Callable[[Vector], Vector], jacobian: Callable[[Vector],
     spread = _column([x - m for x, m in zip(box, at, strict=True)])
     identity = arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
     image = (_column(at) - shift + (identity - inverse * jacobian(box)) * spread).entries()
-    inside = all(x.is_finite() and b.contains_interior(x) for x, b in zip(image, box, strict=True))
-    return image if inside else None
+    in_interior = all(x.is_finite() and b.contains_interior(x) for x, b in zip(image, box, strict=True))
+    return image if in_interior else None
 
 
 def _relative_tolerance(x: arb, bits: int) -> arb:
-    """A distance that is small at the size of x."""
+    """Return a distance that is small relative to x: about |x|·2^−bits, and 2^−bits near 0."""
     return (1 + abs(x)).upper() * arb(2) ** -bits
 
 

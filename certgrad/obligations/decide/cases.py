@@ -47,12 +47,12 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 MAX_DEPTH = 14
-"""Cases inside of each other, at most; a term that is then not zero counts as a residue."""
+"""The most cases inside of each other; a term that is not shown to be zero by then counts as not zero."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """Assumptions in force: signs, and clauses with several alternatives."""
+    """Assumptions in force: signs of terms, clauses with several alternatives, and the free indices."""
 
     facts: Facts
     clauses: tuple[Clause, ...] = ()
@@ -63,7 +63,7 @@ class Region:
 
     @property
     def places(self) -> Indices:
-        """The indices, with the region's assumptions on entries."""
+        """The free indices with their ranges and conditions, and the region's assumptions on entries."""
         return replace(self.indices, facts=self.facts, clauses=self.clauses)
 
     def over(self, ranges: Mapping[Var, Poly]) -> Region:
@@ -72,26 +72,32 @@ class Region:
 
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """Return None if the term is zero under the assumptions; else a part that is not shown to be, and its region."""
+    """Return None if the term is zero under the assumptions; else a residue and the facts of its region.
+
+    The residue is the term in one of the cases, where it is not shown to be zero. `depth` is the number of cases
+    around this one.
+    """
     if not depth and _vanishes_by_counts(poly, region):
         return None
-    left = _nonzero_part(poly, region, depth)
-    if left is None or depth:
-        return left
+    residue = _nonzero_part(poly, region, depth)
+    if residue is None or depth:
+        return residue
+    # Small inverses, and short sums, are written out only where nothing else closes: the term becomes larger.
     for sums in [False] * has_small_inverse(poly) + [True] * has_small_sum(poly):
-        parts = (_nonzero_part(part, there, 1) for part, there in _written_out(poly, region, sums))
-        left = next((one for one in parts if one is not None), None)
-        if left is None:
+        parts = (_nonzero_part(part, sub_region, 1) for part, sub_region in _written_out(poly, region, sums))
+        residue = next((r for r in parts if r is not None), None)
+        if residue is None:
             return None
-    return left
+    return residue
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """Return None if the term is zero in the region; else a part that is not shown to be, and its region.
+    """Return None if the term is zero in the region; else a residue and its facts, as `nonzero_part` does.
 
-    Tried in this order: the term without denominators and with its roots split; sums that cancel together; then, up to
-    `MAX_DEPTH` cases deep, index sets and index conditions; products written out; comparisons in one form; without
-    predicates, further laws and loops a step earlier; and each sign of the first predicate's term.
+    What is tried, in this order: the term without denominators and with its roots split; sums that cancel together;
+    then, up to `MAX_DEPTH` cases deep, index sets, and both cases of an index condition; products written out;
+    comparisons in one form; without predicates, further laws and loops a step earlier; and each sign of the term of the
+    first predicate. A step that changes the term starts again with the new one.
     """
     budget.spend(50)
     if not depth:
@@ -122,7 +128,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             applied(Law.INDEX_SETS)
             return None
         conditions = choices(poly)
-        if conditions:
+        if conditions:  # outside of sums: the condition holds, or fails
             return _by_condition(poly, conditions[0], region, depth)
         form = _by_neighbours(poly, region)
         if form != poly:
@@ -131,7 +137,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         from certgrad.obligations.laws.formal_sums import collected  # most rules have no products
 
         poly, undecided = split_off(poly, region.places)
-        if undecided is not None:
+        if undecided is not None:  # whether a place belongs to a product
             return _by_condition(poly, undecided, region, depth)
         poly = collected(gathered(poly), lambda formal: nonzero_part(formal, region, depth + 1) is None)
         reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
@@ -145,7 +151,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         if form != poly:
             return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
-    if not seams:
+    if not seams:  # one formula in the whole region: what is left are laws, assumed equations, and an empty region
         if (
             decide.related.vanishes_by_laws(reduced, region.facts)
             or _assumed_zero(reduced, region.facts)
@@ -155,21 +161,21 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         form = over_one_floor(laws.unfolding.unfolded(poly, region.indices.ranges))
         return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
     p = seams[0].poly
-    if laws.counts.is_count(p):
+    if laws.counts.is_count(p):  # a count has few values, and its comparisons may be products
         form = laws.counts.by_products(poly, region.places)
         if form != poly and nonzero_part(form, region, depth + 1) is None:
             return None
     applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
-        for there in parts_in_sign_region(poly, p, sign, region):
-            left = nonzero_part(*there, depth + 1)
-            if left is not None:
-                return left
+        for case in parts_in_sign_region(poly, p, sign, region):
+            residue = nonzero_part(*case, depth + 1)
+            if residue is not None:
+                return residue
     return None
 
 
 def _by_neighbours(poly: Poly, region: Region) -> Poly:
-    """The term with index conditions decided by conditions beside them, and Σ_{v<n} f − f(n − 1) as Σ_{v<n−1} f."""
+    """Return the term with Σ_{v<n−1} f for Σ_{v<n} f − f(n − 1), and index conditions decided by those beside them."""
     if not any(isinstance(a, IxPred) for a in deep_atoms(poly)):
         return poly
     try:
@@ -191,14 +197,14 @@ def _assumed_zero(poly: Poly, facts: Facts) -> bool:
 
 
 def _nowhere(region: Region) -> bool:
-    """The conditions on integers that cases were split by contradict the signs that were assumed after that."""
+    """Return whether the conditions on integers by which cases were split contradict the signs assumed since then."""
     if not region.facts.facts or not any(by_entries(ix) for ix, _ in region.indices.conditions):
         return False
     return not region.places.feasible()
 
 
 def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
-    """Return the term and the region with comparisons that a monotone function relates in one form."""
+    """Return the term and the region with their comparisons in one form, by monotone functions (`laws.monotone`)."""
     region = region.where(*laws.monotone.compared_facts(region.facts))
     clauses = laws.monotone.compared_clauses(region.clauses, region.facts)
     return laws.monotone.with_comparisons(poly, region.facts), replace(region, clauses=clauses)
@@ -207,24 +213,29 @@ def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
 def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
     """Return `nonzero_part` of the term where a condition on indices holds, else where it fails."""
     for part, indices, mapping in split_by_condition(poly, a, region.indices):
-        left = nonzero_part(part, _substituted_region(region, indices, mapping), depth + 1)
-        if left is not None:
-            return left
+        residue = nonzero_part(part, _substituted_region(region, indices, mapping), depth + 1)
+        if residue is not None:
+            return residue
     return None
 
 
 def _written_out(poly: Poly, region: Region, sums: bool) -> Iterator[tuple[Poly, Region]]:
-    """The term at each value of its free indices, with inverses of small matrices written out."""
-    most = FEW_SUMMANDS if sums else SMALL_ROWS
-    few = [(v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= most]
-    if not few:
+    """Yield the term, and the region, at each choice of values for its free indices over short ranges.
+
+    Inverses of small matrices are written out, and with `sums`, sums over few values too.
+    """
+    limit = FEW_SUMMANDS if sums else SMALL_ROWS
+    short_indices = [
+        (v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= limit
+    ]
+    if not short_indices:
         yield written_out(poly, sums), region
         return
-    v, count = few[0]
+    v, count = short_indices[0]
     for k in range(count):
         place = {v: of_const(number(k))}
-        there = _substituted_region(region, region.indices.substituted(place, {}), place)
-        yield from _written_out(Rewriter(place)(poly), there, sums)
+        region_there = _substituted_region(region, region.indices.substituted(place, {}), place)
+        yield from _written_out(Rewriter(place)(poly), region_there, sums)
 
 
 def _substituted_region(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:
@@ -238,46 +249,51 @@ def _substituted_region(region: Region, indices: Indices, mapping: Mapping[Var, 
 
 
 def parts_in_sign_region(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
-    """Return the term in the region where p has the sign, with its predicates decided; nothing if that region is empty.
+    """Return (term, region) for the part of the region where p has the sign, with the term's predicates decided there.
 
-    On p = 0 the predicates of a derivative are open: the law must hold with the value that each side gives, so there
-    are several terms.
+    The list is empty where that part is. On p = 0 the predicates of a derivative are open: the statement must hold with
+    the value that each side gives them, so that there are several terms. There are several parts where p is a product:
+    one for each factor that may be 0.
     """
     if not region.facts.signs(p) & sign:
         return []
-    here = region.where(Fact(p, sign, universal=False))
-    if here.facts.contradictory or _fails_there(here.facts):
+    sub_region = region.where(Fact(p, sign, universal=False))
+    if sub_region.facts.contradictory or _fails_there(sub_region.facts):
         return []
-    roots = _roots(p, here.facts) if sign == ZERO else [p]
+    roots = _roots(p, sub_region.facts) if sign == ZERO else [p]
     if roots != [p]:
         applied(Law.ZERO_OF_PRODUCT)
-        return [part for q in roots for part in parts_in_sign_region(poly, q, ZERO, here)]
+        return [part for q in roots for part in parts_in_sign_region(poly, q, ZERO, sub_region)]
     try:
+        # On p = 0, what the clauses leave possible are further equations, by which entries are eliminated; elsewhere it
+        # is a further fact.
         equations = [p]
-        for clause in (one for given in region.clauses for one in _at_entries_of(p, given) if not one.guards):
-            possible = [a for a in clause.alternatives if _possible(a, here.facts)]
-            if not possible:
+        for clause in (
+            instance for given in region.clauses for instance in _at_entries_of(p, given) if not instance.guards
+        ):
+            candidates = [a for a in clause.alternatives if _possible(a, sub_region.facts)]
+            if not candidates:
                 return []
-            if len(possible) == 1 and possible[0].relation == "= 0":
-                equations.append(possible[0].poly)
-            elif len(possible) == 1 and (signs := possible[0].signs) is not None and sign != ZERO:
-                here = here.where(Fact(possible[0].poly, signs, universal=False))
-        around = all(f.signs != ZERO for f in here.facts.facts)  # no equation has been put in
-        out = decide_predicates(poly, here.facts, around)
+            if len(candidates) == 1 and candidates[0].relation == "= 0":
+                equations.append(candidates[0].poly)
+            elif len(candidates) == 1 and (signs := candidates[0].signs) is not None and sign != ZERO:
+                sub_region = sub_region.where(Fact(candidates[0].poly, signs, universal=False))
+        around = all(f.signs != ZERO for f in sub_region.facts.facts)  # no equation has been put in
+        decided = decide_predicates(poly, sub_region.facts, around)
         if sign != ZERO:
-            return [(out, here)]
+            return [(decided, sub_region)]
         parts = []
-        for part in _from_each_side(out, here.facts):
+        for part in _from_each_side(decided, sub_region.facts):
             for equation in equations:
                 part = eliminated(part, equation)
-            parts.append((part, here))
+            parts.append((part, sub_region))
         return parts
     except UndefinedTermError:
-        return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+        return [(ONE, sub_region)]  # undefined throughout the region: nothing can be shown there
 
 
 def _roots(p: Poly, facts: Facts) -> list[Poly]:
-    """Return terms one of which is 0 where p is: its factors, without those that are known not to be.
+    """Return terms of which one is 0 where p is 0: p's factors, without those that are known not to be 0.
 
     An equation that determines an entry is left as it is.
     """
@@ -290,7 +306,7 @@ def _roots(p: Poly, facts: Facts) -> list[Poly]:
 
 
 def _fails_there(facts: Facts) -> bool:
-    """An assumption about a piecewise term does not hold of the piece that the assumptions leave of it."""
+    """Return whether an assumption about a piecewise term fails for the piece that the assumptions select."""
     for fact in facts.facts:
         if fact.poly.piecewise and not fact.local:
             try:
@@ -303,22 +319,27 @@ def _fails_there(facts: Facts) -> bool:
 
 
 def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
-    """The clause, and the clause at the entries that p mentions: a hypothesis holds for all values of its indices.
+    """Return the clause, and the clause at the entries that p mentions: it holds for all values of its indices.
 
-    For every index i: A(i) or B(i). Hence A(e) or B(e) for every expression e in range, which the indices of an entry
-    of p are.
+    For every index i: A(i) or B(i). Hence A(e) or B(e) for every index expression e in range, such as the index of an
+    entry of p.
     """
-    out = {clause.key: clause}
+    instances = {clause.key: clause}
     question = Question.on([p])
     if clause.free:
         for mapping in places(polys(clause), clause.free, question.targets):
             instance = clause.substituted(mapping)
-            out.setdefault(instance.key, instance)
-    return [one for one in out.values() if not clause.local or question.has(polys(one))]
+            instances.setdefault(instance.key, instance)
+    return [
+        entry_clause for entry_clause in instances.values() if not clause.local or question.has(polys(entry_clause))
+    ]
 
 
 def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:
-    """The forms that the term has on the sides of the boundaries that the point lies on, combined in every way."""
+    """Return the forms that the term has on the sides of the boundaries that the facts put the point on.
+
+    With several such boundaries, all combinations of their sides are returned.
+    """
     for a in predicates(poly):
         if isinstance(a, Side) and facts.signs(a.poly) == ZERO:
             forms = [decide_predicates(_on_side(poly, a.poly, positive), facts) for positive in (True, False)]
@@ -332,7 +353,7 @@ def _possible(a: Atomic, facts: Facts) -> bool:
 
 
 def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
-    """The term seen from one side of p = 0."""
+    """Return the term as seen from one side of p = 0."""
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Side) and a.poly in (p, -p):
@@ -343,7 +364,10 @@ def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
 
 
 def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
-    """poly = plain + Σ over each group's variables of its summand: sums over equal ranges are merged."""
+    """Return (plain, groups), the groups being (summand, variables) with poly = plain + Σ over the variables of each.
+
+    Sums over equal ranges are merged into one group.
+    """
     plain = Accumulator()
     groups: dict[tuple[str, ...], tuple[list, Accumulator]] = {}
     for mono, c in poly.sorted_items():
@@ -363,7 +387,10 @@ def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
 
 
 def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
-    """Return whether each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
+    """Return whether the term is zero summand by summand: the summand of each group of sums, and the rest, is zero.
+
+    Where that fails, the groups are tried as one sum.
+    """
     if not any(isinstance(a, Sum) for a in atoms_of(poly)) or depth >= MAX_DEPTH:
         return False
     plain, groups = by_summand(poly)
@@ -374,18 +401,18 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     if all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups):
         applied(Law.SUMMANDS)
         return True
-    for law, together in ((Law.SUMS_OVER_PAIRS, _over_pairs), (Law.SUM_OF_PRODUCT, _under_one_sum)):
-        one = together(groups)
-        if one is not None and nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is None:
+    for law, merge in ((Law.SUMS_OVER_PAIRS, _over_pairs), (Law.SUM_OF_PRODUCT, _under_one_sum)):
+        merged = merge(groups)
+        if merged is not None and nonzero_part(merged[0], region.over(dict(merged[1])), depth + 1) is None:
             applied(law)
             return True
     return False
 
 
 def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
-    """Return sums over a range and over pairs of its values under one sum, which is 0 only if they cancel.
+    """Return sums over k < n and over pairs k, l < n as one sum over pairs (its summand and variables); else None.
 
-    Σ_k f(k) = Σ_kl [k = l]·f(k), and Σ_kl f(k, l) = Σ_kl ½(f(k, l) + f(l, k)).
+    Σ_k f(k) = Σ_kl [k = l]·f(k), and Σ_kl f(k, l) = Σ_kl ½(f(k, l) + f(l, k)): if this summand is 0, the sums cancel.
     """
     pairs = next((v for _, v in groups if len(v) == 2), None)
     if pairs is None or any(len(v) > 2 or n != pairs[0][1] for _, v in groups for _, n in v):
@@ -394,30 +421,31 @@ def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tupl
     total = NOTHING
     for summand, variables in groups:
         if len(variables) == 1:
-            same = index_equal(of_var(k).minus(of_var(l)))
-            total = total + same * Rewriter({variables[0][0]: of_var(k)})(summand)
+            equality = index_equal(of_var(k).minus(of_var(l)))
+            total = total + equality * Rewriter({variables[0][0]: of_var(k)})(summand)
             continue
         (v, _), (w, _) = variables
-        for there in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
-            total = total + Rewriter(there)(summand).scale(fmpq(1, 2))
+        for names in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
+            total = total + Rewriter(names)(summand).scale(fmpq(1, 2))
     return total, pairs
 
 
 def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
-    """Return sums over a range and sums over more under one sum, where the inner sums occur in the others.
+    """Return sums over few variables and over more as one sum over the few (its summand and variables); else None.
 
-    Σ_jk f(j)·h(j, k) = Σ_j f(j)·Σ_k h(j, k): beside a function of Σ_k h(j, k), say, whose derivative multiplies by it.
+    Σ_jk f(j)·h(j, k) = Σ_j f(j)·Σ_k h(j, k), where the inner sum occurs in the group of the fewest variables: in a
+    function of Σ_k h(j, k), say, whose derivative has it as a factor.
     """
     total, variables = min(groups, key=lambda group: len(group[1]))
-    whole = {a for a in deep_atoms(total) if isinstance(a, Sum)}
-    if not whole:
+    inner_sums = {a for a in deep_atoms(total) if isinstance(a, Sum)}
+    if not inner_sums:
         return None
-    for summand, more in groups:
-        if more is variables:
+    for summand, group_variables in groups:
+        if group_variables is variables:
             continue
         for mono, c in summand.items():
-            forms = (sum_over(inner, rest) for inner, rest in _renamed_summands(mono, more, variables))
-            form = next((f for f in forms if not whole.isdisjoint(atoms_of(f))), None)
+            forms = (sum_over(inner, rest) for inner, rest in _renamed_summands(mono, group_variables, variables))
+            form = next((f for f in forms if not inner_sums.isdisjoint(atoms_of(f))), None)
             if form is None:
                 return None
             total = total + form.scale(c)
@@ -425,7 +453,9 @@ def _under_one_sum(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[t
 
 
 def _renamed_summands(mono: Mono, more: list[tuple], variables: list[tuple]) -> Iterator[tuple[Poly, list[tuple]]]:
-    """Yield a summand over more variables with some of them renamed to given ones of the same range, and those left."""
+    """Yield the summand `mono` with some of its variables renamed to `variables`, of the same ranges, and the rest of
+    its variables.
+    """
     for chosen in permutations(more, len(variables)):
         if all(n == m for (_, n), (_, m) in zip(chosen, variables, strict=True)):
             names = {v: of_var(w) for (v, _), (w, _) in zip(chosen, variables, strict=True)}

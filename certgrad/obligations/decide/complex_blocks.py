@@ -1,4 +1,4 @@
-"""The inverse of a real matrix that is a complex one on real and imaginary parts.
+"""The inverse of a real matrix that represents a complex one on real and imaginary parts.
 
 M = [[A, −B], [B, A]] is the matrix of z ↦ (A + iB)·z, and the matrices of this form are those that commute with
 J = [[0, −I], [I, 0]], which is that of z ↦ i·z. If M has an inverse, that commutes with J as well:
@@ -28,7 +28,7 @@ from .cases import Region, nonzero_part
 
 
 def by_first_columns(poly: Poly, region: Region) -> Poly:
-    """The term with entries in later columns of such inverses by those in the first n columns."""
+    """Return the term with entries in the last n columns of such inverses by entries in the first n columns."""
     halves: dict[tuple[Poly, tuple[Var, ...]], Poly | None] = {}
     ranges = dict(region.indices.ranges)
 
@@ -36,8 +36,8 @@ def by_first_columns(poly: Poly, region: Region) -> Poly:
         if isinstance(a, Sum) and any(isinstance(b, Matrix) and b.name == "inverse" for b in deep_atoms(poly_of(a))):
             dummies, body = open_sum(a)
             ranges.update(dummies)
-            turned = Rewriter(replace=value)(body)
-            return sum_over(turned, dummies) if turned != body else None
+            rewritten = Rewriter(replace=value)(body)
+            return sum_over(rewritten, dummies) if rewritten != body else None
         if not isinstance(a, Matrix) or a.name != "inverse":
             return None
         key = a.body, a.vars
@@ -50,7 +50,7 @@ def by_first_columns(poly: Poly, region: Region) -> Poly:
 
 
 def _turned(a: Matrix, half: Poly, ranges: Mapping[Var, Poly]) -> Poly | None:
-    """The entry by one of the first n columns, where its index shows that it is in a later one."""
+    """Return the entry by one of the first n columns, n = `half`; None where it is not seen to be in a later one."""
     row, column = (_place(ix, half, ranges) for ix in a.index)
     if row is None or column is None or not column[1]:
         return None
@@ -60,7 +60,7 @@ def _turned(a: Matrix, half: Poly, ranges: Mapping[Var, Poly]) -> Poly | None:
 
 
 def _place(ix: Ix, half: Poly, ranges: Mapping[Var, Poly]) -> tuple[Ix, bool] | None:
-    """An index as one below n, and whether n is to be added; None where that is not seen."""
+    """Return an index as (place, later): it is place, or place + n if `later`, with place < n; None if not seen."""
     for place, later in ((ix, False), (ix.shifted(-half), True)):
         v = place.variable()
         if v is not None and ranges.get(v) == half:
@@ -72,16 +72,16 @@ def _place(ix: Ix, half: Poly, ranges: Mapping[Var, Poly]) -> tuple[Ix, bool] | 
 
 
 def _half(a: Matrix, region: Region) -> Poly | None:
-    """n, where the matrix inside has 2n rows and commutes with J."""
+    """Return n where the matrix inside has 2n rows and commutes with J; else None."""
     half = a.ranges[0].scale(fmpq(1, 2))
     if any(c.denominator != 1 for _, c in half.items()) or a.ranges[0] != a.ranges[1]:
         return None
     row, column = fresh(), fresh()
     i, j = of_var(row), of_var(column)
     below, right = i.shifted(half), j.shifted(half)
-    inside = region.over({row: half, column: half})
+    entry_region = region.over({row: half, column: half})
     commutes = (
         argument_entry(a, below, right) - argument_entry(a, i, j),
         argument_entry(a, below, j) + argument_entry(a, i, right),
     )
-    return half if all(nonzero_part(p, inside) is None for p in commutes) else None
+    return half if all(nonzero_part(p, entry_region) is None for p in commutes) else None

@@ -43,12 +43,12 @@ State = dict[str, dict[tuple[int, ...], arb]]
 
 
 def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Env | None = None) -> arb:
-    """The term's value. Raises UndecidedError where a predicate sits on its boundary inexactly."""
+    """Return the term's value. Raises UndecidedError where it is open on which side of a boundary a predicate is."""
     return Evaluation(dims, values).poly(poly, env or {})
 
 
 class Evaluation:
-    """The value of terms at fixed dimensions and entries; equal parts at several indices are computed once."""
+    """Evaluates terms at fixed dimensions and entries; equal parts at several indices are computed once."""
 
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
@@ -61,16 +61,16 @@ class Evaluation:
 
     def attained_once(self, a: Max, env: Env) -> bool:
         """Return whether one of the values of a maximum is greater than each other one."""
-        found = [*self.entries(a.vars, a.ranges, a.body, a.where, env).values()]
-        return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
+        ball_values = [*self.entries(a.vars, a.ranges, a.body, a.where, env).values()]
+        return any(all(x > y for j, y in enumerate(ball_values) if j != k) for k, x in enumerate(ball_values))
 
     def all_different(self, entry: Poly, v: Var, n: Poly, env: Env) -> bool:
         """Return whether no two of the entries for v < n are equal."""
-        found = [*self.entries((v,), (n,), entry, ONE, env).values()]
-        return all(x != y for k, x in enumerate(found) for y in found[:k])
+        ball_values = [*self.entries((v,), (n,), entry, ONE, env).values()]
+        return all(x != y for k, x in enumerate(ball_values) for y in ball_values[:k])
 
     def poly(self, p: Poly, env: Env) -> arb:
-        """The term's value, as of `evaluate`."""
+        """Return the term's value, as `evaluate` does."""
         total = arb(0)
         for mono, c in p.items():
             product_ = arb(c)
@@ -84,8 +84,8 @@ class Evaluation:
     def power(self, x: arb, e: Exponent) -> arb:
         if isinstance(e, Fraction):
             return x ** arb(fmpq(e.numerator, e.denominator))
-        whole = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
-        return whole if e >= 0 else 1 / whole
+        result = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
+        return result if e >= 0 else 1 / result
 
     def index(self, ix: Ix, env: Env) -> int:
         const = self.poly(ix.const, env)
@@ -93,7 +93,7 @@ class Evaluation:
         return total + sum(c * self.integer(v, env) for v, c in ix.terms)
 
     def integer(self, v: IxTerm, env: Env) -> int:
-        """The value of an index variable or an integer atom."""
+        """Return the value of an index variable or an integer atom."""
         if not isinstance(v, IntegerAtom):
             return env[v]
         inner = [self.index(ix, env) for ix in v.parts()]
@@ -106,14 +106,14 @@ class Evaluation:
         if isinstance(v, RowMajor):
             return inner[0] * self.size(v.stride, env) + inner[1]
         assert isinstance(v, (Quotient, Remainder))
-        whole, rest = divmod(inner[0], self.size(v.divisor, env))
-        return whole if isinstance(v, Quotient) else rest
+        quotient, remainder = divmod(inner[0], self.size(v.divisor, env))
+        return quotient if isinstance(v, Quotient) else remainder
 
     def size(self, n: Poly, env: Env) -> int:
-        found = round(float(self.poly(n, env).mid()))
-        if found < 0:
+        value = round(float(self.poly(n, env).mid()))
+        if value < 0:
             raise UndecidedError("a size below 0")
-        return found
+        return value
 
     def atom(self, a: Atom, env: Env) -> arb:
         if isinstance(a, Access):
@@ -122,13 +122,13 @@ class Evaluation:
                 return self.carried[a.tensor][place[1:]]
             return arb(self.values(a.tensor, place))
         question = a, *(env[v] for v in a.free)
-        found = self.known.get(question)
-        if found is None:
-            found = self.known[question] = self._atom(a, env)
-        return found
+        value = self.known.get(question)
+        if value is None:
+            value = self.known[question] = self._atom(a, env)
+        return value
 
     def _atom(self, a: Atom, env: Env) -> arb:
-        """An atom's value as a ball. Raises UndecidedError on the boundary of a predicate and for an empty extremum."""
+        """Return an atom's value as a ball; UndecidedError on a predicate's boundary and for an empty extremum."""
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
@@ -173,34 +173,38 @@ class Evaluation:
     def entries(
         self, variables: Sequence[Var], ranges: Sequence[Poly], body: Poly, where: Poly, env: Env
     ) -> dict[tuple[int, ...], arb]:
-        """The values of a term over bound variables, where the 0/1-valued one is 1."""
-        found: dict[tuple[int, ...], arb] = {}
-        for place, here in self.places(variables, [self.size(n, env) for n in ranges], where, env):
-            if self.poly(where, here) == 1:
-                found[place] = self.poly(body, here)
-        return found
+        """Return the values of `body` by the values of its bound variables, where the 0/1-valued `where` is 1."""
+        ball_values: dict[tuple[int, ...], arb] = {}
+        for place, inner_env in self.places(variables, [self.size(n, env) for n in ranges], where, env):
+            if self.poly(where, inner_env) == 1:
+                ball_values[place] = self.poly(body, inner_env)
+        return ball_values
 
     def places(
         self, variables: Sequence[Var], sizes: Sequence[int], where: Poly, env: Env
     ) -> Iterator[tuple[tuple[int, ...], Env]]:
-        """Yield the places in order, without those that bounds on the first variables exclude.
+        """Yield places, values of the variables, in order, each with `env` extended by them.
 
-        So a window of a large array is not searched for at each of its entries.
+        Places that `where` excludes may be left out: a condition on a variable alone is tested before the next variable
+        runs. So a window of a large array is not searched for at each of its entries.
         """
         if not variables:
             yield (), env
             return
         later = set(variables[1:])
-        (mono, _), *others = [*where.items()] or [((), None)]
+        (mono, _), *other_terms = [*where.items()] or [((), None)]
         bounds = [a for a, _ in mono if isinstance(a, IxPred | IxEq) and variables[0] in a.free and not later & a.free]
         for k in range(sizes[0]):
-            here = {**env, variables[0]: k}
-            if others or all(self.atom(a, here) == 1 for a in bounds):
-                for rest, there in self.places(variables[1:], sizes[1:], where, here):
-                    yield (k, *rest), there
+            inner_env = {**env, variables[0]: k}
+            if other_terms or all(self.atom(a, inner_env) == 1 for a in bounds):
+                for rest, full_env in self.places(variables[1:], sizes[1:], where, inner_env):
+                    yield (k, *rest), full_env
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
-        """Return the first arg-maximum, the index at a place of the sorted order, or the place of an index in it."""
+        """Return the first arg-maximum, the index at a place of the sorted order, or the place of an index in it.
+
+        For pivots, it is the row that elimination brings to a place, or the place of a row.
+        """
         rule = a.comparison
         place, arguments = (inner[0], inner[1:]) if rule.permutes else (0, inner)
         env: Env = {("p", k, 0): i for k, i in enumerate(arguments)}
@@ -210,10 +214,10 @@ class Evaluation:
             raise UndecidedError("an arg-maximum over nothing")
         if rule.kind in (PIVOTS, PIVOTED):
             n = max(k[0] for k in places) + 1
-            found = self.eliminated(arb_mat([[columns[0][i, j] for j in range(n)] for i in range(n)]))[0]
+            rows_in_order = self.eliminated(arb_mat([[columns[0][i, j] for j in range(n)] for i in range(n)]))[0]
             if not 0 <= place < n:
                 raise UndecidedError("a place beyond the axis")
-            return found[place] if rule.kind == PIVOTS else found.index(place)
+            return rows_in_order[place] if rule.kind == PIVOTS else rows_in_order.index(place)
         if rule.permutes:
             if not 0 <= place < len(places):
                 raise UndecidedError("a place beyond the axis")
@@ -237,8 +241,10 @@ class Evaluation:
         return sorted(range(len(rows)), key=cmp_to_key(order))
 
     def eliminated(self, a: arb_mat) -> tuple[list[int], list[list[arb]], arb]:
-        """Elimination with pivots: which row comes to each place, both factors in one matrix, and the least gap between
-        the modulus of a pivot and that of another entry that could be taken (1 if there is none).
+        """Return (order, F, gap), the result of elimination with pivots.
+
+        `order` has the row that comes to each place, F both factors in one matrix, and `gap` is the least difference
+        between the modulus of a pivot and that of another entry that could be taken (1 if there is none).
         """
         n, gaps = a.nrows(), []
         rows, order = [[a[i, j] for j in range(n)] for i in range(n)], list(range(n))
@@ -267,31 +273,31 @@ class Evaluation:
         """Return a function of a matrix as a ball, such as its determinant or an entry of its inverse."""
         n, m = (self.size(r, env) for r in a.ranges)
         row, column = a.vars
-        inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
+        argument = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
         where = tuple(self.index(ix, env) for ix in a.index)
         if a.name == "determinant":
-            return inside.det()
+            return argument.det()
         if a.name == "smallest minor":
-            minors = [arb_mat([[inside[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
+            minors = [arb_mat([[argument[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
             return reduce(arb.min, minors)
         if a.name == "discriminant":
-            traces = [sum(((inside**k)[i, i] for i in range(n)), arb(0)) for k in range(2 * n - 1)]
+            traces = [sum(((argument**k)[i, i] for i in range(n)), arb(0)) for k in range(2 * n - 1)]
             return arb_mat([traces[i : i + n] for i in range(n)]).det()
         if a.name == "pivot gap":
-            return self.eliminated(inside)[2]
+            return self.eliminated(argument)[2]
         if a.name == "lu":
             i, j = where
-            return self.eliminated(inside)[1][i][j]
+            return self.eliminated(argument)[1][i][j]
         if a.name in FACTORS:
-            return self.factor(a, inside, env)[where]
+            return self.factor(a, argument, env)[where]
         if a.name == "inverse":
-            return inside.inv()[where]
+            return argument.inv()[where]
         if a.name == "cholesky":
-            return _cholesky(inside)[where]
+            return _cholesky(argument)[where]
         raise UndecidedError(f"the {a.name} of a matrix is not evaluated")
 
     def factor(self, a: Matrix, inside: arb_mat, env: Env) -> Any:
-        """A factor of a matrix, once for all its entries."""
+        """Return a factor of a matrix, which is computed once for all its entries."""
         key = (a.name, a.body, a.ranges, *((v, env[v]) for v in sorted(a.body.free - set(a.vars))))
         if key not in self.factors or self.carried:
             try:
@@ -301,8 +307,12 @@ class Evaluation:
         return self.factors[key]
 
     def carry(self, a: Rec, env: Env) -> arb:
-        """Return an entry of a carry by running the loop up to its time."""
-        before, outer, known_outside = self.carried, self.states, self.known
+        """Return an entry of a carry by running the loop up to its time.
+
+        The states so far are kept for the next call. While a step is evaluated, memos start empty: values in it depend
+        on what the loop carries then.
+        """
+        outer_carried, outer_states, outer_known = self.carried, self.states, self.known
         places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
 
         def entries(term: Callable[[Carry], Poly], s: int) -> State:
@@ -314,16 +324,16 @@ class Evaluation:
             return out
 
         time = max(self.index(a.time, env), 0)
-        known = outer.setdefault((a.loop, *(env[v] for v in sorted(a.loop.free))), [])
+        past_states = outer_states.setdefault((a.loop, *(env[v] for v in sorted(a.loop.free))), [])
         try:
-            if not known:
-                known.append(entries(lambda c: c.init, 0))
-            for s in range(len(known) - 1, time):
-                self.carried, self.states, self.known = {**before, **known[s]}, {}, {}
-                known.append(entries(lambda c: c.step, s))
+            if not past_states:
+                past_states.append(entries(lambda c: c.init, 0))
+            for s in range(len(past_states) - 1, time):
+                self.carried, self.states, self.known = {**outer_carried, **past_states[s]}, {}, {}
+                past_states.append(entries(lambda c: c.step, s))
         finally:
-            self.carried, self.states, self.known = before, outer, known_outside
-        state = known[time]
+            self.carried, self.states, self.known = outer_carried, outer_states, outer_known
+        state = past_states[time]
         return state[carried(a.level, a.position)][tuple(self.index(ix, env) for ix in a.index)]
 
 

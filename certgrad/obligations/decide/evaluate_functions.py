@@ -18,7 +18,7 @@ _BITS: dict[str, Callable[..., int]] = {
 
 
 def _machine(name: str, dtype: str, args: list[arb]) -> arb:
-    """A function of the bits of integers, as JAX computes it."""
+    """Return the value of a function of the bits of integers, as JAX computes it."""
     numbers = [integer_of_ball(x) for x in args]
     if not dtype:
         return arb(_BITS[name](*numbers))
@@ -26,11 +26,11 @@ def _machine(name: str, dtype: str, args: list[arb]) -> arb:
 
 
 def function(name: str, args: list[arb]) -> arb:
-    """A named function of the terms' language at balls."""
+    """Return the value at balls of a named function of terms; a name may end in `:` and the dtype of integers."""
     name, _, dtype = name.partition(":")
     if dtype or name in _BITS:
         return _machine(name, dtype, args)
     if name == "whole_power":
         return args[0] ** integer_of_ball(args[1])
-    found: arb = ball(name)(*args)
-    return found
+    value: arb = ball(name)(*args)
+    return value

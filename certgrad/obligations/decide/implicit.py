@@ -1,4 +1,4 @@
-"""What closes an obligation about solutions of equations: the equations themselves, and inverses that are equal."""
+"""Forms of an obligation about solutions of equations: by the equations, and with equal inverses written alike."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .cases import Region, nonzero_part
 
 
 def solution_forms(difference: Poly, region: Region, inputs: Shapes) -> Iterator[Poly]:
-    """Terms that are equal to the difference wherever solvers return solutions of their equations."""
+    """Yield terms that are equal to the difference wherever solvers return solutions of their equations."""
     if any(isinstance(a, Matrix) and a.name == "inverse" for a in deep_atoms(difference)):
         yield unified(difference, region)
     if implicit():
@@ -33,7 +33,7 @@ def solution_forms(difference: Poly, region: Region, inputs: Shapes) -> Iterator
 
 
 def unified(poly: Poly, region: Region) -> Poly:
-    """The term with A⁻¹ written by B⁻¹ where A = c·B or A = c·Bᵀ is proved in the region, entry by entry."""
+    """Return the term with A⁻¹ written by B⁻¹ where A = c·B or A = c·Bᵀ is proved in the region, entry by entry."""
     written = _matrix_representatives("inverse", [poly], region)
     if all(b is a for a, (b, _, _) in written.items()):
         return poly
@@ -50,18 +50,18 @@ def unified(poly: Poly, region: Region) -> Poly:
 
 
 def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Shapes) -> list[Clause]:
-    """The clauses but those that say of a determinant again that it is not 0, in other terms."""
-    about = {c: a for c in clauses if (a := _determinant(c)) is not None}
-    if len(about) < 2:
+    """Return the clauses without repetitions: of several that say that equal determinants are not 0, the shortest."""
+    determinants = {c: a for c in clauses if (a := _determinant(c)) is not None}
+    if len(determinants) < 2:
         return list(clauses)
-    moved = [_rewritten(a, region, inputs) for a in about.values()]
-    written = _matrix_representatives("determinant", [*moved, *map(poly_of, about.values())], region)
+    rewritten = [_rewritten(a, region, inputs) for a in determinants.values()]
+    written = _matrix_representatives("determinant", [*rewritten, *map(poly_of, determinants.values())], region)
     kept: dict[Matrix, Clause] = {}
-    for clause, other in zip(about, moved, strict=True):
-        atom = other.atom()
-        group = written[_matrix_atom(atom)][0] if isinstance(atom, Matrix) else about[clause]
-        kept[group] = min(kept.get(group, clause), clause, key=lambda c: len(about[c].body))
-    return [c for c in clauses if c not in about or c in kept.values()]
+    for clause, form in zip(determinants, rewritten, strict=True):
+        atom = form.atom()
+        group = written[_matrix_atom(atom)][0] if isinstance(atom, Matrix) else determinants[clause]
+        kept[group] = min(kept.get(group, clause), clause, key=lambda c: len(determinants[c].body))
+    return [c for c in clauses if c not in determinants or c in kept.values()]
 
 
 def _rewritten(a: Matrix, region: Region, inputs: Shapes) -> Poly:
@@ -77,7 +77,7 @@ def _determinant(clause: Clause) -> Matrix | None:
 
 
 RATIOS = 4
-"""Ratios of two matrices that are tried, the most frequent first."""
+"""The most ratios c of two matrices A = c·B that are tried, the most frequent first; then they count as not equal."""
 Written = dict[Matrix, tuple[Matrix, bool, fmpq]]
 
 
@@ -87,28 +87,34 @@ def _matrix_atom(a: Matrix) -> Matrix:
 
 
 def _matrix_representatives(name: str, polys: Sequence[Poly], region: Region) -> Written:
-    """Return, for each matrix A that the named function is taken of, an equal one B: A = c·B, or c·Bᵀ."""
-    found = {_matrix_atom(a) for p in polys for a in deep_atoms(p) if isinstance(a, Matrix) and a.name == name}
-    chosen: list[Matrix] = []
+    """Return (B, turned, c) for each matrix A that the named function is taken of: A = c·B, or c·Bᵀ if `turned`.
+
+    B is the first of the matrices for which that is proved; it may be A itself.
+    """
+    matrices = {_matrix_atom(a) for p in polys for a in deep_atoms(p) if isinstance(a, Matrix) and a.name == name}
+    representatives: list[Matrix] = []
     written: Written = {}
-    for a in sorted(found, key=lambda a: (a.level, len(a.body.key), a.key)):
-        same = next((w for b in chosen for t in (False, True) if (w := _equal(a, b, t, region))), None)
-        if same is None:
-            chosen.append(a)
-        written[a] = same or (a, False, fmpq(1))
+    for a in sorted(matrices, key=lambda a: (a.level, len(a.body.key), a.key)):
+        equal = next((w for b in representatives for t in (False, True) if (w := _equal(a, b, t, region))), None)
+        if equal is None:
+            representatives.append(a)
+        written[a] = equal or (a, False, fmpq(1))
     return written
 
 
 def _equal(a: Matrix, b: Matrix, turned: bool, region: Region) -> tuple[Matrix, bool, fmpq] | None:
-    """(B, turned, c) where A = c·B, or c·Bᵀ if turned, is proved: c is a ratio of coefficients."""
+    """Return (B, turned, c) where A = c·B, or A = c·Bᵀ if `turned`, is proved; else None.
+
+    The candidates for c are ratios of the coefficients in the entries of A and B.
+    """
     if a.ranges != b.ranges or a.body.free - set(a.vars) != b.body.free - set(b.vars):
         return None
     row, column = fresh(), fresh()
     places = [of_var(row), of_var(column)]
     first, second = argument_entry(a, *places), argument_entry(b, *(places[::-1] if turned else places))
-    inside = region.over({row: a.ranges[0], column: a.ranges[0]})
+    entry_region = region.over({row: a.ranges[0], column: a.ranges[0]})
     ratios = Counter(x / y for _, x in first.sorted_items() for _, y in second.sorted_items())
     for factor, _ in ratios.most_common(RATIOS):
-        if nonzero_part(first - second.scale(factor), inside) is None:
+        if nonzero_part(first - second.scale(factor), entry_region) is None:
             return b, turned, factor
     return None

@@ -20,18 +20,18 @@ from certgrad.obligations.terms.sums import open_sum
 from certgrad.obligations.terms.variables import Var, fresh
 
 MAX_PIECES = 400
-"""Pieces that a sum is split into, at most; beyond, it is not read as one over index sets."""
+"""The most pieces that a sum is split into; beyond, it is not read as a sum over index sets."""
 MAX_ATOMS = 5000
-"""Atoms of one factor written out, at most; beyond, it is not read. Shared parts count wherever they stand."""
+"""The most atoms of one factor that is written out; beyond, it is not read. A part counts as often as it occurs."""
 
 
 class UnreadableError(Exception):
-    """The term has a form that the index sets cannot take."""
+    """The term has a form that is not read as sums over index sets."""
 
 
 @dataclass
 class Factor:
-    """A function of integers to a power: its text with a blank for each argument, and the arguments."""
+    """A power of a function of integers: the function's text with a blank for each argument, and the arguments."""
 
     text: str
     exponent: Exponent
@@ -40,7 +40,11 @@ class Factor:
 
 @dataclass
 class Piece:
-    """One monomial: a coefficient, the variables it sums over, the conditions on them, and its factors."""
+    """One monomial: a coefficient, the variables it sums over, the conditions on them, and its factors.
+
+    `equal` and `at_least` have index expressions that must be 0, or ≥ 0. `sizes` and `numbers` are factors too: sizes
+    and index expressions, each with its exponent. A variable without a range in `dummies` is any integer.
+    """
 
     coefficient: fmpq
     sizes: list[tuple[Mono, int]] = field(default_factory=list)
@@ -62,48 +66,55 @@ class Piece:
     def _name_integers(self, known_of: Knowledge) -> None:
         """Replace integer atoms that isl cannot express by variables; a factor for each ties it to its arguments."""
         names: dict[IntegerAtom, Var] = {}
-        known: list[Ix] = []
+        conditions: list[Ix] = []
 
-        def plain(ix: Ix) -> Ix:
+        def without_integers(ix: Ix) -> Ix:
+            """Return the index expression with variables in the place of its integer atoms."""
             if not ix.atoms:
                 return ix
             out = Ix(tuple((v, c) for v, c in ix.terms if not isinstance(v, IntegerAtom)), ix.const)
             for v, c in ix.terms:
                 if isinstance(v, IntegerAtom):
-                    out = out.plus(named(v).scaled(c))
+                    out = out.plus(variable_of(v).scaled(c))
             return out
 
-        def named(a: IntegerAtom) -> Ix:
+        def variable_of(a: IntegerAtom) -> Ix:
+            """Return the variable of an integer atom, which is made at its first use with what is known of it.
+
+            A quotient by a number stays, as isl has these.
+            """
             if a in names:
                 return of_var(names[a])
-            inner = tuple(plain(ix) for ix in a.parts())
+            inner = tuple(without_integers(ix) for ix in a.parts())
             if isinstance(a, Quotient) and whole_number(a.divisor) is not None:
                 return a.rebuilt(inner)
             v = names[a] = fresh()
             self.dummies[v] = None
             self.factors.append(_defining(a, inner, of_var(v)))
             if isinstance(a, Chosen):
-                known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
+                conditions.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
             if isinstance(a, (Entry, Rounded)):
-                known.extend(bounds_of_count(a))
-                known.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
+                conditions.extend(bounds_of_count(a))
+                conditions.extend(
+                    ix for ((ix, relation), *alternatives) in known_of(a) if relation == ">=" and not alternatives
+                )
             return of_var(v)
 
-        self.equal = [plain(ix) for ix in self.equal]
-        self.at_least = [plain(ix) for ix in self.at_least]
-        self.numbers = [(plain(ix), e) for ix, e in self.numbers]
+        self.equal = [without_integers(ix) for ix in self.equal]
+        self.at_least = [without_integers(ix) for ix in self.at_least]
+        self.numbers = [(without_integers(ix), e) for ix, e in self.numbers]
         for f in list(self.factors):
             if any(ix.atoms for ix in f.arguments):
-                f.arguments = tuple(plain(ix) for ix in f.arguments)
-        while known:
-            self.at_least.append(plain(known.pop()))
+                f.arguments = tuple(without_integers(ix) for ix in f.arguments)
+        while conditions:  # which may have integers of their own, and bring in further conditions
+            self.at_least.append(without_integers(conditions.pop()))
 
 
 def _defining(a: IntegerAtom, arguments: tuple[Ix, ...], value: Ix) -> Factor:
-    """The condition that the integer has the value; for a permutation, σ⁻¹(i) = t is written as σ(t) = i."""
+    """Return the condition that the integer has the value; for a permutation, σ⁻¹(i) = t is written as σ(t) = i."""
     if isinstance(a, Chosen) and a.comparison.kind in (RANK, PIVOTED):
-        index, *others = arguments
-        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, (value, *others, index))
+        index, *other_arguments = arguments
+        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, (value, *other_arguments, index))
     return Factor(_function_text(a), 1, (*arguments, value))
 
 
@@ -137,7 +148,10 @@ def pieces(poly: Poly) -> list[Piece]:
 
 
 def _opened(mono: Mono) -> list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Var, Poly]]]:
-    """The monomial with its sums opened: coefficient, factors, variables."""
+    """Return the monomial with its sums opened, as summands: the coefficient, factors and sum variables of each.
+
+    Raises UnreadableError where there are more than `MAX_PIECES`.
+    """
     parts: list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Var, Poly]]] = [(fmpq(1), [], {})]
     for a, e in mono:
         if not (isinstance(a, Sum) and isinstance(e, int) and e > 0):
@@ -146,12 +160,14 @@ def _opened(mono: Mono) -> list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Va
             continue
         for _ in range(e):
             variables, body = open_sum(a)
-            grown = []
+            products = []
             for m, c in body.sorted_items():
-                for c2, inner, inside in _opened(m):
+                for c2, inner, inner_dummies in _opened(m):
                     for c1, factors, dummies in parts:
-                        grown.append((c1 * c * c2, [*factors, *inner], {**dummies, **dict(variables), **inside}))
-            parts = grown
+                        products.append(
+                            (c1 * c * c2, [*factors, *inner], {**dummies, **dict(variables), **inner_dummies})
+                        )
+            parts = products
             if len(parts) > MAX_PIECES:
                 raise UnreadableError("too many terms")
     return parts
@@ -183,17 +199,17 @@ _seen: Memo[Atom, tuple[str, tuple[Ix, ...], int]] = Memo()
 def _with_blanks(a: Atom) -> tuple[str, tuple[Ix, ...]]:
     """Return an atom's text with blanks for indices, and these indices.
 
-    A factor of many pieces is written once, and counted for each: the steps of a proof do not depend on what was asked
-    before.
+    A factor of many pieces is written once, but spends budget each time: so the steps that a proof takes do not depend
+    on earlier proofs.
     """
-    found = _seen.table.get(a)
-    if found is None:
+    written = _seen.table.get(a)
+    if written is None:
         blanks = _Blanks()
         text = blanks.atom(a)
-        found = _seen.table[a] = text, tuple(blanks.arguments), blanks.written
+        written = _seen.table[a] = text, tuple(blanks.arguments), blanks.written
     else:
-        budget.spend(found[2])
-    return found[:2]
+        budget.spend(written[2])
+    return written[:2]
 
 
 _texts: Memo[Mono, str] = Memo()
@@ -201,17 +217,15 @@ _texts: Memo[Mono, str] = Memo()
 
 def _text(mono: Mono) -> str:
     """Return a monomial's text with blanks for indices."""
-    found = _texts.table.get(mono)
-    if found is None:
+    text = _texts.table.get(mono)
+    if text is None:
         blanks = _Blanks()
-        found = _texts.table[mono] = (
-            blanks.atom(mono[0][0]) if len(mono) == 1 and mono[0][1] == 1 else blanks.mono(mono)
-        )
-    return found
+        text = _texts.table[mono] = blanks.atom(mono[0][0]) if len(mono) == 1 and mono[0][1] == 1 else blanks.mono(mono)
+    return text
 
 
 class _Blanks:
-    """Writes an atom with a blank for each part of an index that no binder inside it binds."""
+    """Writes an atom as text, with a blank for each part of an index without variables that are bound in the atom."""
 
     def __init__(self) -> None:
         self.arguments: list[Ix] = []
@@ -242,8 +256,8 @@ class _Blanks:
         if isinstance(a, (Sum, Max, Product)):
             bound = bound_key(a.vars, a.ranges)
             body = self.mono(a.body) if isinstance(a, Sum) else self.poly(a.body)
-            kept = "" if isinstance(a, Sum) or a.where == ONE else f"|{self.poly(a.where)}"
-            return f"{type(a).__name__}[{bound}]({body}{kept})"
+            condition = "" if isinstance(a, Sum) or a.where == ONE else f"|{self.poly(a.where)}"
+            return f"{type(a).__name__}[{bound}]({body}{condition})"
         if isinstance(a, Matrix):
             bound = bound_key(a.vars, a.ranges)
             return f"{a.name}[{bound}]({self.poly(a.body)})[{','.join(self.index(ix) for ix in a.index)}]"
@@ -264,7 +278,7 @@ class _Blanks:
         return "*".join(f"{self.atom(a)}^{e}" for _, e, a in rows)
 
     def index(self, ix: Ix) -> str:
-        """Return an index as text: what bound variables have no part in becomes a blank."""
+        """Return an index as text in which the part without bound variables is a blank, listed in `arguments`."""
         only = ix.only_term()
         if isinstance(only, RowMajor):
             return f"({self.index(only.major)}~{self.index(only.minor)}:{only.stride.key})"
@@ -272,7 +286,7 @@ class _Blanks:
             self.arguments.append(ix)
             return "□"
         bound: list[str] = []
-        left = of_const(ix.const)
+        unbound = of_const(ix.const)
         for v, c in ix.terms:
             if not isinstance(v, IntegerAtom) and v[0] == "b":
                 bound.append(f"{c}b{v[1]}.{v[2]}")
@@ -281,8 +295,8 @@ class _Blanks:
                     f"{c}{_function_text(v).replace(' ', ':')}({','.join(self.index(inner) for inner in v.parts())})"
                 )
             else:
-                left = left.plus(of_term(v).scaled(c))
-        if bound and not left.terms and left.const.is_zero:
+                unbound = unbound.plus(of_term(v).scaled(c))
+        if bound and not unbound.terms and unbound.const.is_zero:
             return "+".join(bound)
-        self.arguments.append(left)
+        self.arguments.append(unbound)
         return "+".join([*bound, "□"])

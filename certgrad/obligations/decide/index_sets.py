@@ -28,14 +28,15 @@ from certgrad.obligations.terms.variables import Var
 from .index_pieces import MAX_PIECES, Piece, UnreadableError, pieces
 
 MAX_ORDERS = 24
-"""Orders of equal factors that are averaged over, at most; beyond, the sum counts as not zero."""
+"""The most orders of equal factors that are averaged over; beyond, the sum counts as not zero."""
 MAX_OPERATIONS = 500_000
-"""Operations of isl in one question, at most; beyond, it counts as undecided. A question that settles takes fewer."""
+"""The most operations of isl in one question; beyond, it counts as undecided. Questions with an answer take fewer."""
 
 
 def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:
-    """Return whether the term is 0 for all entries, sizes, and indices within the ranges that satisfy the
-    conditions.
+    """Return whether the term is 0 for all entries and sizes, at all indices in range that satisfy the conditions.
+
+    False also where that is not decided: where the term has another form, or isl takes too many operations.
     """
     try:
         groups: dict[tuple, list[Piece]] = {}
@@ -67,14 +68,18 @@ def _few_operations() -> Iterator[None]:
 
 
 def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) -> bool:
-    """Return whether pieces with the same functions add up to 0."""
+    """Return whether pieces with the same functions add up to 0.
+
+    Each piece gives its coefficient A(s) as a quasi-polynomial of isl, once for each order of equal factors; these are
+    added up. False where that is undecided.
+    """
     if _of_one_sign(pieces):  # nothing cancels: each is over the empty set
         return all(_empty(piece, words, conditions) for piece in pieces)
     orders = _orders(pieces[0])
     if len(pieces) * len(orders) > MAX_PIECES:
         raise UnreadableError("too many orders of equal factors")
     terms = [(piece, _arguments(piece, order)) for piece in pieces for order in orders]
-    context = [words.condition(c) for c in conditions]
+    condition_texts = [words.condition(c) for c in conditions]
     fixed = _fixed(terms)
     for k in fixed:
         words.ix(terms[0][1][k])  # for what is known of its sizes and variables
@@ -82,31 +87,33 @@ def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) 
         _Written(piece, [ix for k, ix in enumerate(arguments) if k not in fixed], words, len(orders))
         for piece, arguments in terms
     ]
-    unknown = {len(w.undetermined) for w in written}
+    # Coefficients are added as functions of the same coordinates, so that all need as many for open variables.
+    open_counts = {len(w.undetermined) for w in written}
     total = None
-    width = max(unknown, default=0)
+    width = max(open_counts, default=0)
     for w in written:
         budget.spend(200)
-        part = w.quasi_polynomial(width if len(unknown) == 1 else None)
+        part = w.quasi_polynomial(width if len(open_counts) == 1 else None)
         if part is None:
             return False
         total = part if total is None else total.add(part)
     if total is None:
         return True
-    text = " and ".join([*context, *words.known]) or "true"
+    text = " and ".join([*condition_texts, *words.known]) or "true"
     params = isl.Set(f"{words.header} -> {{ : {text} }}", here.context)
     total = total.intersect_params(params)
     return _is_zero(total)
 
 
 def _arguments(piece: Piece, order: Sequence[int]) -> list[Ix]:
-    """The arguments of the factors in this order."""
+    """Return the arguments of the piece's factors, the factors in this order."""
     return [ix for k in order for ix in piece.factors[k].arguments]
 
 
 def _fixed(terms: Sequence[tuple[Piece, list[Ix]]]) -> set[int]:
-    """The places of arguments that all terms have alike and that nothing is summed over, such as those of a[0, 2]:
-    A(s) is 0 elsewhere, so that they need no coordinate.
+    """Return the positions of arguments that all terms have alike and that nothing is summed over, as in a[0, 2].
+
+    They need no coordinate, as A(s) is 0 wherever a coordinate differs from them.
     """
     columns = zip(*(arguments for _, arguments in terms), strict=True)
     return {
@@ -135,14 +142,14 @@ def _is_zero(total: isl.PwQPolynomial) -> bool:
             continue
         # Equalities of the domain can make the value vanish: try it on each basic set, simplified there.
         for basic in domain.make_disjoint().get_basic_sets():
-            left = value.gist(isl.Set.from_basic_set(basic))
-            if not left.is_zero() and not _zero_on(left, basic):
+            simplified = value.gist(isl.Set.from_basic_set(basic))
+            if not simplified.is_zero() and not _zero_on(simplified, basic):
                 return False
     return True
 
 
 def _zero_on(value: isl.QPolynomial, basic: isl.BasicSet) -> bool:
-    """Return whether it is 0 because the equalities of the set make it an affine expression that is 0 there."""
+    """Return whether the value is 0 on the set, as an affine expression that the set's equalities make 0."""
     if not value.isa_aff():
         return False
     zero = value.as_aff().zero_basic_set()
@@ -150,18 +157,21 @@ def _zero_on(value: isl.QPolynomial, basic: isl.BasicSet) -> bool:
 
 
 def _orders(piece: Piece) -> list[list[int]]:
-    """The orders of the factors that exchange equal functions only."""
+    """Return the orders of the factors in which only equal functions change places."""
     groups: list[list[int]] = []
     for k, f in enumerate(piece.factors):
-        same = k > 0 and (f.text, f.exponent) == (piece.factors[k - 1].text, piece.factors[k - 1].exponent)
-        groups[-1].append(k) if same and f.arguments else groups.append([k])
+        equal = k > 0 and (f.text, f.exponent) == (piece.factors[k - 1].text, piece.factors[k - 1].exponent)
+        groups[-1].append(k) if equal and f.arguments else groups.append([k])
     if prod(factorial(len(g)) for g in groups) > MAX_ORDERS:
         raise UnreadableError("too many orders of equal factors")
     return [[k for g in choice for k in g] for choice in product(*(permutations(g) for g in groups))]
 
 
 class _Written:
-    """A piece with a coordinate for each argument of its factors, ready for isl."""
+    """A piece with a coordinate s_k for each argument of its factors, ready for isl.
+
+    `shares` is the number of orders of equal factors, by which the coefficient is divided.
+    """
 
     def __init__(self, piece: Piece, arguments: list[Ix], words: Words, shares: int) -> None:
         self.words, self.shares, self.coefficient = words, shares, piece.coefficient
@@ -176,7 +186,7 @@ class _Written:
         self._eliminate()
 
     def _eliminate(self) -> None:
-        """Solve equations for variables that they determine."""
+        """Solve equations for the variables that they determine, and substitute these."""
         progress = True
         while progress:
             progress = False
@@ -207,7 +217,7 @@ class _Written:
         return " and ".join(texts) or "true"
 
     def indices(self, conditions: Sequence[Condition]) -> isl.Set:
-        """The index tuples that the piece sums over."""
+        """Return the set of index tuples that the piece sums over."""
         names = self._names(self.dummies, "d")
         texts = [self._conditions(), *map(self.words.condition, conditions)]
         text = " and ".join([*texts, *self.words.known])
@@ -215,7 +225,7 @@ class _Written:
 
     @cached_property
     def undetermined(self) -> list[Var]:
-        """The variables that the coordinates leave open, unless they can be counted."""
+        """The variables that the coordinates do not determine; none where their values are counted, in `count`."""
         self.count: isl.PwAff | None = None
         self.slot_names = self._names(self.slots, "s")
         if not self.dummies:
@@ -236,13 +246,18 @@ class _Written:
         return [] if self.count is not None else list(self.dummies)
 
     def quasi_polynomial(self, width: int | None) -> isl.PwQPolynomial | None:
-        """The coefficient as a function of the coordinates; None where pieces have different open variables."""
+        """Return the coefficient as a function of the coordinates; None where `width` is None.
+
+        `width` is the number of open variables of all pieces: None says that they differ in it, so that the
+        coefficients are no functions of the same coordinates.
+        """
         if width is None:
             return None
         words = self.words
         coordinates = [*self.slot_names]
         if self.undetermined:
             coordinates += self._names(self.undetermined, "a")
+        # Variables that the coordinates determine, or that are counted, are no coordinates: they only have to exist.
         hidden = [] if self.undetermined else self._names(self.dummies, "d")
         conditions = self._conditions()
         if hidden:
@@ -281,6 +296,6 @@ def _interval(relation: isl.Map) -> isl.PwAff | None:
 
 
 def _one_like(p: isl.PwAff) -> isl.PwAff:
-    """The constant 1 on the domain of a function."""
+    """Return the constant 1 on the domain of a function."""
     space = isl.LocalSpace.from_space(p.domain().get_space())
     return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(1, here.context)))

@@ -1,4 +1,4 @@
-"""What closes an obligation about inverses and determinants where their normal form does not: other forms of the same.
+"""Other forms of inverses and determinants, which close an obligation where their normal form does not.
 
 - `factored`: (F·G)⁻¹ = G⁻¹·F⁻¹ and det(F·G) = det F·det G, for square F and G. F·G is invertible where both are.
 - `updated`: for an invertible M, det(M + u·vᵀ) = det M·(1 + vᵀM⁻¹u), and where that is not 0,
@@ -37,7 +37,7 @@ NAMES = ("inverse", "determinant")
 
 
 def vanishes_in_another_form(poly: Poly, region: Region) -> bool:
-    """Return whether the term is shown to be 0 in one of the forms."""
+    """Return whether the term is shown to be 0 in one of the forms at the head of the file."""
     if not any(isinstance(a, Matrix) and a.name in NAMES for a in deep_atoms(poly)):
         return False
     turned = by_first_columns(poly, region)
@@ -63,57 +63,64 @@ def _of_determinant(fact: Fact) -> bool:
 
 
 def factored(poly: Poly, facts: Facts) -> Poly:
-    """The term with inverses and determinants of products as products of inverses and determinants."""
+    """Return the term with inverses and determinants of products as products of inverses and determinants."""
 
     def value(a: Atom) -> Poly | None:
         split = _factors(a) if isinstance(a, Matrix) and a.name in NAMES else None
         if split is None:
             return None
         assert isinstance(a, Matrix)
-        left, right, k = split
+        left_factor, right_factor, k = split
         size, (row, column) = a.ranges[0], a.vars
         if a.name == "determinant":
-            one = matrix("determinant", left, row, k, size, ())
-            return factored(one * matrix("determinant", right, k, column, size, ()), facts)
+            first_factor = matrix("determinant", left_factor, row, k, size, ())
+            return factored(first_factor * matrix("determinant", right_factor, k, column, size, ()), facts)
         (i, j), between = a.index, fresh()
-        one = matrix("inverse", right, k, column, size, (i, of_var(between)))
+        first_factor = matrix("inverse", right_factor, k, column, size, (i, of_var(between)))
         return factored(
-            sum_over(one * matrix("inverse", left, row, k, size, (of_var(between), j)), [(between, size)]), facts
+            sum_over(
+                first_factor * matrix("inverse", left_factor, row, k, size, (of_var(between), j)), [(between, size)]
+            ),
+            facts,
         )
 
     return Rewriter(replace=value)(poly)
 
 
 def _factors(a: Matrix) -> tuple[Poly, Poly, Var] | None:
-    """Return F over (row, k), G over (k, column) and k, where the matrix is Σ_k F·G for k up to its rows; else None."""
+    """Return F over (row, k), G over (k, column) and k, where the matrix is Σ_k F·G for k up to its rows; else None.
+
+    F has the factors that hang together with the row by shared variables other than k, as in Σ_kl a[i,l]·b[l,k]·c[k,j].
+    """
     single = a.body.single()
     sums = [b for b, e in single[0] if isinstance(b, Sum) and e == 1] if single is not None else []
     if single is None or len(sums) != 1:
         return None
     row, column = a.vars
-    dummies, inside = open_sum(sums[0])
+    dummies, body = open_sum(sums[0])
     outside = {b: e for b, e in single[0] if b is not sums[0]}
-    inner = inside.single()
+    inner = body.single()
     if inner is None:
         return None
     ranges = dict(dummies)
     factors: Mono = (*inner[0], *outside.items())
     for k in [v for v, n in dummies if n == a.ranges[0]]:
-        reached, near = {row}, None
-        while near != reached:
-            near = set(reached)
+        # All variables that factors link to the row, but k: k then is all that the row's factors share with the others.
+        row_side, previous = {row}, None
+        while previous != row_side:
+            previous = set(row_side)
             for b, _ in factors:
-                linked = b.free & ({row, column, *ranges} - {k})
-                if linked & reached:
-                    reached |= linked
-        if column in reached:
+                shared = b.free & ({row, column, *ranges} - {k})
+                if shared & row_side:
+                    row_side |= shared
+        if column in row_side:
             continue
-        left = {b: e for b, e in factors if b.free & reached}
-        right = {b: e for b, e in factors if b not in left}
-        if not any(k in b.free for b in left) or not any(k in b.free for b in right):
+        left_factors = {b: e for b, e in factors if b.free & row_side}
+        right_factors = {b: e for b, e in factors if b not in left_factors}
+        if not any(k in b.free for b in left_factors) or not any(k in b.free for b in right_factors):
             continue
-        first = sum_over(monomial(left), [(v, n) for v, n in dummies if v in reached])
-        second = sum_over(monomial(right), [(v, n) for v, n in dummies if v != k and v not in reached])
+        first = sum_over(monomial(left_factors), [(v, n) for v, n in dummies if v in row_side])
+        second = sum_over(monomial(right_factors), [(v, n) for v, n in dummies if v != k and v not in row_side])
         return first.scale(single[1] * inner[1]), second, k
     return None
 
@@ -122,7 +129,7 @@ def _factors(a: Matrix) -> tuple[Poly, Poly, Var] | None:
 
 
 def updated(poly: Poly, facts: Facts) -> Poly:
-    """The term with inverses and determinants of M + u·vᵀ by those of M."""
+    """Return the term with inverses and determinants of M + u·vᵀ by those of M."""
 
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Matrix) or a.name not in NAMES:
@@ -133,7 +140,10 @@ def updated(poly: Poly, facts: Facts) -> Poly:
 
 
 def _updates(a: Matrix, facts: Facts) -> Iterator[Poly]:
-    """Yield an inverse or a determinant of M + u·vᵀ by the update formula, for each term u·vᵀ where M⁻¹ is known."""
+    """Yield the inverse or determinant `a` by the update formula, for each summand u·vᵀ of its matrix.
+
+    M is the rest of the matrix, of which an inverse must be known.
+    """
     row, column = a.vars
     size = a.ranges[0]
     for mono, c in a.body.sorted_items():
@@ -147,20 +157,21 @@ def _updates(a: Matrix, facts: Facts) -> Iterator[Poly]:
             continue
         p, q = fresh(), fresh()
         over = [(p, size), (q, size)]
-        turned = substitute(v, {column: of_var(p)})
-        moved = substitute(u, {row: of_var(q)})
-        scale = ONE + sum_over(turned * inverse(of_var(p), of_var(q)) * moved, over)
+        v_at_p = substitute(v, {column: of_var(p)})
+        u_at_q = substitute(u, {row: of_var(q)})
+        # 1 + vᵀM⁻¹u
+        scale = ONE + sum_over(v_at_p * inverse(of_var(p), of_var(q)) * u_at_q, over)
         if a.name == "determinant":
             yield matrix("determinant", rest, row, column, size, ()) * scale
             continue
         i, j = a.index
-        before = sum_over(inverse(i, of_var(q)) * moved, [(q, size)])
-        after = sum_over(turned * inverse(of_var(p), j), [(p, size)])
-        yield inverse(i, j) - before * after * power(scale, -1)
+        left_vector = sum_over(inverse(i, of_var(q)) * u_at_q, [(q, size)])
+        right_vector = sum_over(v_at_p * inverse(of_var(p), j), [(p, size)])
+        yield inverse(i, j) - left_vector * right_vector * power(scale, -1)
 
 
 def _known_inverse(rest: Poly, a: Matrix, facts: Facts) -> Callable[[Ix, Ix], Poly] | None:
-    """The entries of the inverse of a matrix that is known to have one."""
+    """Return (i, j) ↦ the entry of the inverse of the matrix `rest`; None where it is not known to have one."""
     row, column = a.vars
     size = a.ranges[0]
     entries = _diagonal(rest, row, column)
@@ -175,14 +186,14 @@ def _known_inverse(rest: Poly, a: Matrix, facts: Facts) -> Callable[[Ix, Ix], Po
 
 
 def _diagonal(body: Poly, row: Var, column: Var) -> Poly | None:
-    """d over the row, where the matrix is diag(d) by its form."""
+    """Return d over the row, where the matrix is diag(d) by its form; else None."""
     total = NOTHING
     for mono, c in body.items():
-        same = [
+        equalities = [
             b for b, e in mono if isinstance(b, IxEq) and poly_of(b) == index_equal(of_var(row).minus(of_var(column)))
         ]
-        if not same:
+        if not equalities:
             return None
-        rest = monomial({b: e for b, e in mono if b is not same[0]}).scale(c)
+        rest = monomial({b: e for b, e in mono if b is not equalities[0]}).scale(c)
         total = total + substitute(rest, {column: of_var(row)})
     return total

@@ -32,10 +32,11 @@ def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tu
 
 
 def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var, Poly]]:
-    """Return the entries of tangents and seeds in a monomial as a label, the rest of it, and the ranges of their
-    indices.
+    """Return (label, coefficient, ranges): the entries of tangents and seeds in a monomial, and what multiplies them.
 
-    Sums around an entry are opened; the variables in its indices are numbered, so that equal places have equal labels.
+    Sums around an entry are opened. The opened variables in its indices are numbered, so that equal places have equal
+    labels; their ranges are returned. A family that has not exactly one entry is "-" in the label, and its entries are
+    left in the coefficient.
     """
     opened: dict[Var, Poly] = {}
     factors = mono
@@ -57,17 +58,18 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var,
             assert product is not None
             assert product[1] == 1
             factors = product[0]
+    # The variables are numbered in the order in which the entries have them.
     label: list[str] = []
     names: dict[Var, Var] = {}
-    taken: list[Atom] = []
+    taken_entries: list[Atom] = []
     for family in families:
-        found = [a for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family]
-        if len(found) != 1:
+        entries = [a for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family]
+        if len(entries) != 1:
             label.append("-")
             continue
-        (entry,) = found
+        (entry,) = entries
         assert isinstance(entry, Access)
-        taken.append(entry)
+        taken_entries.append(entry)
         for ix in entry.index:
             for v in ix.free:
                 if v in opened and v not in names:
@@ -75,18 +77,17 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var,
         rename = {v: of_var(u) for v, u in names.items()}
         label.append(f"{entry.tensor}[{','.join(ix.subst(rename).key for ix in entry.index)}]")
     label += [f"{u}<{opened[v].key}" for v, u in names.items()]
-    rest = monomial({a: e for a, e in factors if a not in taken}) if len(factors) > len(taken) else ONE
+    rest = monomial({a: e for a, e in factors if a not in taken_entries}) if len(factors) > len(taken_entries) else ONE
     rest = Rewriter({v: of_var(u) for v, u in names.items()})(rest)
-    left = [(v, n) for v, n in opened.items() if v not in names]
+    other_dummies = [(v, n) for v, n in opened.items() if v not in names]
     free = {u: opened[v] for v, u in names.items()}
-    return ";".join(label), sum_over(rest, left) if left else rest, free
+    return ";".join(label), sum_over(rest, other_dummies) if other_dummies else rest, free
 
 
 def paired_by_coordinates(
     poly: Poly, shapes: Mapping[str, tuple[Poly, ...]], families: Sequence[set[str]]
 ) -> list[tuple[Poly, dict[Var, Poly]]]:
-    """Return the coefficients of the tangent's and the seed's entries at free coordinates, with the coordinates'
-    ranges.
+    """Return the coefficient of each product of a tangent's and a seed's entry, at free coordinates with their ranges.
 
     Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): so all terms in entries of one tensor come together, whatever
     their indices are. `shapes` gives the shapes of the tensors in `families`.
@@ -101,11 +102,12 @@ def paired_by_coordinates(
         coordinates = [(ix, n) for a in taken for ix, n in zip(a.index, shapes[a.tensor], strict=True) if n != ONE]
         free = {("u", k, 0): n for k, (_, n) in enumerate(coordinates)}
         rest = monomial({a: e for a, e in factors if a not in taken}).scale(c)
-        place: dict[Var, Ix] = {}  # Σ_{v<n} [u = v]·k(v) = k(u), for a coordinate u < n
+        # [u = index] for each coordinate u; where the index is a summed variable, Σ_{v<n} [u = v]·k(v) = k(u).
+        place: dict[Var, Ix] = {}
         for v, (ix, n) in zip(free, coordinates, strict=True):
-            alone = ix.variable()
-            if alone in opened and alone not in place and opened[alone] == n:
-                place[alone] = of_var(v)
+            variable = ix.variable()
+            if variable in opened and variable not in place and opened[variable] == n:
+                place[variable] = of_var(v)
             else:
                 rest = rest * index_equal(ix.minus(of_var(v)))
         opened = {v: n for v, n in opened.items() if v not in place}
@@ -116,7 +118,7 @@ def paired_by_coordinates(
 
 
 def _opened(mono: Mono, families: Sequence[set[str]]) -> tuple[dict[Var, Poly], Mono]:
-    """The variables and factors of the monomial with the sums that hold an entry of a family opened."""
+    """Return the variables and factors of the monomial with the sums that hold an entry of a family opened."""
     opened: dict[Var, Poly] = {}
     factors = mono
     for family in families:

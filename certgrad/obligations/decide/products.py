@@ -17,7 +17,7 @@ from certgrad.obligations.terms.rewriting import replaced
 from certgrad.obligations.terms.session import Memo
 
 MAX_FACTORS = 3
-"""Factors of a predicate's term, at most; with more, the predicate is not split."""
+"""The most factors of a predicate's term; with more, the predicate is not split."""
 _splits: Memo[Atom, Poly | None] = Memo()
 
 
@@ -35,6 +35,10 @@ def _by_factors(a: Atom) -> Poly | None:
 
 
 def _split_by_factor_signs(a: Pred | Side) -> Poly | None:
+    """Return Σ of Π [±f > 0] over the signs of the factors f that make the product positive; None if there are none.
+
+    A factor to an even power may have either sign.
+    """
     if a.poly.piecewise or len(a.poly) >= 40:
         return None
     parts = factored(a.poly)
@@ -45,8 +49,8 @@ def _split_by_factor_signs(a: Pred | Side) -> Poly | None:
     applied(Law.SIGN_OF_PRODUCT)
     total = ZERO
     for signs in product((1, -1), repeat=len(parts[1])):
-        odd = sum(1 for s, (_, k) in zip(signs, parts[1], strict=True) if s < 0 and k % 2)
-        if (odd % 2 == 0) != positive:
+        negative_factors = sum(1 for s, (_, k) in zip(signs, parts[1], strict=True) if s < 0 and k % 2)
+        if (negative_factors % 2 == 0) != positive:
             continue
         term = ONE
         for s, (factor, _) in zip(signs, parts[1], strict=True):
@@ -56,7 +60,7 @@ def _split_by_factor_signs(a: Pred | Side) -> Poly | None:
 
 
 def _numerator(factor: Poly) -> Poly:
-    """1/a has the sign of a."""
+    """Return a for a factor 1/a, which has the sign of a; any other factor as it is."""
     single = factor.single()
     if single and len(single[0]) == 1 and single[0][0][1] == -1:
         return poly_of(single[0][0][0]).scale(single[1])

@@ -1,4 +1,4 @@
-"""Terms that are zero by what functions have to do with each other, where the normal form does not see it."""
+"""Terms that are zero by laws that relate functions to each other, where the normal form does not show it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from certgrad.obligations.terms.power import UndefinedTermError, cleared
 from certgrad.obligations.terms.walk import deep_atoms
 
 STEPS = 10_000
-"""Steps of one attempt by laws that relate functions; then it fails."""
+"""The most steps of one attempt by laws that relate functions; then it fails."""
 NESTED = 3
-"""Roots inside of roots that are split; deeper ones stay."""
+"""The most levels of roots inside of roots that are split; deeper ones stay."""
 
 
 def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
@@ -37,7 +37,11 @@ def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
 
 
 def _vanishes(poly: Poly, facts: Facts) -> bool:
-    """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is."""
+    """Return whether a term is 0 by laws that relate functions to each other. The laws are noted only if it is.
+
+    First each law that rewrites functions is applied; where the result is not seen to be 0, its logarithms or angles
+    may cancel.
+    """
 
     def simplified(p: Poly) -> Poly:
         p = decide_predicates(p, facts) if p.piecewise else p
@@ -51,18 +55,18 @@ def _vanishes(poly: Poly, facts: Facts) -> bool:
     def is_zero(p: Poly) -> bool:
         return p.is_zero or cleared(simplified(cleared(p, fractions=True)[0]), fractions=True)[0].is_zero
 
-    form, used = poly, []
+    form, used_laws = poly, []
     for law, rewrite in _REWRITES:
         before, form = form, rewrite(form, facts)
-        used += [law] if form != before else []
-    if not (used and is_zero(form)):
+        used_laws += [law] if form != before else []
+    if not (used_laws and is_zero(form)):
         if logarithms_cancel(form, is_zero):
-            used.append(Law.LOGARITHMS_CANCEL)
+            used_laws.append(Law.LOGARITHMS_CANCEL)
         elif angles_cancel(form, facts, simplified, is_zero):
-            used.append(Law.ANGLES_CANCEL)
+            used_laws.append(Law.ANGLES_CANCEL)
         else:
             return False
-    for law in used:
+    for law in used_laws:
         applied(law)
     return True
 

@@ -1,7 +1,7 @@
-"""A point at which a term is not 0: what holds there is not proved, and need not be tried.
+"""Points at which a term is not 0, where a proof that it is 0 need not be tried.
 
-To show that two terms are equal takes the calculus; that they are not, a point. Where several things may be equal, as
-the carries of loops, most are not. A point only ever ends an attempt: nothing is proved by one.
+That two terms are equal is shown by the calculus; that they differ, by one point. Where many pairs of terms may be
+equal, as the carries of loops, most pairs are not. A point only ever ends an attempt: no proof rests on it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .evaluate import Values, evaluate
 SIZES = ((2, 3), (3, 2))
 """Sizes of the dimensions, in turn, at each sampled point."""
 TRIES = 8
-"""Draws of a point, at most, until it satisfies the assumptions; then nothing is said."""
+"""The most draws of a point until one satisfies the assumptions; after them, the answer is open."""
 
 Point = tuple[Mapping[str, int], Values, dict[Var, int]]
 """Sizes, entries, and values of the free indices."""
 
 
 def differs(poly: Poly, region: Region) -> bool:
-    """The term is not 0 at one of a few points where the assumptions hold; False where that does not show.
+    """Return whether the term is shown not to be 0 at one of a few points where the assumptions hold.
 
-    Entries are numbers between 1/4 and 7/4.
+    False says nothing: the term may be 0, or no value is known. Entries are random numbers between 1/4 and 7/4.
     """
     if not poly.free <= region.indices.ranges.keys() or any(f.signs == ZERO for f in region.facts.facts):
         return False
@@ -70,7 +70,10 @@ def _drawn(region: Region, sizes: tuple[int, ...], random: Random) -> Point:
 
 
 def _satisfies(point: Point, region: Region) -> bool:
-    """Return whether the region's assumptions hold at the point; those for all indices are tried at the first few."""
+    """Return whether the region's assumptions hold at the point.
+
+    An assumption with open indices, which holds at all of them, is tried at the first values of each.
+    """
     dims, entry, places = point
 
     def sign(poly: Poly, here: Mapping[Var, int]) -> int:
@@ -79,12 +82,12 @@ def _satisfies(point: Point, region: Region) -> bool:
 
     def everywhere(free: Iterable[Var]) -> Iterator[Mapping[Var, int]]:
         others = [v for v in free if v not in places]
-        for chosen in product(range(max(SIZES[0])), repeat=len(others)):
-            yield {**places, **dict(zip(others, chosen, strict=True))}
+        for indices in product(range(max(SIZES[0])), repeat=len(others)):
+            yield {**places, **dict(zip(others, indices, strict=True))}
 
     for ix, relation in region.indices.conditions:
-        found = sign(index_number(ix), places)
-        if not found & {">=": NONNEG, "=": ZERO, "!=": NONZERO}[relation]:
+        condition_sign = sign(index_number(ix), places)
+        if not condition_sign & {">=": NONNEG, "=": ZERO, "!=": NONZERO}[relation]:
             return False
     for fact in region.facts.facts:
         if not all(sign(fact.poly, here) & fact.signs for here in everywhere(fact.poly.free)):

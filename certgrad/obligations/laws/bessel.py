@@ -1,4 +1,4 @@
-"""Bessel functions of a real order: by their recurrences each is one of two whose orders are 1 apart.
+"""Bessel functions of a real order, each written by two whose orders are 1 apart, by their recurrences.
 
 With F for J, Y, I or K and the signs of DLMF 10.6.1 and 10.29.1,
 
@@ -17,20 +17,24 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.power import UndefinedTermError, fn, power
 
 STEPS = {"bessel_j": (-1, 1), "bessel_y": (-1, 1), "bessel_i": (1, -1), "bessel_k": (1, 1)}
-"""The signs a and b."""
+"""The signs (a, b) of the recurrence above, by function."""
 FURTHEST = 64
-"""An order that is further from the two is left as it is."""
+"""The most steps of the recurrence that are taken: a function of an order v + k with a larger |k| stays as it is."""
 
 
 def split_order(order: Poly) -> tuple[Poly, int]:
-    """An order as one whose constant part is in [0, 1), and an integer."""
+    """Return (v, k) with order = v + k, where k is an integer and the constant part of v is in [0, 1)."""
     constant = dict(order.items()).get((), fmpq(0))
-    whole = int(constant.floor())
-    return order - number(whole), whole
+    k = int(constant.floor())
+    return order - number(k), k
 
 
 def bessel(name: str, order: Poly, x: Poly) -> Poly:
-    """Return a Bessel function of an order at x, by its recurrence."""
+    """Return F_order(x) as a combination of F_v(x) and F_{v+1}(x), where order = v + k and `split_order` gives v and k.
+
+    The recurrence is applied upwards from v + 1 for k > 1, downwards from v for k < 0. Where |k| > `FURTHEST`, the
+    function stays as it is. Raises UndefinedTermError where the recurrence divides by x and x is 0.
+    """
     constant = order.constant()
     if name == "bessel_k" and constant is not None and constant < 0:
         order = -order  # K is even in its order
@@ -60,9 +64,9 @@ def _atom(name: str, order: Poly, x: Poly) -> Poly:
 
 
 def slope(name: str, order: Poly, x: Poly) -> Poly:
-    """∂F/∂x = ±F_{v+1} + (v/x)·F_v (DLMF 10.6.2, 10.29.2)."""
+    """Return ∂F_v/∂x = ±F_{v+1} + (v/x)·F_v for the order v (DLMF 10.6.2, 10.29.2)."""
     above = bessel(name, order + ONE, x)
     if order.is_zero:
         return above if name == "bessel_i" else -above
-    beside = order * power(x, -1) * bessel(name, order, x)
-    return beside + above if name == "bessel_i" else beside - above
+    current = order * power(x, -1) * bessel(name, order, x)
+    return current + above if name == "bessel_i" else current - above

@@ -27,7 +27,7 @@ from .range_products import Dummies, decided_places, is_truth, others, product_o
 
 @dataclass(frozen=True)
 class Count:
-    """scale·(Σ b + offset), where b is 0 or 1."""
+    """A term of the form scale·(Σ b + offset), where b is 0 or 1 and the sum is over `dummies`."""
 
     scale: fmpq
     offset: fmpq
@@ -36,26 +36,29 @@ class Count:
 
     @property
     def none(self) -> Poly:
-        """Π (1 − b), which is 1 where the count is 0, and else 0."""
+        """Return Π (1 − b), which is 1 where the count Σ b is 0, and else 0."""
         return product_over(ONE - self.b, self.dummies)
 
     @property
     def threshold(self) -> int:
-        """The least count at which the term is positive; with a negative scale, at which it is not."""
+        """Return the least count at which the term is positive; with a negative scale, at which it is not positive."""
         return floor(-self.offset) + 1 if self.scale > 0 else ceil(-self.offset)
 
 
 MAX_COUNT = 3
-"""The largest number that a count is compared with for a proof value by value; beyond, there is none."""
+"""The largest number that a count is compared with for a proof value by value; with a larger one, that is not tried."""
 
 
 def is_count(poly: Poly) -> bool:
-    """Return whether the term is a count, times a number and plus a number."""
+    """Return whether the term is a count Σ b, b being 0 or 1, times a number and plus a number."""
     return next(_as_count(poly), None) is not None
 
 
 def by_products(poly: Poly, indices: Indices) -> Poly:
-    """The term with comparisons of counts with numbers as products, where they are below 1, or below 2."""
+    """Return the term with each predicate [Σ b ≥ 1] or [Σ b ≥ 2] as products (see the head of the file).
+
+    [Σ b ≥ 2] stays where `indices` do not show a place at which b is 1.
+    """
 
     def value(a: Atom) -> Poly | None:
         for count in _as_count(a.poly) if isinstance(a, Pred) else ():
@@ -69,35 +72,37 @@ def by_products(poly: Poly, indices: Indices) -> Poly:
 
 
 def by_value(poly: Poly, compared: Poly) -> list[Poly]:
-    """Return terms that are all 0 only if the term is: it at each value 0, 1, … of a count that it compares with
-    numbers.
+    """Return one term for each value 0, 1, … of the count in `compared`; if they are all 0, `poly` is 0.
 
-    The first is the term times the indicator of "the count is 0"; in the others that indicator is 0. Empty where the
-    numbers are not small.
+    `compared` is the term of a predicate of `poly`. The last value is the greatest threshold of all predicates about
+    that count, and stands for all counts from there on. The first term is `poly` times the indicator of "the count is
+    0"; in the others that indicator is 0. Empty where `compared` is no count, or a threshold is above `MAX_COUNT`.
     """
     count = next(_as_count(compared), None)
     none = None if count is None else count.none.atom()
     if count is None or none is None:
         return []
-    alike: dict[Atom, Count] = {}
+    comparisons: dict[Atom, Count] = {}
     for a in deep_atoms(poly):
-        for other in _as_count(a.poly) if isinstance(a, Pred) else ():
-            if other.none.atom() is none:
-                alike[a] = other
-    most = max((other.threshold for other in alike.values()), default=0)
-    if not 1 <= most <= MAX_COUNT:
+        for compared_count in _as_count(a.poly) if isinstance(a, Pred) else ():
+            if compared_count.none.atom() is none:
+                comparisons[a] = compared_count
+    largest = max((compared_count.threshold for compared_count in comparisons.values()), default=0)
+    if not 1 <= largest <= MAX_COUNT:
         return []
     applied(Law.COUNT)
-    out = []
-    for n in range(most + 1):
-        here: dict[Atom, Poly] = {a: ONE if (n >= c.threshold) == (c.scale > 0) else ZERO for a, c in alike.items()}
-        part = replaced(poly, here.get)
+    terms = []
+    for n in range(largest + 1):
+        values: dict[Atom, Poly] = {
+            a: ONE if (n >= c.threshold) == (c.scale > 0) else ZERO for a, c in comparisons.items()
+        }
+        part = replaced(poly, values.get)
         if n == 0:
-            out.append(part * poly_of(none))
+            terms.append(part * poly_of(none))
             continue
         part = replaced(part, lambda a: ZERO if a is none else None)
-        out.append(part if n == most else _term_at_count(part, count, compared, n))
-    return out
+        terms.append(part if n == largest else _term_at_count(part, count, compared, n))
+    return terms
 
 
 def _sums(poly: Poly) -> list[Sum]:
@@ -105,7 +110,11 @@ def _sums(poly: Poly) -> list[Sum]:
 
 
 def _as_count(poly: Poly) -> Iterator[Count]:
-    """Yield the ways to read a term as a count compared with a number."""
+    """Yield each way to write a term as scale·(Σ b + offset) with b 0 or 1.
+
+    All sums of the term must have the same ranges, so that they become one. The scale is tried as the least coefficient
+    of the summand, with either sign.
+    """
     sums = _sums(poly)
     if not sums or any(a.ranges != sums[0].ranges for a in sums):
         return
@@ -121,17 +130,17 @@ def _as_count(poly: Poly) -> Iterator[Count]:
     if body.is_zero or any(type(a) in INDEX_PREDICATES for a in atoms_of(body)):
         return  # places are counted by their bounds
     places = prod((n for _, n in dummies), start=ONE)
-    least = min(abs(c) for _, c in body.items())
-    for scale in (least, -least):
-        for of_the_others in (ZERO, ONE):  # Σ_S b = |S| − Σ_S (1 − b)
-            b = body.scale(1 / scale) + of_the_others
-            offset = (rest.scale(1 / scale) - of_the_others * places).constant()
+    least_coefficient = min(abs(c) for _, c in body.items())
+    for scale in (least_coefficient, -least_coefficient):
+        for shift in (ZERO, ONE):  # with 1, a summand −b' that is −1 or 0 becomes b = 1 − b': Σ_S −b' = Σ_S b − |S|
+            b = body.scale(1 / scale) + shift
+            offset = (rest.scale(1 / scale) - shift * places).constant()
             if offset is not None and is_truth(b):
                 yield Count(scale, offset, b, dummies)
 
 
 def _enough(count: Count, indices: Indices) -> Poly | None:
-    """[Σ b ≥ threshold], where that is a product."""
+    """Return [Σ b ≥ threshold] by products; None above 2, and at 2 where no place is known to have b = 1."""
     if count.threshold <= 0:
         return ONE
     if count.threshold == 1:

@@ -28,7 +28,7 @@ from .multiple_angles import HALF, Direction, half_turns, of_half_turns, times, 
 ONCE = Fraction(1)
 _NAMES = frozenset({"asin", "acos", "atan", "atan2"})
 Range = tuple[Fraction, Fraction, bool, bool]
-"""From where to where, in half turns, and whether the ends are left out."""
+"""An interval of angles: its ends as multiples of π, and whether the lower and the upper end are left out."""
 
 
 def is_angle(a: Atom) -> bool:
@@ -38,15 +38,15 @@ def is_angle(a: Atom) -> bool:
 def angles_cancel(
     poly: Poly, facts: Facts, simplified: Callable[[Poly], Poly], vanishes: Callable[[Poly], bool]
 ) -> bool:
-    """Return whether the term is a sum of combinations of angles, each times a factor, that are all 0.
+    """Return whether the term is Σ cofactor·φ with combinations φ of angles and π that are all shown to be 0.
 
-    A combination φ is 0 if w, which `_length` returns for it, has the imaginary part 0 and a positive real part.
-    `simplified` returns a term that is equal under the assumptions, `vanishes` whether one is 0 under them.
+    φ is 0 if the w that `_length` returns for it has the imaginary part 0 and a positive real part. `simplified`
+    returns a term that is equal to its argument under the assumptions, `vanishes` whether its argument is 0 under them.
     """
     groups, rest = by_cofactor(poly, is_angle)
     if not groups:
         return False
-    turns: dict[str, Fraction] = {}
+    turns: dict[str, Fraction] = {}  # the d of d·π, by the key of the cofactor
     for mono, c in rest.items():
         cofactor = {a: e for a, e in mono if half_turns(((a, e),), c) is None}
         if len(cofactor) == len(mono):
@@ -62,8 +62,10 @@ def angles_cancel(
 
 
 def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
-    """Return w (see the head of the file) by its real and imaginary part where n·φ is shown to lie strictly
-    between −2π and 2π; else None.
+    """Return the real and imaginary part of w (see the head of the file), or None.
+
+    None where n·φ is not shown to lie strictly between −2π and 2π, or w would have too many factors. φ is Σ c·angle
+    over the (angle, c) in `parts`, plus `turns`·π.
     """
     n = lcm(*(c.denominator for _, c in parts))
     start = of_half_turns(n * turns)
@@ -78,7 +80,7 @@ def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -
         k = int(n * c)
         product = times(product, to_power(point, k))
         low, high, without_low, without_high = _range(point, facts)
-        if k < 0:
+        if k < 0:  # the multiple −|k| exchanges the ends
             low, high, without_low, without_high = high, low, without_high, without_low
         lowest, highest = lowest + k * low, highest + k * high
         open_low, open_high = open_low or without_low, open_high or without_high
@@ -87,7 +89,7 @@ def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -
 
 
 def _point(a: Atom, facts: Facts) -> Direction | None:
-    """A complex number, shown not to be 0, whose angle the function is."""
+    """Return a complex number x + i·y as (x, y), shown not to be 0, whose angle the function is; else None."""
     assert isinstance(a, Fn)
     if a.name == "atan2":
         y, x = a.args
@@ -95,13 +97,13 @@ def _point(a: Atom, facts: Facts) -> Direction | None:
     p = a.args[0]
     if a.name == "atan":
         return ONE, p
-    other = ONE - p * p
-    root = power(other, HALF) if not other.is_zero else other
+    radicand = ONE - p * p
+    root = power(radicand, HALF) if not radicand.is_zero else radicand
     return (root, p) if a.name == "asin" else (p, root)
 
 
 def _range(point: Direction, facts: Facts) -> Range:
-    """Bounds of the angle of a point that is not 0."""
+    """Return bounds of the angle of a point (x, y) that is not 0, by the signs of x and y."""
     x, y = facts.signs(point[0]), facts.signs(point[1])
     low, high, without_low, without_high = -ONCE, ONCE, True, False
     if not x & NEG:

@@ -51,12 +51,15 @@ ORTHOGONAL, UPPER = "orthogonal factor", "upper factor"
 
 
 def factor(name: str, a: Matrix, *index: Ix) -> Poly:
-    """An entry of another factor of the same matrix."""
+    """Return the entry at `index` of the named factor of the matrix inside of `a`."""
     return entry_of(name, a.body, *a.vars, a.ranges, index)
 
 
 def entry_of(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, Poly], index: tuple[Ix, ...]) -> Poly:
-    """An entry of the named factor of a matrix. That of one number is what LAPACK makes of it."""
+    """Return the entry at `index` of the named factor of the matrix with the entry `body` at (row, column).
+
+    Of a 1 × 1 matrix the factors are written out, with the signs that LAPACK gives them.
+    """
     if ranges == (ONE, ONE):
         value = substitute(body, {row: index[0], column: index[0]})
         if name in (VALUE, UPPER):
@@ -67,7 +70,7 @@ def entry_of(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, P
 
 
 def _smaller_size(a: Matrix) -> Poly:
-    """The smaller of the two sizes."""
+    """Return the smaller of the two sizes of the matrix inside."""
     return a.ranges[0] if (a.ranges[1] - a.ranges[0]).positive else a.ranges[1]
 
 
@@ -75,16 +78,19 @@ def _smaller_size(a: Matrix) -> Poly:
 
 
 def _projected_differential(a: Matrix, left: str, right: str, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
-    """(i, j) ↦ (XᵀdA·Y)_ij for the factors X and Y."""
+    """Return (i, j) ↦ (Xᵀ·dA·Y)_ij for the factors X and Y named `left` and `right`.
+
+    Here and below, `inner` is the entry of dA at row k and column m.
+    """
     dummies = [(k, a.ranges[0]), (m, a.ranges[1])]
     return lambda i, j: sum_over(factor(left, a, of_var(k), i) * inner * factor(right, a, of_var(m), j), dummies)
 
 
 def _gap(name: str, a: Matrix, here: Ix, there: Ix) -> Poly:
-    """1/(λ_here − λ_there), and 0 where both are the same: of squares, for singular values."""
-    same = index_equal(there.minus(here))
+    """Return 1/(λ_here − λ_there), or 1/(σ_here² − σ_there²) for singular values; 0 where both indices are equal."""
+    equality = index_equal(there.minus(here))  # added to the divisor too, which is then not 0 at equal indices
     e = 1 if name == VALUE else 2
-    return (ONE - same) * power(power(factor(name, a, here), e) - power(factor(name, a, there), e) + same, -1)
+    return (ONE - equality) * power(power(factor(name, a, here), e) - power(factor(name, a, there), e) + equality, -1)
 
 
 def _of_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
@@ -93,9 +99,9 @@ def _of_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 def _of_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
     (i, j), between = a.index, fresh()
-    there = of_var(between)
-    inside = _projected_differential(a, VECTOR, VECTOR, inner, k, m)(there, j)
-    return sum_over(factor(VECTOR, a, i, there) * _gap(VALUE, a, j, there) * inside, [(between, a.ranges[0])])
+    middle = of_var(between)
+    differential = _projected_differential(a, VECTOR, VECTOR, inner, k, m)(middle, j)
+    return sum_over(factor(VECTOR, a, i, middle) * _gap(VALUE, a, j, middle) * differential, [(between, a.ranges[0])])
 
 
 def _of_singular_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
@@ -103,25 +109,31 @@ def _of_singular_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 
 def _of_singular_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    """Return the entry of dU or dV by the formulas above: a rotation of the vectors, and what leaves their span.
+
+    The second part, (I − UUᵀ)·dA·V·Σ⁻¹ or its counterpart for V, is 0 where the vectors span the whole space.
+    """
     (i, j), between, size = a.index, fresh(), _smaller_size(a)
-    there = of_var(between)
-    p, left = _projected_differential(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
-    here, other = factor(SINGULAR, a, j), factor(SINGULAR, a, there)
-    one, two = (p(there, j), p(j, there)) if left else (p(j, there), p(there, j))
-    rotated = factor(a.name, a, i, there)
-    total = sum_over(rotated * _gap(SINGULAR, a, j, there) * (one * here + other * two), [(between, size)])
-    if a.ranges[0 if left else 1] == size:
-        return total
-    moved = (
+    middle = of_var(between)
+    p, is_left = _projected_differential(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
+    sigma_j, sigma_middle = factor(SINGULAR, a, j), factor(SINGULAR, a, middle)
+    p_entry, p_transposed = (p(middle, j), p(j, middle)) if is_left else (p(j, middle), p(middle, j))
+    rotated = factor(a.name, a, i, middle)
+    within = sum_over(
+        rotated * _gap(SINGULAR, a, j, middle) * (p_entry * sigma_j + sigma_middle * p_transposed), [(between, size)]
+    )
+    if a.ranges[0 if is_left else 1] == size:
+        return within
+    outside = (
         sum_over(substitute(inner, {k: i}) * factor(RIGHT, a, of_var(m), j), [(m, a.ranges[1])])
-        if left
+        if is_left
         else sum_over(substitute(inner, {m: i}) * factor(LEFT, a, of_var(k), j), [(k, a.ranges[0])])
     )
-    return total + (moved - sum_over(rotated * one, [(between, size)])) * power(here, -1)
+    return within + (outside - sum_over(rotated * p_entry, [(between, size)])) * power(sigma_j, -1)
 
 
 def _solved(a: Matrix, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
-    """(i, j) ↦ (dA·R⁻¹)_ij."""
+    """Return (i, j) ↦ (dA·R⁻¹)_ij."""
     p, q = fresh(), fresh()
     entry, size = factor(UPPER, a, of_var(p), of_var(q)), a.ranges[1]
 
@@ -132,13 +144,13 @@ def _solved(a: Matrix, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
 
 
 def _turned(a: Matrix, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
-    """(i, j) ↦ C_ij = (QᵀdA·R⁻¹)_ij."""
+    """Return (i, j) ↦ C_ij = (Qᵀ·dA·R⁻¹)_ij."""
     solved = _solved(a, inner, k, m)
     return lambda i, j: sum_over(factor(ORTHOGONAL, a, of_var(k), i) * solved(of_var(k), j), [(k, a.ranges[0])])
 
 
 def _below(i: Ix, j: Ix) -> Poly:
-    """[i > j]."""
+    """Return [i > j]."""
     return index_condition(i.minus(j).shifted(-ONE))
 
 
@@ -163,29 +175,38 @@ def _of_upper(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
 
 
 def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
-    """Return Σ_k of a product of factors of one matrix, by the equations above; None where none of them gives it."""
+    """Return the sum of a product over the ranges, with the sum over one k carried out by an equation above; else None.
+
+    For example Σ_k V_ik·V_jk = [i = j]. All factors in which k stands must be factors of one and the same matrix.
+    """
     for k, size in ranges.items():
-        beside = [(a, e) for a, e in factors if k in a.free]
-        left = {v: n for v, n in ranges.items() if v != k}
+        factors_with_k = [(a, e) for a, e in factors if k in a.free]
+        other_ranges = {v: n for v, n in ranges.items() if v != k}
         rest = monomial({a: e for a, e in factors if k not in a.free})
-        if (spectral := _spectral(beside, k, size)) is not None:
-            return sum_over(spectral * rest, list(left.items()))
-        if not all(isinstance(a, Matrix) and a.name in WHOLE and e in (1, 2) for a, e in beside):
+        if (spectral := _spectral(factors_with_k, k, size)) is not None:
+            return sum_over(spectral * rest, list(other_ranges.items()))
+        if not all(isinstance(a, Matrix) and a.name in WHOLE and e in (1, 2) for a, e in factors_with_k):
             continue
-        atoms = [a for a, e in beside for _ in range(e) if isinstance(a, Matrix)]  # type: ignore[arg-type]
-        one = atoms[0] if 1 < len(atoms) < 4 else None
-        if one is None or any((a.body, a.ranges) != (one.body, one.ranges) for a in atoms) or k in one.body.free:
+        atoms = [a for a, e in factors_with_k for _ in range(e) if isinstance(a, Matrix)]  # type: ignore[arg-type]
+        first = atoms[0] if 1 < len(atoms) < 4 else None
+        if (
+            first is None
+            or any((a.body, a.ranges) != (first.body, first.ranges) for a in atoms)
+            or k in first.body.free
+        ):
             continue
         if any(k in ix.free and ix.variable() != k for a in atoms for ix in a.index):
             continue
-        found = _orthogonality(atoms, k, size, rest, left) or _reconstruction(atoms, k, size, rest, left)
-        if found is not None:
-            return found
+        value = _orthogonality(atoms, k, size, rest, other_ranges) or _reconstruction(
+            atoms, k, size, rest, other_ranges
+        )
+        if value is not None:
+            return value
     return None
 
 
 def _spectral(beside: Factors, k: Var, size: Poly) -> Poly | None:
-    """Σ_k V_ik·λ_k^p·V_jk = (A^p)_ij for a whole number p > 1."""
+    """Return Σ_k V_ik·λ_k^p·V_jk = (A^p)_ij for a whole number p > 1; None where `beside` is another product."""
     powers = [(a, e) for a, e in beside if isinstance(a, Matrix) and a.name == VALUE and a.index[0].variable() == k]
     vectors = [
         a for a, e in beside if isinstance(a, Matrix) and a.name == VECTOR and e in (1, 2) for _ in range(int(e))
@@ -204,7 +225,7 @@ def _spectral(beside: Factors, k: Var, size: Poly) -> Poly | None:
 
 
 def _power(a: Matrix, e: int, i: Ix, j: Ix) -> Poly:
-    """(A^e)_ij, for e > 0."""
+    """Return (A^e)_ij for e > 0, with A the matrix inside of `a`."""
     if e == 1:
         return argument_entry(a, i, j)
     between = fresh()
@@ -214,22 +235,28 @@ def _power(a: Matrix, e: int, i: Ix, j: Ix) -> Poly:
 
 
 def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
-    """Σ_k X_ki·X_kj = [i = j] for a factor X with orthonormal columns; Σ_k X_ik·X_jk = [i = j] where it is square."""
+    """Return [i = j]·rest, summed over the ranges `left`, where Σ_k of the atoms is [i = j]; else None.
+
+    That is Σ_k X_ki·X_kj for a factor X with orthonormal columns, and Σ_k X_ik·X_jk too if X is square.
+    """
     if len(atoms) != 2 or atoms[0].name != atoms[1].name or atoms[0].name not in ORTHONORMAL:
         return None
     x, y = atoms
     rows, columns = x.ranges[0 if x.name != RIGHT else 1], _smaller_size(x)
-    for place, count, other in ((0, rows, columns), (1, columns, rows)):
+    for place, count, index_size in ((0, rows, columns), (1, columns, rows)):
         if place == 1 and rows != columns:
             continue
         if all(a.index[place].variable() == k and k not in a.index[1 - place].free for a in atoms) and size == count:
             applied(Law.ORTHONORMAL)
-            return delta(x.index[1 - place], y.index[1 - place], rest, left, other)
+            return delta(x.index[1 - place], y.index[1 - place], rest, left, index_size)
     return None
 
 
 def _reconstruction(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
-    """V·Λ·Vᵀ, U·Σ·Vᵀ and Q·R are the matrix."""
+    """Return A_ij·rest, summed over the ranges `left`, where Σ_k of the atoms is A_ij; else None.
+
+    That is the sum in an entry of V·Λ·Vᵀ, U·Σ·Vᵀ or Q·R.
+    """
     if size != _smaller_size(atoms[0]):
         return None
     atoms = sorted(atoms, key=lambda a: WHOLE.index(a.name))

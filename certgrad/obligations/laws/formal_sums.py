@@ -1,4 +1,4 @@
-"""Products and exponentials of sums that are equal, written alike.
+"""Equal products, and equal exponentials of sums, written alike.
 
 Two products are compared through formal sums. Let ⟨r⟩ be a generator for each real number r, and give Π_{k∈S} f(k)ᵉ
 the formal sum Σ_{k∈S} e·⟨f(k)⟩. Products (of products) with the same formal sum are equal wherever they are defined:
@@ -27,32 +27,35 @@ from .range_products import is_product_or_exponential, substitutions_at_places
 GENERATOR = "⟨⟩"
 """The name of ⟨r⟩ as a function of r."""
 MAX_PLACES = 64
-"""Places of a product whose factors are counted, at most."""
+"""The most places of a product whose factors are counted; with more, only formal sums tell products apart."""
 _counts: Memo[Mono, Fraction | None] = Memo()
 
 
 def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
-    """The term with equal products written alike, those of exponentials too. `vanishes` says that a sum is 0."""
+    """Return the term with equal products, and equal exponentials of sums, written alike so that they add up.
+
+    `vanishes` returns whether a term, here a difference of formal sums, is 0.
+    """
     groups: dict[Mono, Poly] = {}
     for mono, c in poly.sorted_items():
         products = tuple((a, e) for a, e in mono if is_product_or_exponential(a))
-        left = Poly({tuple((a, e) for a, e in mono if not is_product_or_exponential(a)): c})
-        groups[products] = groups.get(products, ZERO) + left
-    kept: dict[Mono, Poly] = {}
+        cofactor = Poly({tuple((a, e) for a, e in mono if not is_product_or_exponential(a)): c})
+        groups[products] = groups.get(products, ZERO) + cofactor
+    merged: dict[Mono, Poly] = {}
     for products, rest in groups.items():
-        equal = next((m for m in kept if _equal(products, m, vanishes)), products)
-        kept[equal] = kept.get(equal, ZERO) + rest
-    if len(kept) == len(groups):
+        representative = next((m for m in merged if _equal(products, m, vanishes)), products)
+        merged[representative] = merged.get(representative, ZERO) + rest
+    if len(merged) == len(groups):
         return poly
     applied(Law.PRODUCT_BY_FORMAL_SUM)
     total = ZERO
-    for products, rest in kept.items():
+    for products, rest in merged.items():
         total = total + rest * monomial(dict(products))
     return total
 
 
 def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
-    """Return whether the formal sums are the same, and so are the sums whose exponentials are taken."""
+    """Return whether both products have the same formal sum, and their exponentials the same exponent."""
     counts = _count_factors(one), _count_factors(other)
     if None not in counts and counts[0] != counts[1]:
         return False  # with ⟨r⟩ = 1 for each r the formal sums are these numbers
@@ -80,7 +83,7 @@ def _counted(products: Mono) -> Fraction | None:
 
 
 def _formal(products: Mono) -> Poly:
-    """Σ e·Σ_{k∈S} ⟨f(k)⟩ for the product of all Π_{k∈S} f(k)ᵉ."""
+    """Return the formal sum Σ e·Σ_{k∈S} ⟨f(k)⟩ of the product of all (Π_{k∈S} f(k))ᵉ."""
     total = ZERO
     for a, e in products:
         if isinstance(a, Product):
@@ -91,7 +94,7 @@ def _formal(products: Mono) -> Poly:
 
 
 def _exponent(products: Mono) -> Poly:
-    """Σ e·p for the product of all exp(p)ᵉ."""
+    """Return the exponent Σ e·p of the product of all exp(p)ᵉ."""
     total = ZERO
     for a, e in products:
         if isinstance(a, Exp):

@@ -50,7 +50,7 @@ def _needs(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Callable[[Pol
 
 
 Everywhere = tuple[Callable[..., Clauses], Callable[..., Clauses]]
-"""Where a function is defined, and where it is differentiable."""
+"""The conditions under which a function is defined, and those under which it is differentiable."""
 
 
 def _throughout(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Everywhere:
@@ -76,14 +76,17 @@ def _fixed(p: Poly) -> bool:
 
 
 def whole_or_zero(p: Poly, name: str) -> Clauses:
-    """Return where the integer part of p towards 0 is locally constant; nothing for an integer by its form."""
+    """Return the condition under which p rounded towards 0 is locally constant.
+
+    No condition where p does not move, or is an integer by its form.
+    """
     return (
         () if _fixed(p) or is_integer_term(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
     )
 
 
 def truncated(p: Poly) -> Poly:
-    """The integer part of p towards 0; p itself, if it is an integer by its form."""
+    """Return p rounded towards 0; p itself, if it is an integer by its form."""
     return p if is_integer_term(p) else pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
 
 
@@ -99,7 +102,7 @@ def _not(relation: str, shift: Fraction, name: str) -> Callable[[Poly], Clauses]
 
 
 def _off_poles(name: str) -> Everywhere:
-    """Off the poles of the gamma function, by the last argument."""
+    """Return the condition that the last argument is no pole of the gamma function, for both of `Everywhere`."""
     clauses = _not("not pole", Fraction(0), name)
     return (lambda *p: clauses(p[-1])), (lambda *p: clauses(p[-1]))
 
@@ -138,7 +141,7 @@ _SIGNS: dict[str, Callable[[int], int]] = {
 
 
 def _atom_row(name: str, defined: Callable[..., Clauses] = _always, smooth: Callable[..., Clauses] = _always) -> Row:
-    """A function that terms keep as an atom. Its sign is in its record."""
+    """Return the row of a function that terms keep as an atom; its sign comes from its record in `RECORDS`."""
     return Row(_atom(name), defined, smooth, _SIGNS[RECORDS[name].sign])
 
 
@@ -206,7 +209,7 @@ FUNCTIONS: dict[str, Row] = {
 
 
 def _argument_conditions(*relations: tuple[str, int], name: str) -> Callable[..., Clauses]:
-    """`argument relation` for each of the (relation, position)."""
+    """Return a function from arguments to the conditions `args[position] relation 0` for each (relation, position)."""
 
     def clauses(*args: Poly) -> Clauses:
         return tuple(c for r, k in relations for c in condition(r, args[k], name))  # type: ignore[arg-type]
@@ -236,10 +239,10 @@ def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
 
 
 def _order_conditions(name: str, entire: bool) -> Everywhere:
-    """Return the conditions of a Bessel function. J and I are `entire` at integer orders; elsewhere, and for Y and K, x
-    > 0.
+    """Return where a Bessel function is defined, and where it is differentiable.
 
-    Their terms divide by x where the order is none of −1, 0 and 1, and their derivatives where it is not 0.
+    J and I are `entire` functions of x at integer orders. But their terms divide by x where the order is none of −1, 0
+    and 1, and their derivatives where it is not 0; then x ≠ 0. At other orders, and for Y and K, x > 0.
     """
 
     def clauses(plain: tuple[int, ...]) -> Callable[..., Clauses]:
@@ -264,8 +267,9 @@ _BESSEL = {c: _order_conditions(f"bessel_{c}", entire=c in "ji") for c in "jyik"
 
 
 def _hypergeometric(below: int, bounded: bool) -> Everywhere:
-    """Return the conditions of a hypergeometric function: the lower parameter is no pole, and the last argument is
-    below 1 if `bounded`.
+    """Return where a hypergeometric function is defined, and where it is differentiable.
+
+    Its lower parameter, the argument number `below`, is no pole; and if `bounded`, its last argument is below 1.
     """
     pole = _not("not pole", Fraction(0), "hypergeometric")
 
@@ -282,7 +286,7 @@ def _hypergeometric(below: int, bounded: bool) -> Everywhere:
 
 
 def _mass(s: int) -> int:
-    """The sign of a distribution function of x ≥ 0 that is 0 at 0."""
+    """Return the signs of a distribution function at x ≥ 0, which is 0 at x = 0, from the signs of x."""
     return s & NONNEG or NONNEG
 
 
@@ -307,13 +311,14 @@ OF_SEVERAL: dict[str, Row] = {
         *_off_poles("polygamma"),
     ),
 }
-"""Functions of several arguments. JAX knows some of them on more; there the calculus claims nothing."""
+"""Functions of several arguments. JAX evaluates some of them on larger domains; the calculus claims nothing there."""
 
 
 def defined_in(poly: Poly) -> Clauses:
-    """Return where the divisors, roots and functions of one argument in a term are defined; not those inside sums.
+    """Return the conditions under which the divisors, roots and one-argument functions in a term have a value.
 
-    A hypothesis is false where it is undefined, so that it implies this of its term.
+    What stands inside of sums is left out. A hypothesis counts as false where its term has no value, so that it implies
+    these conditions on its own term.
     """
     out: dict[str, Clause] = {}
     waiting, seen = [poly], {poly}
@@ -321,11 +326,12 @@ def defined_in(poly: Poly) -> Clauses:
         for mono in waiting.pop():
             for a, e in mono:
                 base = a.poly if isinstance(a, Base) else poly_of(a)
+                # For a divisor, a root, and a root in a divisor.
                 relation = "!= 0" if isinstance(e, int) else ">= 0" if e > 0 else "> 0"
-                found = condition(relation, base, "domain") if e < 0 or isinstance(e, Fraction) else ()  # type: ignore[arg-type]
+                clauses = condition(relation, base, "domain") if e < 0 or isinstance(e, Fraction) else ()  # type: ignore[arg-type]
                 if isinstance(a, Fn) and len(a.args) == 1 and a.name in FUNCTIONS:
-                    found += FUNCTIONS[a.name].defined(a.args[0])
-                out |= {c.key: c for c in found}
+                    clauses += FUNCTIONS[a.name].defined(a.args[0])
+                out |= {c.key: c for c in clauses}
                 parts = [p for p in a.parts() if isinstance(a, Base | Fn | Exp) and p not in seen]
                 seen.update(parts)
                 waiting += parts

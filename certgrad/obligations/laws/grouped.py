@@ -1,4 +1,4 @@
-"""Terms by what stands beside atoms of a kind."""
+"""Terms grouped by the cofactors of atoms of a kind."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ Groups = dict[str, list[tuple[Atom, Fraction]]]
 
 
 def by_cofactor(poly: Poly, wanted: Callable[[Atom], bool]) -> tuple[Groups, Poly]:
-    """poly = Σ cofactor·(Σ c·atom) + rest: by the key of each cofactor, the atoms that it multiplies.
+    """Return (groups, rest) with poly = Σ cofactor·(Σ c·atom) + rest, for the atoms that `wanted` accepts.
 
-    No groups, and all of it as rest, where such atoms are multiplied with each other or raised to a power.
+    The groups are, by the key of each cofactor, the (atom, c) that it multiplies. There are none, and `poly` is the
+    rest, where such atoms are multiplied with each other or raised to a power.
     """
     groups: Groups = {}
     rest = ZERO
     for mono, c in poly.sorted_items():
-        here = [(a, e) for a, e in mono if wanted(a)]
-        if not here:
+        wanted_factors = [(a, e) for a, e in mono if wanted(a)]
+        if not wanted_factors:
             rest = rest + Poly({mono: c})
             continue
-        if len(here) > 1 or here[0][1] != 1:
+        if len(wanted_factors) > 1 or wanted_factors[0][1] != 1:
             return {}, poly
-        key = mono_key(tuple(f for f in mono if f[0] is not here[0][0]))
-        groups.setdefault(key, []).append((here[0][0], Fraction(int(c.p), int(c.q))))
+        key = mono_key(tuple(f for f in mono if f[0] is not wanted_factors[0][0]))
+        groups.setdefault(key, []).append((wanted_factors[0][0], Fraction(int(c.p), int(c.q))))
     return groups, rest

@@ -1,4 +1,4 @@
-"""Sums over the frequencies of a real Fourier transform: those up to half of its length.
+"""Sums over the frequencies of a real Fourier transform: the k from 0 up to half of its length n.
 
 With e = 2·⌊n/2⌋ − n + 1, which is 1 for an even size n and 0 for an odd one, and whole numbers m:
 
@@ -30,14 +30,16 @@ from .roots_of_unity import Ranges, Wave, over_all, waves
 
 
 def carried_out(poly: Poly, ranges: Ranges) -> Poly:
-    """The term with sums over half a spectrum carried out, where the variables outside of sums have these ranges."""
+    """Return the term with its sums over half a spectrum carried out; `ranges` are of the variables outside of sums."""
 
     def inside(a: Atom) -> Poly | None:
         if not isinstance(a, Sum):
             return None if a.structured else poly_of(a)
         dummies, body = open_sum(a)
-        here = {**ranges, **dict(dummies)}
-        return sum((_summed(mono, dummies, here).scale(c) for mono, c in carried_out(body, here).items()), ZERO)
+        inner_ranges = {**ranges, **dict(dummies)}
+        return sum(
+            (_summed(mono, dummies, inner_ranges).scale(c) for mono, c in carried_out(body, inner_ranges).items()), ZERO
+        )
 
     return replaced(poly, inside) if poly.structured else poly
 
@@ -46,16 +48,16 @@ def _summed(mono: Mono, dummies: Dummies, ranges: Ranges) -> Poly:
     for v, size in dummies:
         moving = [(a, e) for a, e in mono if v in a.free]
         length = _length(size) if moving else None
-        found = None if length is None else _carried_out(moving, v, *length, ranges)
-        if found is not None:
+        value = None if length is None else _carried_out(moving, v, *length, ranges)
+        if value is not None:
             applied(Law.HALF_SPECTRUM)
             rest = monomial({a: e for a, e in mono if v not in a.free})
-            return sum_over(rest * found, [(w, m) for w, m in dummies if w != v])
+            return sum_over(rest * value, [(w, m) for w, m in dummies if w != v])
     return sum_over(monomial(dict(mono)), dummies)
 
 
 def _length(size: Poly) -> tuple[Poly, Poly] | None:
-    """n and ⌊n/2⌋, where a range is ⌊n/2⌋ + 1."""
+    """Return (n, ⌊n/2⌋) where the range `size` is ⌊n/2⌋ + 1; else None."""
     half = (size - ONE).atom()
     if not isinstance(half, Dim) or half.name.isidentifier():
         return None
@@ -70,20 +72,20 @@ def _length(size: Poly) -> tuple[Poly, Poly] | None:
 
 
 def _carried_out(moving: list[tuple[Atom, Exponent]], v: Var, n: Poly, half: Poly, ranges: Ranges) -> Poly | None:
-    """The sum over the places up to the half; None where it is not of the forms above."""
+    """Return the sum over v ≤ ⌊n/2⌋ of the product `moving`; None where it has none of the forms above."""
     equations = [a for a, _ in moving if isinstance(a, IxEq)]
-    found = waves([(a, e) for a, e in moving if a not in equations], v, n)
-    if found is None or len(equations) > 1:
+    summands = waves([(a, e) for a, e in moving if a not in equations], v, n)
+    if summands is None or len(equations) > 1:
         return None
-    even = half.scale(2) - n + ONE
-    at_half = even * sum((_at_half(wave) for wave in found), ZERO)
+    even = half.scale(2) - n + ONE  # e of the formulas
+    at_half = even * sum((_at_half(wave) for wave in summands), ZERO)
     for equation in equations:
         twice = equation.ix.scaled(1 if equation.ix.coefficient(v) > 0 else -1)
         return at_half if twice.terms == ((v, 2),) and -twice.const == n else None
-    if not all(wave.name == "cos" and wave.phase.is_zero for wave in found):
+    if not all(wave.name == "cos" and wave.phase.is_zero for wave in summands):
         return None
-    total = over_all(found, n, {w: m for w, m in ranges.items() if w != v})
-    at_0 = sum((number(wave.coefficient) for wave in found), ZERO)
+    total = over_all(summands, n, {w: m for w, m in ranges.items() if w != v})
+    at_0 = sum((number(wave.coefficient) for wave in summands), ZERO)
     return None if total is None else (total * n + at_0 + at_half).scale(fmpq(1, 2))
 
 

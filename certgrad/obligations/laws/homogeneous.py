@@ -22,18 +22,18 @@ from .recurrences import Open, System, Value, fresh_carry, has_loop, open_loop, 
 
 
 def from_common_starts(poly: Poly) -> Poly:
-    """Return the term with the common factor of linear recurrences' starts taken out of them."""
-    known: dict[Loop, tuple[Poly, list[Value]] | None] = {}
+    """Return the term with c[t] as λ·d[t] wherever the starts of a linear recurrence c have a common factor λ."""
+    divisions: dict[Loop, tuple[Poly, list[Value]] | None] = {}
 
     def scaled(a: Atom) -> Poly | None:
         if not isinstance(a, Rec):
             return None if has_loop(poly_of(a)) else poly_of(a)
-        if a.loop not in known:
-            known[a.loop] = _divided(a.loop)
-        found = known[a.loop]
-        if found is None:
+        if a.loop not in divisions:
+            divisions[a.loop] = _divided(a.loop)
+        division = divisions[a.loop]
+        if division is None:
             return poly_of(a)
-        factor, values = found
+        factor, values = division
         applied(Law.SCALED_CARRY)
         return factor * values[a.position](a.time, a.index)
 
@@ -41,7 +41,10 @@ def from_common_starts(poly: Poly) -> Poly:
 
 
 def _divided(loop: Loop) -> tuple[Poly, list[Value]] | None:
-    """Return a common factor of a loop's starts, and the carries of the loop without it; None where there is none."""
+    """Return (λ, values): a common factor of a loop's starts, and the loop's carries with the starts divided by it.
+
+    None where there is no common factor, or the loop is not linear.
+    """
     if any(v[0] == "b" for v in loop.free):
         return None
     system = open_loop(loop)
@@ -54,7 +57,7 @@ def _divided(loop: Loop) -> tuple[Poly, list[Value]] | None:
 
 
 def _quotient_by_factor(init: Poly, factor: Poly) -> Poly:
-    """init / factor, for one of its factors."""
+    """Return init / factor, where `factor` is `init` or a monomial that divides it."""
     if init == factor:
         return ONE
     ((mono, c),) = factor.items()
@@ -62,19 +65,21 @@ def _quotient_by_factor(init: Poly, factor: Poly) -> Poly:
 
 
 def _common(carries: list[Open]) -> Poly:
-    """Return the common factor of the starts that is the same at every index: all of a start that is one number.
+    """Return a factor that the starts of all carries share, and that is the same at every index.
 
-    A number can be divided out in any case: that which makes the first coefficient of the first start 1.
+    It is the whole start where there is one carry, whose start is the same at every index. Else it has the factors that
+    all starts have with the same exponent, and the numeric coefficient of the first start: a number can always be
+    divided out.
     """
     if len(carries) == 1 and carries[0].init.free.isdisjoint(carries[0].axes):
         return carries[0].init
     common, number = None, fmpq(1)
     for c in carries:
         coefficient, taken, _ = content(c.init)
-        own = {a: e for a, e in taken.items() if a.free.isdisjoint(c.axes)}
+        fixed_factors = {a: e for a, e in taken.items() if a.free.isdisjoint(c.axes)}
         if common is None:
-            common, number = own, coefficient
-        common = {a: e for a, e in common.items() if own.get(a) == e}
+            common, number = fixed_factors, coefficient
+        common = {a: e for a, e in common.items() if fixed_factors.get(a) == e}
     return monomial(common or {}).scale(number)
 
 

@@ -1,4 +1,4 @@
-"""A function of its inverse: erf(erf_inv p) = p where −1 < p < 1, and erf_inv(erf p) = p for all p.
+"""Functions of their inverses: erf(erf_inv p) = p where −1 < p < 1, and erf_inv(erf p) = p for all p.
 
 Both hold wherever the left side is defined. (For sines see `multiple_angles`, for logarithms the normal form.)
 """
@@ -13,15 +13,15 @@ _INVERSE = {"erf": "erf_inv", "erf_inv": "erf"}
 
 
 def without_inverses(poly: Poly) -> Poly:
-    """The term with functions of their inverses taken away."""
+    """Return the term with p for erf(erf_inv p) and for erf_inv(erf p)."""
     return replaced(poly, _argument)
 
 
 def _argument(a: Atom) -> Poly | None:
-    inside = a.args[0].single() if isinstance(a, Fn) and a.name in _INVERSE else None
-    if inside is None or abs(inside[1]) != 1 or len(inside[0]) != 1 or inside[0][0][1] != 1:
+    argument = a.args[0].single() if isinstance(a, Fn) and a.name in _INVERSE else None
+    if argument is None or abs(argument[1]) != 1 or len(argument[0]) != 1 or argument[0][0][1] != 1:
         return None
-    b = inside[0][0][0]
+    b = argument[0][0][0]
     if not isinstance(b, Fn) or not isinstance(a, Fn) or b.name != _INVERSE[a.name]:
         return None
-    return b.args[0].scale(inside[1])  # both functions are odd
+    return b.args[0].scale(argument[1])  # both functions are odd

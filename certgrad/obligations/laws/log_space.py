@@ -23,15 +23,18 @@ from .recurrences import System, Value, fresh_carry, has_loop, open_loop, solve
 
 
 def in_exponentials(poly: Poly, facts: Facts) -> Poly:
-    """The term with carries in log space as logarithms of what their exponentials carry, where the facts hold."""
-    known: dict[Loop, list[Value] | None] = {}
+    """Return the term with log(e[t]) for each carry c[t] in log space, where e is the recurrence of exp(c).
+
+    The two are equal where the facts hold.
+    """
+    exponentials: dict[Loop, list[Value] | None] = {}
 
     def logarithm(a: Atom) -> Poly | None:
         if not isinstance(a, Rec):
             return None if has_loop(poly_of(a)) else poly_of(a)
-        if a.loop not in known:
-            known[a.loop] = _exponentials(a.loop, facts)
-        values = known[a.loop]
+        if a.loop not in exponentials:
+            exponentials[a.loop] = _exponentials(a.loop, facts)
+        values = exponentials[a.loop]
         if values is None:
             return None
         applied(Law.LOG_CARRY)
@@ -60,10 +63,10 @@ def _exponentials(loop: Loop, facts: Facts) -> list[Value] | None:
     carries = []
     for c in system.carries:
         logs = (a for a in deep_atoms(c.step) if isinstance(a, Fn) and a.name == "log")
-        if not any(mentions(poly_of(a), names) for a in logs):
+        if not any(mentions(poly_of(a), names) for a in logs):  # no logarithm of what is carried
             return None
         step = Rewriter(replace=exponential)(exp_of(decide_predicates(c.step, facts)))
-        if mentions(step, names):
+        if mentions(step, names):  # a carry is read otherwise than as exp(c)
             return None
         carries.append(replace(c, name=names[c.name], init=exp_of(c.init), step=step))
     solved = solve(System(system.step, carries))

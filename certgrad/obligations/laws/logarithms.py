@@ -25,11 +25,11 @@ from .grouped import by_cofactor
 
 HALF = Fraction(1, 2)
 MOST_FACTORS = 8
-"""Factors of a product of arguments that is multiplied out; a longer one is not decided."""
+"""The most factors of a product of arguments that is multiplied out; a combination with more is not decided."""
 
 
 def in_logarithms(poly: Poly) -> Poly:
-    """The term with inverse hyperbolic functions as logarithms."""
+    """Return the term with asinh, acosh and atanh written as logarithms."""
     return replaced(poly, _logarithm)
 
 
@@ -39,8 +39,8 @@ def _logarithm(a: Atom) -> Poly | None:
     (p,) = a.args
     if a.name == "atanh":
         return (log_of(ONE + p) - log_of(ONE - p)).scale(fmpq(1, 2))
-    inside = p * p + (ONE if a.name == "asinh" else -ONE)
-    return log_of(p + (power(inside, HALF) if not inside.is_zero else inside))
+    radicand = p * p + (ONE if a.name == "asinh" else -ONE)
+    return log_of(p + (power(radicand, HALF) if not radicand.is_zero else radicand))
 
 
 def _is_log(a: Atom) -> bool:
@@ -48,9 +48,10 @@ def _is_log(a: Atom) -> bool:
 
 
 def exponentiated(poly: Poly) -> tuple[Poly, Poly] | None:
-    """(P, Q) with poly = (log P − log Q)/n for some n > 0, P and Q positive where poly is defined.
+    """Return (P, Q) with poly = (log P − log Q)/n for some n > 0, where P and Q are positive where poly is defined.
 
-    None where no logarithm stands in it, or one that is not multiplied by a number.
+    None where poly has no logarithm, or one that is multiplied by more than a number, or where P and Q would have more
+    than `MOST_FACTORS` factors.
     """
     groups, rest = by_cofactor(poly, _is_log)
     if groups.keys() != {""}:
@@ -73,7 +74,7 @@ def _exponentiated(logs: list[tuple[Atom, Fraction]], rest: Poly) -> tuple[Poly,
 def logarithms_cancel(poly: Poly, vanishes: Callable[[Poly], bool]) -> bool:
     """Return whether the term is a sum of combinations of logarithms, each times a factor, that are all 0.
 
-    A part without a logarithm belongs to the only combination; where there are several, there must be none.
+    Summands without a logarithm belong to the combination if there is only one; with several, there must be none.
     """
     groups, rest = by_cofactor(poly, _is_log)
     if not groups or (len(groups) > 1 and not rest.is_zero):
@@ -95,7 +96,7 @@ def _cofactor(poly: Poly) -> list[tuple[Atom, Exponent]]:
 
 
 def _divided(poly: Poly, factors: list[tuple[Atom, Exponent]]) -> Poly | None:
-    """poly/Π aᵉ where each summand has the factor, so that nothing is divided by what may be 0; else None."""
+    """Return poly/Π aᵉ where each summand has the factor Π aᵉ, so that no division by 0 is possible; else None."""
     if any(dict(mono).get(a, 0) < e for mono in poly for a, e in factors):
         return None
     return poly * monomial({a: -e for a, e in factors}) if factors else poly

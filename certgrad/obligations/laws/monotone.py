@@ -38,7 +38,7 @@ from .logarithms import exponentiated, in_logarithms
 MOST = 4
 """The highest degree of roots that are compared by powers; others stay."""
 ROUNDS = 3
-"""Laws that are applied after one another to a comparison; then it stays as it is."""
+"""The most laws that are applied to a comparison, one after another; then it stays as it is."""
 
 
 def compared(poly: Poly, facts: Facts) -> Poly:
@@ -46,11 +46,11 @@ def compared(poly: Poly, facts: Facts) -> Poly:
     for _ in range(ROUNDS):
         if poly.piecewise or not _of_interest(poly):
             return poly
-        found = next((q for law in _LAWS if (q := law(poly, facts)) is not None), None)
-        if found is None:
+        simpler = next((q for law in _LAWS if (q := law(poly, facts)) is not None), None)
+        if simpler is None:
             return poly
         applied(Law.MONOTONE)
-        poly = found
+        poly = simpler
     return poly
 
 
@@ -77,19 +77,19 @@ def _by_logarithms(poly: Poly, facts: Facts) -> Poly | None:
 
 def _by_exponents(poly: Poly, facts: Facts) -> Poly | None:
     c, factors, rest = content(poly)
-    found, negative = difference_of_exponents(rest), c < 0
-    for a, e in factors.items() if found is not None else ():
+    difference, negative = difference_of_exponents(rest), c < 0
+    for a, e in factors.items() if difference is not None else ():
         signs = POS if a.positive else facts.signs(Poly({((a, 1),): ONE.coefficient(())}))
         if signs not in (POS, NEG) or (signs == NEG and not isinstance(e, int)):
             return None
         negative ^= signs == NEG and e % 2 == 1
-    return -found if found is not None and negative else found
+    return -difference if difference is not None and negative else difference
 
 
 def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
-    """A product with roots, or a difference of two, without them."""
+    """Return a term without roots that has the sign of `poly`, a product or a difference of two; None where unknown."""
     _, _, rest = content(poly, only_positive=True)
-    if len(rest) == 1:
+    if len(rest) == 1:  # a root has the sign of what is under it, which is not negative
         ((mono, c),) = rest.sorted_items()
         of_roots = [(a, e) for a, e in mono if isinstance(e, Fraction)]
         if not of_roots or not all(e > 0 and _not_negative(a, e, facts) for a, e in of_roots):
@@ -103,6 +103,7 @@ def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
     n = lcm(*(e.denominator for mono in (first, second) for _, e in mono if isinstance(e, Fraction)))
     if not 1 < n <= MOST or not all(_not_negative(a, e, facts) for mono in (first, second) for a, e in mono):
         return None
+    # The difference of two terms ≥ 0 has the sign of the difference of their n-th powers.
     a, b = Poly({first: abs(c)}), Poly({second: abs(d)})
     return (a**n - b**n).scale(1 if c > 0 else -1)
 
@@ -115,7 +116,7 @@ def _not_negative(a: Atom, e: object, facts: Facts) -> bool:
 
 
 _BOUNDED = {"asin": ZERO | POS, "acos": ZERO | POS, "erf_inv": POS}
-"""Functions that are defined where 1 − p² has such a sign."""
+"""Functions of p that are defined where 1 − p² has one of these signs."""
 _LOGARITHMIC = frozenset({"log", "asinh", "acosh", "atanh"})
 _MONOTONE = {
     name: known.monotone
@@ -126,7 +127,7 @@ _SEEN = _LOGARITHMIC | _MONOTONE.keys()
 
 
 def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
-    """f(u) − f(v), or f(u) + f(v) of an odd function."""
+    """Return ±(u − v) for f(u) − f(v) with a monotone f, ±(u + v) for f(u) + f(v) if f is odd too; else None."""
     if len(poly) != 2:
         return None
     (first, c), (second, d) = poly.sorted_items()
@@ -150,50 +151,50 @@ _LAWS = (_by_logarithms, _by_exponents, _by_powers, _by_arguments)
 
 
 def compared_facts(facts: Facts) -> list[Fact]:
-    """Return the facts about compared terms as facts about the terms that replace them, where these are others.
+    """Return the facts with their terms replaced by those of `compared`, for all facts that this changes.
 
-    A fact for every index is replaced by using facts for every index alone.
+    Where a fact holds at every index, only facts of that kind are used to replace its term.
     """
     out: list[Fact] = []
     for fact in facts.facts:
         if not fact.poly.piecewise and _of_interest(fact.poly):
             poly = compared(fact.poly, _everywhere(facts) if fact.universal else facts)
-            found = replace(fact, poly=poly)
-            if poly != fact.poly and found not in facts.facts:
-                out.append(found)
+            new_fact = replace(fact, poly=poly)
+            if poly != fact.poly and new_fact not in facts.facts:
+                out.append(new_fact)
     return out
 
 
 def _everywhere(facts: Facts) -> Facts:
-    """The assumptions that hold at every index."""
+    """Return the assumptions that hold at every index."""
     return Facts(integers=facts.integers).extended(f for f in facts.facts if f.universal)
 
 
 def with_comparisons(poly: Poly, facts: Facts) -> Poly:
-    """The term with the comparisons in its predicates brought to one form."""
+    """Return the term with the comparisons in its predicates in the form that `compared` gives them."""
 
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Pred | Side):
             return None
-        found = compared(a.poly, facts)
-        if found == a.poly or found.is_zero:
+        new_term = compared(a.poly, facts)
+        if new_term == a.poly or new_term.is_zero:
             return None
-        return pred(found) if isinstance(a, Pred) else side(found)
+        return pred(new_term) if isinstance(a, Pred) else side(new_term)
 
     return replaced(poly, value) if any(isinstance(a, Pred | Side) for a in deep_atoms(poly)) else poly
 
 
 def compared_clauses(clauses: Iterable[Clause], facts: Facts) -> tuple[Clause, ...]:
-    """The clauses with their comparisons brought to one form, by what holds at every index: so do they."""
+    """Return the clauses with comparisons in the form of `compared`, by the facts that hold at every index."""
     return tuple(_compared_clause(c, facts) for c in clauses)
 
 
 def _compared_clause(clause: Clause, facts: Facts) -> Clause:
-    asked = [a for a in clause.alternatives if a.signs is not None and _of_interest(a.poly)]
-    if not asked:
+    comparisons = [a for a in clause.alternatives if a.signs is not None and _of_interest(a.poly)]
+    if not comparisons:
         return clause
     everywhere = _everywhere(facts)
     alternatives = tuple(
-        replace(a, poly=compared(a.poly, everywhere)) if a in asked else a for a in clause.alternatives
+        replace(a, poly=compared(a.poly, everywhere)) if a in comparisons else a for a in clause.alternatives
     )
     return replace(clause, alternatives=alternatives)

@@ -41,7 +41,7 @@ _AHEAD: Direction = (ONE, NOTHING)
 
 
 def over_single_angles(poly: Poly, facts: Facts) -> Poly:
-    """The term with sines and cosines of sums and multiples of angles written out."""
+    """Return the term with sines and cosines of sums and multiples of angles written out."""
     angles = [a.args[0] for a in deep_atoms(poly) if isinstance(a, Fn) and a.name in ("sin", "cos")]
     parts = lcm(*(int(c.q) for angle in angles for m, c in angle.items() if half_turns(m, c) is None))
     if parts > MOST:
@@ -50,14 +50,14 @@ def over_single_angles(poly: Poly, facts: Facts) -> Poly:
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Fn) or a.name not in ("sin", "cos"):
             return None
-        found = _direction(a.args[0], parts, facts)
-        return None if found is None else found[a.name == "sin"]
+        direction = _direction(a.args[0], parts, facts)
+        return None if direction is None else direction[a.name == "sin"]
 
     return replaced(poly, value)
 
 
 def half_turns(mono: tuple, c: fmpq) -> Fraction | None:
-    """Return the multiple of π that a summand of an angle is, if it is one."""
+    """Return c where the summand c·mono of an angle is c·π; else None."""
     alone = mono[0] if len(mono) == 1 else None
     if alone is None or not isinstance(alone[0], Num) or alone[0].name != "pi" or alone[1] != 1:
         return None
@@ -65,34 +65,38 @@ def half_turns(mono: tuple, c: fmpq) -> Fraction | None:
 
 
 def _direction(angle: Poly, parts: int, facts: Facts) -> Direction | None:
-    """Return cosine and sine of an angle by those of its summands' parts; None where there is nothing to expand."""
-    out, plain = _AHEAD, len(angle) == 1
+    """Return cosine and sine of an angle by those of its summands' parts; None where there is nothing to expand.
+
+    A summand c·m is a multiple of π with known values, a multiple of an inverse function, a whole multiple of m/D with
+    D = `parts`, or stays as it is.
+    """
+    out, unchanged = _AHEAD, len(angle) == 1
     for mono, c in angle.sorted_items():
         turns = half_turns(mono, c)
-        if turns is not None and (known := of_half_turns(turns)) is not None:
-            out, plain = times(out, known), False
+        if turns is not None and (exact := of_half_turns(turns)) is not None:
+            out, unchanged = times(out, exact), False
             continue
         times_part = c * parts
         inverse = of_inverse(mono[0][0], facts) if c.q == 1 and len(mono) == 1 and mono[0][1] == 1 else None
         if inverse is not None and abs(c) <= MOST:
-            out, plain = times(out, to_power(inverse, int(c.p))), False
+            out, unchanged = times(out, to_power(inverse, int(c.p))), False
         elif times_part.q == 1 and abs(times_part) <= MOST:
             part = Poly({mono: fmpq(1, parts)})
-            plain = plain and times_part == 1
+            unchanged = unchanged and times_part == 1
             out = times(out, to_power((fn("cos", part), fn("sin", part)), int(times_part.p)))
         else:
             part = Poly({mono: c})
             out = times(out, (fn("cos", part), fn("sin", part)))
-    return None if plain else out
+    return None if unchanged else out
 
 
 def times(a: Direction, b: Direction) -> Direction:
-    """(a₀ + i·a₁)·(b₀ + i·b₁)."""
+    """Return (a₀ + i·a₁)·(b₀ + i·b₁): cosine and sine of the sum of both angles."""
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
 def to_power(a: Direction, k: int) -> Direction:
-    """A whole power; to a negative one, that of the conjugate: the length, where it is not 1, stays positive."""
+    """Return the k-th power; for k < 0 the |k|-th power of the conjugate, which has the same angle and a length > 0."""
     base, out = (a if k >= 0 else (a[0], -a[1])), _AHEAD
     for _ in range(abs(k)):
         out = times(out, base)
@@ -100,7 +104,7 @@ def to_power(a: Direction, k: int) -> Direction:
 
 
 def of_half_turns(c: Fraction) -> Direction | None:
-    """cos(c·π) and sin(c·π) for multiples of π/4 and π/6."""
+    """Return (cos(c·π), sin(c·π)) for multiples of π/4 and π/6; else None."""
     x, y = _cosine(c), _cosine(HALF - c)
     return None if x is None or y is None else (x, y)
 
@@ -118,16 +122,19 @@ _COSINES = {
 def _cosine(c: Fraction) -> Poly | None:
     c = abs(c) % 2
     c = min(c, 2 - c)
-    found = _COSINES.get(min(c, 1 - c))
-    if found is None:
+    fraction = _COSINES.get(min(c, 1 - c))
+    if fraction is None:
         return None
-    below, above = found
+    below, above = fraction
     value = power(number(above), HALF).scale(fmpq(1, below)) if above else NOTHING
     return value if c <= HALF else -value
 
 
 def of_inverse(a: Atom, facts: Facts) -> Direction | None:
-    """The direction of the angle that an inverse function is, scaled to length 1."""
+    """Return cosine and sine of the angle that an inverse function is; None for other atoms.
+
+    Both are algebraic in the function's arguments. None also for an atan2 whose arguments may both be 0.
+    """
     if not isinstance(a, Fn):
         return None
     if a.name in ("asin", "acos", "atan"):
@@ -135,8 +142,8 @@ def of_inverse(a: Atom, facts: Facts) -> Direction | None:
         if a.name == "atan":
             length = power(ONE + p * p, -HALF)
             return length, p * length
-        other = ONE - p * p
-        root = power(other, HALF) if not other.is_zero else NOTHING
+        radicand = ONE - p * p
+        root = power(radicand, HALF) if not radicand.is_zero else NOTHING
         return (root, p) if a.name == "asin" else (p, root)
     if a.name == "atan2":
         y, x = a.args

@@ -32,7 +32,10 @@ from certgrad.obligations.terms.walk import atoms_in_choices, atoms_of, deep_ato
 def comparison(
     kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly = ONE
 ) -> tuple[Comparison, tuple[Ix, ...]]:
-    """The comparison with its free variables made arguments, and those variables."""
+    """Return a comparison, which is a rule that chooses an index by entries, and the arguments for its parameters.
+
+    The parameters stand for the free variables of the bodies and the condition; the arguments are these variables.
+    """
     free = {v for p in (*bodies, where) for v in p.free} - {*variables}
     (*compared, condition), order = variables_as_parameters((*bodies, where), free)
     return Comparison(kind, variables, ranges, tuple(compared), condition), tuple(of_var(v) for v in order)
@@ -45,9 +48,9 @@ def argument(a: Max) -> tuple[Ix, ...]:
 
 
 def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[dict[Var, Ix], Max | None]:
-    """Return the first arg-maximum over the variables, and the maximum; without it where all entries are equal.
+    """Return the first arg-maximum over the variables, and the maximum, or None for it where all entries are equal.
 
-    Raises UndefinedTermError where they are equal and not all indices take part.
+    Raises UndefinedTermError where all entries are equal and not all indices take part.
     """
     _, a, bound = maximum(without_stops(body), dummies, without_stops(where))
     if a is None and where != ONE:
@@ -57,14 +60,14 @@ def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tup
 
 
 def opened(a: Max | Product) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
-    """Fresh variables with their ranges, and the body and its condition over them."""
+    """Return fresh variables with their ranges, and over them the body and the condition on indices that take part."""
     names = {v: fresh() for v in a.vars}
     rename = Rewriter({v: of_var(w) for v, w in names.items()})
     return [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)], rename(a.body), rename(a.where)
 
 
 def attained_once(a: Max) -> Clause:
-    """The condition that the arg-maximum is unique: Σ_j [e(j) = max e] = 1, where there is one at all."""
+    """Return the condition that the arg-maximum is unique: Σ_j [e(j) = max e] = 1, if any index takes part."""
     clause = Clause((Atomic("= 0", _ties(a)),), origin="a unique maximum")
     if not may_be_empty(a.where):
         return clause
@@ -73,8 +76,9 @@ def attained_once(a: Max) -> Clause:
 
 
 def may_be_empty(where: Poly) -> bool:
-    """Return whether entries of integer tensors say which values take part in a maximum: there may be none, as in a
-    segment.
+    """Return whether entries of integer tensors decide which values take part in a maximum.
+
+    It may then be a maximum over nothing, as that of an empty segment.
     """
     return any(isinstance(a, (IxPred, IxEq)) and by_entries(a.ix) for a in atoms_of(where))
 
@@ -85,12 +89,12 @@ def _ties(a: Max) -> Poly:
 
 
 def sole_maximum(clause: Clause) -> Max | None:
-    """The maximum that the clause says is attained once, if it says that and nothing else."""
+    """Return the maximum that the clause says is attained once, if it says that and nothing else; else None."""
     return maximum_once(clause.alternatives[0]) if len(clause.alternatives) == 1 else None
 
 
 def maximum_once(relation: Atomic) -> Max | None:
-    """The maximum that the relation says is attained once, if it says that."""
+    """Return the maximum that the relation says is attained once; None where it says something else."""
     if relation.relation != "= 0":
         return None
     for a in deep_atoms(relation.poly):
@@ -102,25 +106,25 @@ def maximum_once(relation: Atomic) -> Max | None:
 
 
 def boundaries_in_choices(poly: Poly) -> list[Poly]:
-    """The terms of all predicates in what decides integers in index expressions: their variables are arbitrary.
+    """Return the terms p of the predicates [p > 0] that decide integers in index expressions, at arbitrary indices.
 
-    The place of the first true entry, or of one among counted ones, jumps where such a predicate does.
+    The place of the first true entry, say, is such an integer: it jumps where such a predicate does.
     """
-    found: dict[Poly, None] = {}
+    terms: dict[Poly, None] = {}
     for a in atoms_in_choices(poly):
-        if isinstance(a, (Pred, Side)) and -a.poly not in found:
-            found.setdefault(a.poly)
-    return [substitute(p, {v: of_var(fresh("q")) for v in p.free}) for p in found]
+        if isinstance(a, (Pred, Side)) and -a.poly not in terms:
+            terms.setdefault(a.poly)
+    return [substitute(p, {v: of_var(fresh("q")) for v in p.free}) for p in terms]
 
 
 def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
-    """The index, among v < n, of the entry that comes to a place when entries are put in order by the keys, stably.
+    """Return the index v < n of the entry that comes to `place` when entries are sorted by the keys, stably.
 
     Where the key is a permutation of the axis, the entry that comes to place t is the one whose key is t; where it is
     the negative of one, the one whose key is n − 1 − t. Entries that are in order already stay where they are.
     """
-    if (found := _inverted(keys, v, n, place)) is not None:
-        return found
+    if (inverted := _inverted(keys, v, n, place)) is not None:
+        return inverted
     if any(_puts_in_order(t, keys, v, n) for k in keys for ix in indices_of(k) for t in ix.atoms):
         applied(Law.IN_ORDER)
         return place
@@ -132,7 +136,7 @@ def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
 
 
 def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
-    """The place at which the first key has the value that comes to the place, where that key is a permutation."""
+    """Return the index of the entry that comes to `place` if the first key is a permutation or minus one; else None."""
     value = as_index(without_stops(keys[0])) if all(isinstance(a, IndexNumber) for a in atoms_of(keys[0])) else None
     if value is None or len(value.terms) != 1:
         return None
@@ -146,7 +150,7 @@ def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
 
 
 def _puts_in_order(order: IntegerAtom, keys: Sequence[Poly], v: Var, n: Poly) -> bool:
-    """Return whether the keys are others, put in this order, which is theirs."""
+    """Return whether the keys are read at the places of `order`, which sorts by these same keys: they are sorted."""
     if not (isinstance(order, Chosen) and order.comparison.kind == ORDER and order.room == n):
         return False
     if order.arguments[0].variable() != v or not _free_of(v, order.arguments[1:]):
@@ -161,7 +165,7 @@ def _free_of(v: Var, parts: Sequence[Ix]) -> bool:
 
 
 def all_different(entry: Poly, v: Var, n: Poly) -> Clause:
-    """The condition that no two entries along an axis are equal: Σ_jk [e(j) = e(k)] is the axis's size."""
+    """Return the condition that no two entries along an axis are equal: Σ_jk [e(j) = e(k)] is the axis's size."""
     j, k = fresh(), fresh()
     difference = substitute(entry, {v: of_var(j)}) - substitute(entry, {v: of_var(k)})
     equal = ONE - pred(difference) - pred(-difference)
@@ -169,7 +173,7 @@ def all_different(entry: Poly, v: Var, n: Poly) -> Clause:
 
 
 def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
-    """The entries that the clause says are all different, if it says that; with the variable that numbers them."""
+    """Return (entry, v, n) where the clause says that the entries for v < n are all different; else None."""
     if len(clause.alternatives) != 1 or clause.alternatives[0].relation != "= 0":
         return None
     poly = clause.alternatives[0].poly
@@ -178,6 +182,7 @@ def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
         if not isinstance(a, Sum) or not isinstance(single, Pred):
             continue
         v = fresh()
+        # Of the difference e(j) − e(k), the terms with j are the entry e(j).
         terms = {m: c for m, c in single.poly.items() if a.vars[0] in mono_free(m)}
         entry = substitute(Poly(terms), {a.vars[0]: of_var(v)})
         for e in (entry, -entry):
@@ -197,7 +202,7 @@ def attained(clause: Clause) -> bool:
 
 
 def _primitive(poly: Poly) -> Poly:
-    """The term up to a positive number."""
+    """Return the term divided by the absolute value of its first coefficient."""
     return poly.scale(1 / abs(poly.sorted_items()[0][1])) if not poly.is_zero else poly
 
 
@@ -210,22 +215,23 @@ class Unique:
 
 
 def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
-    """The maximum as it is known to be attained once, where its free variables run over the ranges."""
+    """Return that the maximum is attained once for all values of its free variables; None where one has no range."""
     rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     variables = [ix.variable() for ix in free]
-    found = [ranges[v] for v in variables if v is not None and v in ranges]
-    return Unique(rule, tuple(found)) if len(found) == len(free) else None
+    known_ranges = [ranges[v] for v in variables if v is not None and v in ranges]
+    return Unique(rule, tuple(known_ranges)) if len(known_ranges) == len(free) else None
 
 
 def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
-    """Return the arguments at which a rule of choice is that of this maximum; None where no equation in it gives them.
+    """Return the arguments at which a comparison is that of the maximum `a`; None where none are found.
 
-    So the maximum over the segment i of entries, at i = s(k), is that over the segment of k.
+    They are a's own free variables, or the value that an equation in the comparison's condition gives its only
+    parameter: the maximum over the segment i of entries, at i = s(k), is that over the segment of k.
     """
-    own, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
-    if own.key == rule.key:
+    own_rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+    if own_rule.key == rule.key:
         return free
-    if (own.kind, own.variables, own.ranges) != (rule.kind, rule.variables, rule.ranges):
+    if (own_rule.kind, own_rule.variables, own_rule.ranges) != (rule.kind, rule.variables, rule.ranges):
         return None
     argument: Var = ("p", 0, 0)
     if {v for p in (*rule.bodies, rule.where) for v in p.free if v[0] == "p"} != {argument}:
@@ -234,9 +240,9 @@ def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
     for pattern in equations:
         c = pattern.coefficient(argument)
         rest = pattern.minus(of_var(argument).scaled(c))
-        for found in (b.ix for b in atoms_of(a.where) if isinstance(b, IxEq)):
+        for target in (b.ix for b in atoms_of(a.where) if isinstance(b, IxEq)):
             for sign in (1, -1):
-                value = found.scaled(sign).minus(rest).scaled(c)
+                value = target.scaled(sign).minus(rest).scaled(c)
                 if set(value.free) & set(a.vars):
                     continue
                 at = {argument: value}
@@ -246,7 +252,7 @@ def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
 
 
 def decide_max_comparisons(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
-    """The term with the predicates decided that compare a maximum with an entry that it is taken over.
+    """Return the term with the predicates decided that compare a maximum with an entry that it is taken over.
 
     [e(k) > max e] is 0; where the maximum is attained once, [max e > e(k)] is 1 − [k = argmax e].
     """
@@ -256,22 +262,25 @@ def decide_max_comparisons(poly: Poly, indices: Indices, known: Sequence[Unique]
 
 
 def above_entry(p: Poly, indices: Indices) -> Max | None:
-    """The maximum that the term compares with one of the entries that it is taken over, if it does that."""
+    """Return the maximum that the term compares with one of the entries that it is taken over; else None."""
     return next((a for a, *_ in _Ordered(indices, ()).compared(p)), None)
 
 
 def _at_arguments(poly: Poly) -> Poly:
-    """The term with max e as e(argmax e) where the arg-maximum, one of the entries that take part, is an index too."""
+    """Return the term with max e as e(argmax e), wherever argmax e stands in the term as an index.
+
+    The predicates that say that the arg-maximum takes part are then 1.
+    """
     if not poly.structured:
         return poly
     chosen = [t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)]
     rules = {t.comparison.key for t in chosen}
-    kept = {a for t in chosen for a in _taking_part(t)}
+    true_predicates = {a for t in chosen for a in _taking_part(t)}
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Max) and argument_rule(a) in rules:
             return substitute(a.body, dict(zip(a.vars, argument(a), strict=True)))
-        return ONE if a in kept else None
+        return ONE if a in true_predicates else None
 
     if not rules:
         return poly
@@ -292,7 +301,7 @@ def of_entries(facts: Iterable[Fact]) -> list[Fact]:
 
 
 def _taking_part(t: Chosen) -> list[Atom]:
-    """Predicates that are 1 because the comparison looks only at indices where they are."""
+    """Return the predicates at an arg-maximum that are 1 because only indices where they are 1 take part."""
     rule = t.comparison
     if rule.kind != "argmax" or rule.where == ONE or may_be_empty(rule.where):
         return []
@@ -303,30 +312,31 @@ def _taking_part(t: Chosen) -> list[Atom]:
 
 
 def by_rules(poly: Poly, indices: Indices) -> Poly:
-    """Return the term with arg-max and rank atoms whose condition on entries (which of them take part) is simplified by
-    the ranges and facts of `indices`.
+    """Return the term with simpler conditions in its arg-max and rank atoms, by the ranges and facts of `indices`.
+
+    The conditions are those on which entries take part, where entries of integer tensors decide that.
     """
 
-    def moved(ix: Ix) -> Ix:
+    def simplified(ix: Ix) -> Ix:
         parts = [(1, of_const(ix.const))]
         for t, c in ix.terms:
-            inner = t.rebuilt(tuple(map(moved, t.parts()))) if isinstance(t, IntegerAtom) else of_var(t)
-            one = inner.only_term()
-            if isinstance(one, Chosen) and may_be_empty(one.comparison.where):
-                rule = one.comparison
+            inner = t.rebuilt(tuple(map(simplified, t.parts()))) if isinstance(t, IntegerAtom) else of_var(t)
+            choice = inner.only_term()
+            if isinstance(choice, Chosen) and may_be_empty(choice.comparison.where):
+                rule = choice.comparison
                 ranges = dict(zip(rule.variables, rule.ranges, strict=True))
                 where = resolved(rule.where, Indices(ranges, facts=indices.facts, clauses=indices.clauses))
                 if not where.is_zero:
                     rule = Comparison(rule.kind, rule.variables, rule.ranges, rule.bodies, where)
-                inner = of_atom(Chosen(rule, one.component, one.arguments))
+                inner = of_atom(Chosen(rule, choice.component, choice.arguments))
             parts.append((c, inner))
         return combine(parts)
 
     def replace(a: Atom) -> Poly | None:
         if isinstance(a, Access) and any(ix.atoms for ix in a.index):
-            return access(a.tensor, tuple(map(moved, a.index)))
+            return access(a.tensor, tuple(map(simplified, a.index)))
         if isinstance(a, (IxPred, IxEq)) and a.ix.atoms:
-            return index_condition(moved(a.ix)) if isinstance(a, IxPred) else index_equal(moved(a.ix))
+            return index_condition(simplified(a.ix)) if isinstance(a, IxPred) else index_equal(simplified(a.ix))
         return None
 
     chosen = (t for ix in indices_of(poly) for t in ix.atoms)
@@ -336,12 +346,15 @@ def by_rules(poly: Poly, indices: Indices) -> Poly:
 
 
 def argument_rule(a: Max) -> str:
-    """The key of the comparison that finds where the maximum is attained."""
+    """Return the key of the comparison that finds where the maximum is attained."""
     return comparison("argmax", a.vars, a.ranges, (a.body,), a.where)[0].key
 
 
 class _Ordered(Rewriter):
-    """A rewriter. `true` has the predicates beside the one that is examined, in the rewriter's own names."""
+    """Decides predicates that compare maxima with entries; `known` are maxima that are attained once.
+
+    `true` has the predicates that are factors beside the one that is examined, in the rewriter's own names.
+    """
 
     def __init__(
         self, context: Indices, known: Sequence[Unique], names: Mapping[Var, Ix] | None = None, true: Mono = ()
@@ -372,7 +385,7 @@ class _Ordered(Rewriter):
         return self._decided(Rewriter(self.indices)(a.poly)) if isinstance(a, Pred) else None
 
     def _decided(self, p: Poly) -> Poly | None:
-        """The value of [p > 0], where p is a positive multiple of max e − e(k) or of e(k) − max e."""
+        """Return the value of [p > 0] where p is a positive multiple of max e − e(k) or of e(k) − max e; else None."""
         for a, c, place in self.compared(p):
             if c < 0:
                 applied(Law.MAXIMUM_ABOVE)
@@ -383,8 +396,9 @@ class _Ordered(Rewriter):
         return None
 
     def compared(self, p: Poly) -> Iterator[tuple[Max, fmpq, Mapping[Var, Ix]]]:
-        """Yield each maximum of which the term is a multiple, minus one of the entries that it is taken over, with that
-        entry's place.
+        """Yield (maximum, c, place) for each way to write the term as c·(max e − e(place)).
+
+        The place is one of those that the maximum is taken over.
         """
         for mono, c in p.items():
             a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
@@ -421,7 +435,7 @@ class _Ordered(Rewriter):
 
 
 def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
-    """The values of the bound variables at which the body is the entry."""
+    """Return the values of the bound variables at which the body is the entry; None where none are found."""
     targets = [t for t in deep_atoms(entry) if isinstance(t, Access)]
     for pattern in deep_atoms(a.body):
         if not isinstance(pattern, Access):
@@ -435,12 +449,19 @@ def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
 
 
 def solved_for(variables: tuple[Var, ...], pattern: Sequence[Ix], target: Sequence[Ix]) -> dict[Var, Ix] | None:
-    """The variables such that the pattern is the target, where each stands once along some axis: i + v, or v − i."""
+    """Return the values of the variables at which the pattern is the target; None where one is not determined.
+
+    Each must stand alone along some axis, as i + v or i − v.
+    """
     place: dict[Var, Ix] = {}
-    for own, wanted in zip(pattern, target, strict=True):
-        here = [v for v in variables if v in own.free]
-        if len(here) != 1 or abs(c := own.coefficient(v := here[0])) != 1 or any(v in t.free for t in own.atoms):
+    for pattern_ix, wanted in zip(pattern, target, strict=True):
+        solvable = [v for v in variables if v in pattern_ix.free]
+        if (
+            len(solvable) != 1
+            or abs(c := pattern_ix.coefficient(v := solvable[0])) != 1
+            or any(v in t.free for t in pattern_ix.atoms)
+        ):
             continue
         if v not in place:
-            place[v] = wanted.minus(own).scaled(c).plus(of_var(v))
+            place[v] = wanted.minus(pattern_ix).scaled(c).plus(of_var(v))
     return place if len(place) == len(variables) else None

@@ -1,7 +1,7 @@
 """Entries of a short axis by their places in an order: Σ_i f(i) = Σ_t f(σ(t)), as σ is a permutation of the axis.
 
-At the place t, the rank of the entry is t, and of two entries at places that follow each other the first is no more
-than the second: what compares entries with sums of the greatest is then decided by linear arithmetic.
+The entry at place t has the rank t, and an entry is at most the entry at the next place. With these facts, linear
+arithmetic decides comparisons of entries with sums of the greatest entries.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import indices_of
 
 FEW_PLACES = 6
-"""Places that are written out one by one, at most: of an axis, and of a count that is used as an index."""
+"""The most places of an axis, or values of a count used as an index, that are written out; more stay as they are."""
 
 
 def orders(poly: Poly) -> list[Comparison]:
-    """The orders of short axes in the term that depend on no index."""
-    found: dict[str, Comparison] = {}
+    """Return the orders of short axes in the term that do not depend on other indices."""
+    rules: dict[str, Comparison] = {}
     for a in (t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)):
         count = whole_number(a.room)
         if a.comparison.kind in (ORDER, RANK) and len(a.arguments) == 1 and count is not None and count <= FEW_PLACES:
             rule = a.comparison if a.comparison.kind == ORDER else a.comparison.inverse()
-            found.setdefault(rule.key, rule)
-    return [found[k] for k in sorted(found)]
+            rules.setdefault(rule.key, rule)
+    return [rules[k] for k in sorted(rules)]
 
 
 def places(rule: Comparison) -> list[Ix]:
-    """The indices of the entries, from the least on."""
+    """Return the indices of the entries of the ordered axis, from the least entry to the greatest."""
     count = whole_number(rule.ranges[0]) or 0
     return [chosen(rule, 0, (of_const(number(t)),)) for t in range(count)]
 
@@ -45,12 +45,12 @@ def places(rule: Comparison) -> list[Ix]:
 def in_order(rule: Comparison) -> list[Fact]:
     """Return the facts that no entry is more than the one at the next place."""
     (v,) = rule.variables
-    first = [substitute(rule.bodies[0], {v: ix}) for ix in places(rule)]
-    return [Fact(b - a, NONNEG, universal=False) for a, b in pairwise(first)]
+    entries = [substitute(rule.bodies[0], {v: ix}) for ix in places(rule)]
+    return [Fact(b - a, NONNEG, universal=False) for a, b in pairwise(entries)]
 
 
 def by_places(poly: Poly, rules: Sequence[Comparison]) -> Poly:
-    """The term with sums over the ordered axes written out by place."""
+    """Return the term with its sums over the ordered axes written out, one summand for each place."""
 
     def replace(a: Atom) -> Poly | None:
         return _written_out(a, rules) if isinstance(a, Sum) else None
@@ -73,7 +73,10 @@ def _written_out(a: Sum, rules: Sequence[Comparison]) -> Poly | None:
 
 
 def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix]:
-    """All values of a variable over a short axis: numbers of places, else the entries at the places of its order."""
+    """Return all values of a variable over a short axis; none where the axis has no order, or is long.
+
+    Where v is used as a place, they are 0, 1, …; where it numbers entries, the indices σ(0), σ(1), … of its order.
+    """
     count = whole_number(n)
     if count is None or count > FEW_PLACES:
         return []
@@ -83,14 +86,17 @@ def _values(v: Var, n: Poly, body: Poly, rules: Sequence[Comparison]) -> list[Ix
             kinds[a.comparison.kind].add(a.comparison.data)
     if any(rule.data in kinds[ORDER] for rule in rules):
         return [of_const(number(t)) for t in range(count)]
-    here = sorted((rule for rule in rules if rule.ranges[0] == n), key=lambda rule: rule.data not in kinds[RANK])
-    return places(here[0]) if here else []
+    orders_of_axis = sorted(
+        (rule for rule in rules if rule.ranges[0] == n), key=lambda rule: rule.data not in kinds[RANK]
+    )
+    return places(orders_of_axis[0]) if orders_of_axis else []
 
 
 def at_places(poly: Poly, ranges: Mapping[Var, Poly]) -> Iterator[tuple[Poly, list[Fact]]]:
-    """The term with its free indices at each place, and sums over ordered axes written out, with the order as facts.
+    """Yield the term at each choice of places for its free indices, with the facts that entries are in order.
 
-    Nothing where it has no order of a short axis. A term that vanishes at all places vanishes everywhere.
+    Sums over ordered axes are written out. Nothing is yielded where the term has no order of a short axis. A term that
+    vanishes at all places vanishes everywhere.
     """
     rules = orders(poly)
     if rules:

@@ -45,11 +45,11 @@ from .order import opened, place_of, solved_for
 Dummies = list[tuple[Var, Poly]]
 Place = dict[Var, Ix]
 MAX_CONDITIONS = 5
-"""Index conditions in a factor, at most, by whose values a product is split; with more, it stays."""
+"""The most index conditions in a factor by whose values a product is split; with more, it stays one product."""
 MAX_FACTORS = 16
-"""Factors of a product that is written out; a longer one stays a product."""
+"""The most factors of a product that is written out; a longer one stays a product."""
 MAX_POINTS = 6
-"""Places that are split off one product, at most; others stay inside."""
+"""The most places at which factors are split off one product; at others they stay inside."""
 
 
 def has_products(poly: Poly) -> bool:
@@ -58,22 +58,22 @@ def has_products(poly: Poly) -> bool:
 
 
 def is_product_or_exponential(a: Atom) -> bool:
-    """Return whether it is a product, or the exponential of a sum over an index set."""
+    """Return whether the atom is a product, or the exponential of a sum over an index set."""
     if isinstance(a, Exp):
         return a.structured and any(isinstance(b, Sum) for b, _ in a.mono)
     return isinstance(a, Product)
 
 
 def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
-    """Π of a polynomial over the variables, each from 0 to its range, where the 0/1-valued term `where` is 1.
+    """Return Π of `poly` over the variables, each from 0 to below its range, where the 0/1-valued term `where` is 1.
 
-    With S the set of indices, and c₁, c₂ … conditions on indices of which one holds at each,
-    Π_S Σ [c_m]·f_m = Π_m Π_{S ∧ c_m} f_m, and conditions end up in `where`.
+    With S the set of these indices, and c₁, c₂ … conditions on indices of which exactly one holds at each index,
+    Π_S Σ [c_m]·f_m = Π_m Π_{S ∧ c_m} f_m, so that conditions move from the factors into `where`.
     """
-    only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
-    if only:
-        place = Rewriter(only)
-        poly, where, dummies = place(poly), place(where), [(v, n) for v, n in dummies if v not in only]
+    at_zero = {v: of_const(ZERO) for v, n in dummies if n == ONE}
+    if at_zero:
+        place = Rewriter(at_zero)
+        poly, where, dummies = place(poly), place(where), [(v, n) for v, n in dummies if v not in at_zero]
     if where.is_zero or any(n.is_zero for _, n in dummies):
         return ONE
     if poly.structured:
@@ -85,8 +85,8 @@ def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
         return ONE - where + where * poly
     applied(Law.PRODUCT_OF_PRODUCTS)
     result = ONE
-    for value, here in _by_index_conditions(poly, where):
-        result = result * _of_value(value, dummies, here)
+    for value, region in _by_index_conditions(poly, where):
+        result = result * _of_value(value, dummies, region)
     return result
 
 
@@ -99,42 +99,48 @@ def _counts_down(poly: Poly, v: Var) -> bool:
 
 
 def _in_row_major_order(poly: Poly, where: Poly, dummies: Dummies) -> tuple[Poly, Poly, Dummies]:
-    """Π_{v<q·m} f(⌊v/m⌋, v mod m) = Π_{i<q} Π_{j<m} f(i, j)."""
+    """Return factor, condition and variables of a product, with row and column in the place of a row-major index.
+
+    Π_{v<q·m} f(⌊v/m⌋, v mod m) = Π_{i<q} Π_{j<m} f(i, j).
+    """
     for v, n in dummies:
         for divisor in [*divisors_of(poly, v), *divisors_of(where, v)]:
             rows = divided(n, divisor)
             if rows is None:
                 continue
             (poly, where), i, j = in_rows_and_columns([poly, where], v, divisor, "f")
-            others = [(w, m) for w, m in dummies if w != v]
-            return _in_row_major_order(poly, where, [*others, (i, rows), (j, divisor)])
+            other_dummies = [(w, m) for w, m in dummies if w != v]
+            return _in_row_major_order(poly, where, [*other_dummies, (i, rows), (j, divisor)])
     return poly, where, dummies
 
 
 def _by_index_conditions(poly: Poly, where: Poly) -> list[tuple[Poly, Poly]]:
-    """The values of the term by those of its conditions on indices, each with the term that is 1 where it has it."""
+    """Return the values that the term has by its conditions on indices, each with the indicator of where it has it.
+
+    [k > 0]·f + g, for example, is f + g where k > 0, and g where not.
+    """
     conditions = sorted((a for a in atoms_of(poly) if type(a) in INDEX_PREDICATES), key=lambda a: a.key)
     if not conditions or len(conditions) > MAX_CONDITIONS:
         return [(poly, where)]
     cases: dict[Poly, Poly] = {}
     for truth in product((True, False), repeat=len(conditions)):
-        here = where
+        region = where
         for a, holds in zip(conditions, truth, strict=True):
-            here = here * (poly_of(a) if holds else ONE - poly_of(a))
-        if here.is_zero:
+            region = region * (poly_of(a) if holds else ONE - poly_of(a))
+        if region.is_zero:
             continue
         failing = {a for a, holds in zip(conditions, truth, strict=True) if not holds}
         value = Accumulator()
         for mono, c in poly.items():
             if not any(a in failing for a, _ in mono):
                 value.add(tuple((a, e) for a, e in mono if type(a) not in INDEX_PREDICATES), c)
-        form = value.poly()
-        cases[form] = cases.get(form, ZERO) + here
+        form = value.poly()  # the value of several choices, perhaps: their regions are added
+        cases[form] = cases.get(form, ZERO) + region
     return list(cases.items())
 
 
 def _of_value(poly: Poly, dummies: Dummies, where: Poly) -> Poly:
-    """Π of a term without conditions on indices, factor by factor: Π f·g = Π f · Π g."""
+    """Return Π of a term without conditions on indices, factor by factor: Π f·g = Π f · Π g."""
     c = poly.constant()
     if c is not None:
         return _of_number(c, dummies, where)
@@ -148,7 +154,7 @@ def _of_value(poly: Poly, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _of_number(c: fmpq, dummies: Dummies, where: Poly) -> Poly:
-    """Π_S c = c^|S| by the primes in c, each an atom, and −1; 0^|S| is 1 where S is empty, else 0."""
+    """Return Π_S c = c^|S| by products of the primes in c and of −1; 0^|S| is 1 where S is empty, else 0."""
     if c != 1:
         applied(Law.PRODUCT_OF_CONSTANT)
     if c == 0:
@@ -161,7 +167,11 @@ def _of_number(c: fmpq, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) -> Poly:
-    """Return Π of a monomial. A predicate stays with factors whose boundary it may be, so that a seam stays one."""
+    """Return Π of a monomial, factor by factor.
+
+    Only a predicate stays together with the factors that read the same tensors: it may be the boundary between their
+    branches, and both must then be seen in one product.
+    """
     result = ONE
     plain = dict(factors)
     while guards := [a for a in plain if isinstance(a, (Pred, Side))]:
@@ -185,13 +195,13 @@ def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
     if where == ONE and a.positive and not a.free & {v for v, _ in dummies}:
         return exp_of((log_atom(a) * sum_over(where, dummies)).scale(share))
     if isinstance(a, Product):
-        inner, body, inside = opened(a)
-        return power(product_over(body, [*dummies, *inner], where * inside), e)
+        inner, body, inner_where = opened(a)
+        return power(product_over(body, [*dummies, *inner], where * inner_where), e)
     return power(_closed(poly_of(a), dummies, where), e)
 
 
 def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
-    """The atom, with canonical bound names."""
+    """Return the product as an atom, with canonical bound names."""
     ranges = dict(dummies)
     order = canonical_order([v for v, _ in dummies], ranges, [(Base(value), 1), (Base(where), 1)])
     level = 1 + max(value.level, where.level)
@@ -201,34 +211,34 @@ def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
 
 
 def others(a: Product, place: Place) -> Poly:
-    """Π of all factors but the one at a place."""
+    """Return Π of all factors but the one at a place."""
     dummies, body, where = opened(a)
-    here = ONE
+    at_place = ONE
     for v, (w, _) in zip(a.vars, dummies, strict=True):
-        here = here * index_equal(of_var(w).minus(place[v]))
-    return product_over(body, dummies, where * (ONE - here))
+        at_place = at_place * index_equal(of_var(w).minus(place[v]))
+    return product_over(body, dummies, where * (ONE - at_place))
 
 
 # --- products that are compared -------------------------------------------------------------------------------------
 
 
 def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]:
-    """Π_S f = f(j)·Π_{S without j} f for j ∈ S, at every j that another product of the same f leaves out or is over.
+    """Return the term with single factors split off its products: Π_S f = f(j)·Π_{S without j} f for j ∈ S.
 
-    Also beside a product of conditions that does so; at those j for which f(j) is a factor elsewhere, or is known to
-    be 0; and, where f is 0 or 1, at those for which f(j) is known. Where j ∈ S is not decided, the condition that has
-    to be known comes with the term as it is then.
+    The places j are those that another product of the same f, or a product of conditions, leaves out or is over; those
+    for which f(j) is a factor elsewhere, or is known to be 0; and, where f is 0 or 1, those for which f(j) is known.
+    Where j ∈ S is not decided, the second value is the condition that has to be decided first; else it is None.
     """
-    # Where the factors are all alike, their number alone counts (see `counted`).
+    # Where the factors are all the same, only their number matters (see `constant_products_as_powers`).
     products = [a for a in atoms_of(poly) if isinstance(a, Product) and not a.body.free.isdisjoint(a.vars)]
-    singled = [(a, place) for a in products for place in _singled_out(a)]
+    singled_out = [(a, place) for a in products for place in _singled_out(a)]
     factors = [poly_of(b) for b in atoms_of(poly) if isinstance(b, (Access, Base))]
-    zeros = [f.poly for f in indices.facts.facts if f.signs == SIGN_ZERO and not f.universal]
-    left = sorted(products, key=lambda a: a.key)
-    while left:
-        a = left.pop(0)
+    zero_terms = [f.poly for f in indices.facts.facts if f.signs == SIGN_ZERO and not f.universal]
+    waiting = sorted(products, key=lambda a: a.key)
+    while waiting:
+        a = waiting.pop(0)
         at_known = [place for place, _ in decided_places(a, indices)]
-        for place in [*_places(a, singled, [*zeros, *factors]), *at_known][:MAX_POINTS]:
+        for place in [*_places(a, singled_out, [*zero_terms, *factors]), *at_known][:MAX_POINTS]:
             member = _member(a, place, indices)
             if member.is_zero:
                 continue
@@ -242,24 +252,24 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
             applied(Law.PRODUCT_SPLIT)
             rest = resolved(others(a, place), indices)
             poly = Rewriter(replace=lambda b, a=a, new=factor * rest: new if b is a else poly_of(b))(poly)  # type: ignore[misc]
-            left += [b for b in atoms_of(rest) if isinstance(b, Product)]
+            waiting += [b for b in atoms_of(rest) if isinstance(b, Product)]
             break
     return poly, None
 
 
 def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly]) -> list[Place]:
     """Return the places at which factors of a product are split off."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for b, place in singled:
         if _same_factors(a, b) or (a.ranges == b.ranges and (is_condition(a) or is_condition(b))):
-            here = {v: place[w] for v, w in zip(a.vars, b.vars, strict=True)}
-            found.setdefault(_text(here), here)
+            place_in_a = {v: place[w] for v, w in zip(a.vars, b.vars, strict=True)}
+            places.setdefault(_text(place_in_a), place_in_a)
     for factor in factors:
         for f in (factor, -factor, ONE - factor):
-            at = place_of(a, f)
-            if at is not None:
-                found.setdefault(_text(at), at)
-    return list(found.values())[:MAX_POINTS]
+            solved_place = place_of(a, f)
+            if solved_place is not None:
+                places.setdefault(_text(solved_place), solved_place)
+    return list(places.values())[:MAX_POINTS]
 
 
 def is_condition(a: Product) -> bool:
@@ -276,10 +286,10 @@ def decided_places(a: Product, indices: Indices) -> list[tuple[Place, Poly]]:
     """Return places at which assumptions on single entries decide a 0/1-valued factor, and the factor there."""
     if not indices.facts.facts or not is_condition(a):
         return []
-    known = {t for f in indices.facts.facts if not f.universal for t in deep_atoms(f.poly) if isinstance(t, Access)}
-    found: dict[str, tuple[Place, Poly]] = {}
+    entries = {t for f in indices.facts.facts if not f.universal for t in deep_atoms(f.poly) if isinstance(t, Access)}
+    decided: dict[str, tuple[Place, Poly]] = {}
     for pattern in (b for b in deep_atoms(a.body) if isinstance(b, Access)):
-        for target in sorted(known, key=lambda t: t.key):
+        for target in sorted(entries, key=lambda t: t.key):
             if target.tensor != pattern.tensor or len(target.index) != len(pattern.index):
                 continue
             place = solved_for(a.vars, pattern.index, target.index)
@@ -287,8 +297,8 @@ def decided_places(a: Product, indices: Indices) -> list[tuple[Place, Poly]]:
                 continue
             value = decide_predicates(substitute(a.body, place), indices.facts)
             if value.constant() is not None and _member(a, place, indices) == ONE:
-                found.setdefault(_text(place), (place, value))
-    return list(found.values())
+                decided.setdefault(_text(place), (place, value))
+    return list(decided.values())
 
 
 def _text(place: Place) -> str:
@@ -302,7 +312,7 @@ def _same_factors(a: Product, b: Product) -> bool:
 
 
 def _singled_out(a: Product) -> list[Place]:
-    """Places that equations in the product's condition determine."""
+    """Return the places that equations [e = 0] in the product's condition determine."""
     out = []
     for mono in a.where:
         place: Place = {}
@@ -320,31 +330,31 @@ def _singled_out(a: Product) -> list[Place]:
 
 
 def _member(a: Product, place: Place, indices: Indices) -> Poly:
-    """[the place is one of those that the product is over]."""
-    inside = Rewriter(place)(a.where)
+    """Return [the place is one of those that the product is over]: 1, 0, or a term where that is open."""
+    condition = Rewriter(place)(a.where)
     for v, n in zip(a.vars, a.ranges, strict=True):
-        inside = inside * index_within(place[v], n)
-    return resolved(inside, indices)
+        condition = condition * index_within(place[v], n)
+    return resolved(condition, indices)
 
 
 def gathered(poly: Poly) -> Poly:
-    """The term with Π_S [φ]·Π_S f written as Π_S [φ]·f."""
+    """Return the term with Π_S [φ]·Π_S f written as Π_S [φ]·f."""
     if not any(isinstance(a, Product) and is_condition(a) for a in atoms_of(poly)):
         return poly
     total = ZERO
     for mono, c in poly.sorted_items():
-        left, inside = dict(mono), ONE
-        for a in [a for a in left if isinstance(a, Product) and is_condition(a)]:
-            beside = [b for b, e in left.items() if b is not a and e >= 1 and _over_the_same(a, b)]
-            if not beside:
+        exponents, products = dict(mono), ONE
+        for a in [a for a in exponents if isinstance(a, Product) and is_condition(a)]:
+            same_places = [b for b, e in exponents.items() if b is not a and e >= 1 and _over_the_same(a, b)]
+            if not same_places:
                 continue
             applied(Law.PRODUCT_OF_PRODUCTS)
-            del left[a]
-            for b in beside:
+            del exponents[a]
+            for b in same_places:
                 dummies, body, where = opened(b)  # type: ignore[arg-type]
                 condition = Rewriter({v: of_var(w) for v, (w, _) in zip(a.vars, dummies, strict=True)})(a.body)
-                inside = inside * power(product_over(condition * body, dummies, where), left.pop(b))
-        total = total + (inside * monomial(left)).scale(c)
+                products = products * power(product_over(condition * body, dummies, where), exponents.pop(b))
+        total = total + (products * monomial(exponents)).scale(c)
     return total
 
 
@@ -356,18 +366,20 @@ def _over_the_same(a: Product, b: Atom) -> bool:
 
 
 def constant_products_as_powers(poly: Poly, indices: Indices) -> Poly:
-    """Π_S c = c^|S| for c that is the same throughout, where |S| is an expression in sizes and c is not 0."""
+    """Return the term with c^|S| for Π_S c, where c is the same throughout and not 0, and |S| is made of sizes."""
     return _Counting(indices, {})(poly) if any(_of_one_number(a, indices.facts) for a in deep_atoms(poly)) else poly
 
 
 def _of_one_number(a: Atom, facts: Facts) -> bool:
-    """Return whether it is a product of factors that are all the same, and not 0."""
+    """Return whether the atom is a product of factors that are all the same, and not 0."""
     if not isinstance(a, Product) or not a.body.free.isdisjoint(a.vars):
         return False
     return a.positive or a.is_sign or not facts.signs(a.body) & SIGN_ZERO
 
 
 class _Counting(Rewriter):
+    """Rewrites products of factors that are all the same as powers, by `context` at the place of each."""
+
     def __init__(self, context: Indices, names: Mapping[Var, Ix]) -> None:
         super().__init__(names, replace=self._value)
         self.context = context
@@ -390,9 +402,12 @@ class _Counting(Rewriter):
 
 
 def in_closed_form(count: Poly, context: Indices) -> Poly:
-    """The term with Σ_{v<n} [e − v ≥ 0] = e + 1 and Σ_{v<n} [e + v ≥ 0] = n + e, where these are from 0 to n."""
+    """Return the term with sums of one condition as numbers of places.
 
-    def number(a: Atom) -> Poly | None:
+    Σ_{v<n} [e − v ≥ 0] is e + 1, and Σ_{v<n} [e + v ≥ 0] is n + e, where these are shown to be from 0 to n.
+    """
+
+    def count_of_places(a: Atom) -> Poly | None:
         if not isinstance(a, Sum):
             return None if isinstance(a, Base) else poly_of(a)
         dummies, body = open_sum(a)
@@ -404,17 +419,17 @@ def in_closed_form(count: Poly, context: Indices) -> Poly:
         rest = condition.ix.plus(of_var(v).scaled(-slope))
         if abs(slope) != 1 or v in rest.free:
             return None
-        many = rest.shifted(ONE if slope < 0 else n)
-        if any(resolved(index_condition(ix), context) != ONE for ix in (many, many.scaled(-1).shifted(n))):
+        places = rest.shifted(ONE if slope < 0 else n)
+        if any(resolved(index_condition(ix), context) != ONE for ix in (places, places.scaled(-1).shifted(n))):
             return None
         applied(Law.SUM_OF_CONDITION)
-        return index_number(many)
+        return index_number(places)
 
-    return replaced(count, number)
+    return replaced(count, count_of_places)
 
 
 def _sign(count: Poly) -> Poly:
-    """(−1)^count, for a count with whole coefficients, of which only the odd ones matter."""
+    """Return (−1)^count, for a count with whole coefficients, of which only the odd ones matter."""
     result = ONE
     for mono, c in count.sorted_items():
         if c.p % 2:
@@ -423,7 +438,7 @@ def _sign(count: Poly) -> Poly:
 
 
 def written_out(poly: Poly) -> Poly:
-    """The term with products of a few factors, as many at every size, written out."""
+    """Return the term with products written out that have few factors, the same number at every size."""
     return replaced(poly, _factors)
 
 
@@ -433,14 +448,14 @@ def _factors(a: Atom) -> Poly | None:
         return None
     result = ONE
     for at_place in places:
-        here = at_place(a.where)
-        if not here.is_zero:
-            result = result * (ONE - here + here * at_place(a.body))
+        condition = at_place(a.where)
+        if not condition.is_zero:
+            result = result * (ONE - condition + condition * at_place(a.body))
     return result
 
 
 def substitutions_at_places(a: Product, most: int) -> Iterator[Rewriter] | None:
-    """Return the substitution of each place for the product's variables; None unless these are at most so many."""
+    """Return the substitutions of places for the product's variables; None where there are, or may be, over `most`."""
     counts = [whole_number(n) for n in a.ranges]
     if any(n is None for n in counts) or prod(n or 0 for n in counts) > most:
         return None

@@ -29,12 +29,15 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 Value = Callable[[Ix, tuple[Ix, ...]], Poly]
-"""A carry's entry at a time and an index."""
+"""A carry as a function: from a time and an index to the entry."""
 
 
 @dataclass(frozen=True)
 class Open:
-    """A carry with its bound variables opened: `step` reads carries by name, at (s, index)."""
+    """A carry with its bound variables opened: `init` and `step` are terms over the variables `axes`.
+
+    `step` reads carries by name, at the step s and an index.
+    """
 
     name: str
     axes: tuple[Var, ...]
@@ -47,7 +50,7 @@ class Open:
         return tuple(of_const(ZERO) if n == ONE else of_var(v) for v, n in zip(self.axes, self.ranges, strict=True))
 
     def at(self, poly: Poly, index: tuple[Ix, ...], more: dict[Var, Ix] | None = None) -> Poly:
-        """A term over the axes' variables, at an index."""
+        """Return a term over the axes' variables at an index, with the substitutions `more`."""
         return Rewriter({**dict(zip(self.axes, index, strict=True)), **(more or {})})(poly)
 
 
@@ -60,7 +63,7 @@ class System:
 
 
 def fresh_carry() -> str:
-    """A name for a carry that is used nowhere else in this proof."""
+    """Return a name for a carry that is used nowhere else in this proof."""
     return f"{CARRY}~{fresh()[1]}"
 
 
@@ -70,26 +73,26 @@ def has_loop(poly: Poly) -> bool:
 
 
 def open_loop(loop: Loop) -> System:
-    """A loop with fresh names and variables."""
+    """Return a loop's carries with fresh names and variables."""
     s = fresh()
     names = {carried(loop.level, k): fresh_carry() for k in range(len(loop.carries))}
-    out = []
+    carries = []
     for k, c in enumerate(loop.carries):
         axes = tuple(fresh() for _ in c.ranges)
         mapping = {("b", loop.level, 0): of_var(s)} | {("b", loop.level, 1 + j): of_var(v) for j, v in enumerate(axes)}
         rename = Rewriter(mapping, renaming(names))
-        out.append(Open(names[carried(loop.level, k)], axes, c.ranges, rename(c.init), rename(c.step)))
-    return System(s, out)
+        carries.append(Open(names[carried(loop.level, k)], axes, c.ranges, rename(c.init), rename(c.step)))
+    return System(s, carries)
 
 
 def replacing(names: Iterable[str], value: Callable[[Access], Poly]) -> Callable[[Atom], Poly | None]:
-    """Return a rewriting that replaces entries of the named tensors, and keeps what does not mention them."""
-    known = set(names)
+    """Return a rewriting, for `Rewriter`, that replaces entries of the named tensors by `value` and keeps all else."""
+    tensors = set(names)
 
     def replaced(a: Atom) -> Poly | None:
         if isinstance(a, Access):
-            return value(a) if a.tensor in known else poly_of(a)
-        return None if not tensors_in(a).isdisjoint(known) else poly_of(a)
+            return value(a) if a.tensor in tensors else poly_of(a)
+        return None if not tensors_in(a).isdisjoint(tensors) else poly_of(a)
 
     return replaced
 
@@ -110,19 +113,19 @@ def valued(values: Mapping[str, Value]) -> Callable[[Atom], Poly | None]:
 
 @rebuilds(Rec)
 def rewritten(a: Rec, rewrite: Rewriter) -> Poly:
-    """The atom with indices substituted and, inside its loop too, atoms replaced."""
+    """Return the atom with indices substituted and, inside its loop too, atoms replaced."""
 
-    def moved(ix: Ix) -> Ix:
+    def substituted(ix: Ix) -> Ix:
         ix = ix.subst(rewrite.indices)
         return ix if rewrite.replace is None or ix.const.constant() is not None else Ix(ix.terms, rewrite(ix.const))
 
-    time, index = moved(a.time), tuple(moved(ix) for ix in a.index)
+    time, index = substituted(a.time), tuple(substituted(ix) for ix in a.index)
     if rewrite.replace is None and not a.loop.free & rewrite.indices.keys():
         return entry(a.loop, a.position, time, index)
     values = rewrite.loops.get(a.loop.key)
     if values is None and a.loop.free:
         values = _rewritten_loop(a.loop, rewrite)
-    elif values is None:
+    elif values is None:  # nothing outside of the loop is substituted in it: all its entries share the result
         values = rewrite.loops[a.loop.key] = _rewritten_loop(a.loop, rewrite.of_closed())
     return values[a.position](time, index)
 
@@ -140,7 +143,7 @@ def _rewritten_loop(loop: Loop, rewrite: Rewriter) -> list[Value]:
 
 
 def stepped(a: Rec, ranges: Ranges = NO_RANGES) -> Poly | None:
-    """The entry one step earlier, put through the step, if the time is shown to be at least 1."""
+    """Return the entry at time t as the step of those at t − 1, if t is shown to be at least 1; else None."""
     before = a.time.shifted(-ONE)
     least, _ = bounds(before, ranges)
     if least is None or at_least(least) != ONE:
@@ -151,7 +154,7 @@ def stepped(a: Rec, ranges: Ranges = NO_RANGES) -> Poly | None:
 
 
 def generic_step(loop: Loop) -> System:
-    """The loop's carries as terms at a generic step and index, what a step reads written as entries of the loop."""
+    """Return the loop's carries at a generic step and index; what a step reads is written as entries of the loop."""
     system = open_loop(loop)
     place = {c.name: k for k, c in enumerate(system.carries)}
     change = Rewriter(replace=replacing(place, lambda b: entry(loop, place[b.tensor], b.index[0], b.index[1:])))
@@ -159,7 +162,10 @@ def generic_step(loop: Loop) -> System:
 
 
 def solve(system: System) -> dict[str, Value]:
-    """Each carry's value, by name. What a step reads of another carry is that carry's value at s."""
+    """Return each carry's value (its entry as a function of time and index), by name.
+
+    Carries that others depend on are solved first: what a step reads of them is then their value at time s.
+    """
     by_name = {c.name: c for c in system.carries}
     solved: dict[str, Value] = {}
     for names in _components(system):
@@ -177,7 +183,11 @@ def _reads(poly: Poly, names: set[str]) -> set[str]:
 
 
 def _components(system: System) -> list[list[str]]:
-    """Groups of carries that depend on each other, each after those that it depends on."""
+    """Return groups of carries that depend on each other, each group after those that it depends on.
+
+    A group is a strongly connected component of the graph "the step of one reads the other", whose transitive closure
+    is `reach`.
+    """
     names = {c.name for c in system.carries}
     direct = {c.name: _reads(c.step, names) for c in system.carries}
     reach = {n: set(d) for n, d in direct.items()}
@@ -193,8 +203,8 @@ def _components(system: System) -> list[list[str]]:
     groups = [sorted(g, key=order.__getitem__) for g in groups]
     ordered: list[list[str]] = []
     while groups:
-        done = {n for g in ordered for n in g}
-        ready = next(g for g in groups if all(reach[n] <= done | set(g) for n in g))
+        ordered_names = {n for g in ordered for n in g}
+        ready = next(g for g in groups if all(reach[n] <= ordered_names | set(g) for n in g))
         groups.remove(ready)
         ordered.append(ready)
     return ordered
@@ -227,18 +237,18 @@ def _vanishes(still: Rewriter, step: Poly) -> bool:
 
 
 def _closed_form(s: Var, c: Open) -> Value | None:
-    """The value of a carry that is kept, adds up, or is overwritten; None for one that depends on itself otherwise."""
-    own = access(c.name, (of_var(s), *c.index))
-    if c.step == own:
+    """Return the value of a carry that stays, adds up, or is overwritten; None for one that steps otherwise."""
+    carry_now = access(c.name, (of_var(s), *c.index))
+    if c.step == carry_now:
         return lambda time, index: c.at(c.init, index)
-    added = c.step - own
+    added = c.step - carry_now
     if not _reads(added, {c.name}):
-        if s not in added.free:
+        if s not in added.free:  # the same at each step: t times it
             return lambda time, index: c.at(c.init, index) + index_number(time) * c.at(added, index)
         loop = _closed(s, [c])
 
         def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
-            if time.terms:
+            if time.terms:  # the range of a sum is a term in sizes, without indices: the entry of the loop stays
                 return entry(loop, 0, time, index)
             j = fresh()
             return c.at(c.init, index) + sum_over(c.at(added, index, {s: of_var(j)}), [(j, time.const)])
@@ -250,7 +260,7 @@ def _closed_form(s: Var, c: Open) -> Value | None:
 
 
 def _overwritten(s: Var, c: Open) -> Value | None:
-    """The value of a carry of which each step writes the same entries anew.
+    """Return the value of a carry of which each step writes the same entries anew; None for another carry.
 
     Let c[s + 1] = a·c[s] + b(s), where a and b do not read c, a is the same at each step, a² = a and a·b = 0. Then
     c[t] = a·c[0] + b(t − 1) for t ≥ 1, by induction on t.
@@ -262,7 +272,7 @@ def _overwritten(s: Var, c: Open) -> Value | None:
 
 
 def _last_step_value(s: Var, c: Open, kept: Poly, added: Poly) -> Value:
-    """kept·c[0] + added(t − 1), where the time t is shown to be at least 1."""
+    """Return the value kept·c[0] + added(t − 1), for times t shown to be at least 1; at others, the loop's entry."""
     loop = _closed(s, [c])
 
     def last(time: Ix, index: tuple[Ix, ...]) -> Poly:
@@ -276,31 +286,31 @@ def _last_step_value(s: Var, c: Open, kept: Poly, added: Poly) -> Value:
 
 
 def _filled_buffer_value(s: Var, c: Open) -> Value | None:
-    """The value of a carry of which each step writes other entries, as a buffer that is filled row by row.
+    """Return the value of a carry of which each step writes other entries, as a buffer filled row by row; else None.
 
     Let c[s + 1] = (1 − d(s))·c[s] + b(s), where d and b do not read c and have a common factor [e(s) = 0], e an index
     expression with s or −s in it. It holds at one s alone, r say, so that d(s)·d(t) = 0 and d(t)·b(s) = 0 for s ≠ t,
     and c[t] = (1 − Σ_{j<t} d(j))·c[0] + Σ_{j<t} b(j), by induction on t. Of these sums one term is left, that at r, if
     0 ≤ r < t.
     """
-    own = access(c.name, (of_var(s), *c.index))
-    written = c.step - own
-    common = set.intersection(*(_turns(mono, s) for mono, _ in written.items()))
-    for turn in sorted(common, key=lambda a: a.key):
+    carry_now = access(c.name, (of_var(s), *c.index))
+    written = c.step - carry_now
+    shared_turns = set.intersection(*(_turns(mono, s) for mono, _ in written.items()))
+    for turn in sorted(shared_turns, key=lambda a: a.key):
         at = _solved_for(s, turn.ix, ZERO)
 
         def value(a: Access, at: Ix = at) -> Poly:
-            here = a.index[0] == of_var(s) and tuple(ix.subst({s: at}) for ix in a.index[1:]) == c.index
-            return own if here else poly_of(a)
+            is_written_entry = a.index[0] == of_var(s) and tuple(ix.subst({s: at}) for ix in a.index[1:]) == c.index
+            return carry_now if is_written_entry else poly_of(a)
 
-        factor, added = linear_part(Rewriter(replace=replacing([c.name], value))(written), own)
+        factor, added = linear_part(Rewriter(replace=replacing([c.name], value))(written), carry_now)
         if not _reads(factor, {c.name}) and not _reads(added, {c.name}):
             return partial(_written_by, s, c, at, factor, added)
     return None
 
 
 def _written_by(s: Var, c: Open, at: Ix, factor: Poly, added: Poly, time: Ix, index: tuple[Ix, ...]) -> Poly:
-    """The entry at a time, where step `at` writes it: by c + factor·c + added."""
+    """Return the entry at a time, where step `at` alone writes it, as c + factor·c + added."""
     init = c.at(c.init, index)
     if not time.terms and time.const.is_zero:
         return init
@@ -315,12 +325,14 @@ def _turns(mono: Mono, s: Var) -> set[IxEq]:
     return {
         a
         for a, _ in mono
-        if isinstance(a, IxEq) and abs(a.ix.coefficient(s)) == 1 and all(s not in other.free for other in a.ix.atoms)
+        if isinstance(a, IxEq)
+        and abs(a.ix.coefficient(s)) == 1
+        and all(s not in integer.free for integer in a.ix.atoms)
     }
 
 
 def _rescaled(s: Var, c: Open) -> Value | None:
-    """The value of a carry that each step measures in a new unit, as in an online softmax.
+    """Return the value of a carry that each step measures in a new unit, as in an online softmax; else None.
 
     Let c[s + 1] = a(s)·c[s] + b(s), where a and b do not read c, and a(s) = g(s)/g(s + 1) with g(s) = exp(Σ q·r[s]) for
     other carries r and numbers q. Then c·g is an accumulator, as c[s + 1]·g(s + 1) = c[s]·g(s) + b(s)·g(s + 1), so that
@@ -333,34 +345,35 @@ def _rescaled(s: Var, c: Open) -> Value | None:
     if not units:
         return None
     loop = _closed(s, [c])
-    after = exp_of(_total(units, lambda r: _stepped(r)))
+    unit_after = exp_of(_total(units, lambda r: _stepped(r)))
 
     def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
         if time.terms:
             return entry(loop, 0, time, index)
         j = fresh()
 
-        def at_time(when: Ix) -> Poly:
+        def exponent_at(when: Ix) -> Poly:
             return c.at(_total(units, lambda r: entry(r.loop, r.position, when, r.index)), index)
 
-        gained = sum_over(c.at(added * after, index, {s: of_var(j)}), [(j, time.const)])
-        start = c.at(c.init, index) * exp_of(at_time(of_const(ZERO)))
-        return (start + gained) * exp_of(-at_time(time))
+        gains = sum_over(c.at(added * unit_after, index, {s: of_var(j)}), [(j, time.const)])
+        start = c.at(c.init, index) * exp_of(exponent_at(of_const(ZERO)))
+        return (start + gains) * exp_of(-exponent_at(time))
 
     return total
 
 
 def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
-    """Carries r and numbers q with factor = exp(Σ q·(r[s] − r[s + 1])), if there are any."""
+    """Return carries r and numbers q with factor = exp(Σ q·(r[s] − r[s + 1])); None where there are none."""
     single = factor.single()
     if single is None or single[1] != 1 or not all(isinstance(a, Exp) for a, _ in single[0]):
         return None
     exponent = sum((Poly({a.mono: number(e).constant()}) for a, e in single[0] if isinstance(a, Exp)), ZERO)
     units = {}
+    # Each q is read off one coefficient; whether they give the whole exponent is checked at the end.
     for r in _carried_at(s, exponent):
         change = poly_of(r) - _stepped(r)
-        mono, own = next(iter(change.sorted_items()), ((), fmpq(0)))
-        if own != 0 and (q := exponent.coefficient(mono) / own) != 0:
+        mono, leading = next(iter(change.sorted_items()), ((), fmpq(0)))
+        if leading != 0 and (q := exponent.coefficient(mono) / leading) != 0:
             units[r] = q
     change = _total(units, lambda r: poly_of(r) - _stepped(r))
     return units if exponent == change else None
@@ -368,12 +381,12 @@ def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
 
 def _carried_at(s: Var, poly: Poly) -> list[Rec]:
     """Return the carries of other loops read at time s: at time s + 1 each is the step of its loop."""
-    found = (a for a in deep_atoms(poly) if isinstance(a, Rec) and a.time == of_var(s))
-    return sorted((r for r in found if s not in r.loop.free.union(*(x.free for x in r.index))), key=lambda r: r.key)
+    carries = (a for a in deep_atoms(poly) if isinstance(a, Rec) and a.time == of_var(s))
+    return sorted((r for r in carries if s not in r.loop.free.union(*(x.free for x in r.index))), key=lambda r: r.key)
 
 
 def _stepped(r: Rec) -> Poly:
-    """The carry's entry one step later."""
+    """Return the carry's entry one step later."""
     system = generic_step(r.loop)
     chosen = system.carries[r.position]
     return chosen.at(chosen.step, r.index, {system.step: r.time})
@@ -384,7 +397,7 @@ def _total(units: Mapping[Rec, fmpq], value: Callable[[Rec], Poly]) -> Poly:
 
 
 def linear_part(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
-    """(a, b) with step = a·carry + b, where a has what stands beside one factor `carry`."""
+    """Return (a, b) with step = a·carry + b; terms with the carry to another power than 1 are in b."""
     factor, added = ZERO, ZERO
     for mono, c in step.items():
         rest = dict(mono)
@@ -396,7 +409,7 @@ def linear_part(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
 
 
 def _closed(s: Var, group: list[Open]) -> Loop:
-    """The carries with canonical bound variables and names."""
+    """Return the carries as a loop with canonical bound variables and names."""
     level = 1 + max(p.level for c in group for p in (c.init, c.step))
     names = {c.name: carried(level, k) for k, c in enumerate(group)}
     out = []
@@ -408,15 +421,14 @@ def _closed(s: Var, group: list[Open]) -> Loop:
 
 
 def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
-    """A carry's entry; at time 0 that of its init."""
+    """Return a carry's entry; at time 0, that of its init."""
     if not time.terms and time.const.is_zero:
         return Rewriter({("b", loop.level, 1 + k): ix for k, ix in enumerate(index)})(loop.carries[position].init)
     return poly_of(intern(Rec(loop, position, time, index)))
 
 
 def merge_agreeing_cases(poly: Poly, ranges: Ranges) -> Poly:
-    """Return the term without index conditions that are decided, or that separate two forms which agree where they
-    meet.
+    """Return the term without index conditions that are decided, or that separate forms which agree where they meet.
 
     [i ≥ 1]·c[i] + [i < 1]·c₀ is c[i], if c[0] = c₀: what a loop carried, with its start put in front.
     """
@@ -430,18 +442,20 @@ def merge_agreeing_cases(poly: Poly, ranges: Ranges) -> Poly:
         if v is None:
             continue
         least, most = bounds(a.ix, ranges)
+        # The term where the condition holds, and where it fails. If one of them is needed at one index only, and has
+        # the value of the other there, the other serves everywhere.
         holds, fails = (Rewriter(replace=_atom_replacer(a, value))(poly) for value in (ONE, ZERO))
         if most == ZERO:  # it holds at one place only: what is carried there is written for that place
             holds = Rewriter(replace=_at_time(_solved_for(v, a.ix, ZERO), of_var(v)))(holds)
-        for apart, at, kept in ((least, -ONE, holds), (most, ZERO, fails)):
-            place = {v: _solved_for(v, a.ix, at)}
-            if apart == at and Rewriter(place)(holds) == Rewriter(place)(fails):
-                return merge_agreeing_cases(kept, ranges)
+        for bound, ix_value, same_form in ((least, -ONE, holds), (most, ZERO, fails)):
+            place = {v: _solved_for(v, a.ix, ix_value)}
+            if bound == ix_value and Rewriter(place)(holds) == Rewriter(place)(fails):
+                return merge_agreeing_cases(same_form, ranges)
     return poly
 
 
 def _solved_for(v: Var, ix: Ix, value: Poly) -> Ix:
-    """The index v at which the expression has the value; its coefficient is 1 or −1."""
+    """Return the index v at which the expression has the value; v's coefficient in it is 1 or −1."""
     c = ix.coefficient(v)
     return ix.plus(of_var(v).scaled(-c)).shifted(-value).scaled(-c)
 

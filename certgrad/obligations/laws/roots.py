@@ -28,7 +28,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 THIRD = Fraction(1, 3)
 LONG = 40
-"""Terms of a polynomial under a root from which on it is not factored."""
+"""A polynomial under a root that has this number of terms, or more, is not factored."""
 Factors = list[tuple[Poly, int]]
 
 
@@ -55,11 +55,11 @@ def split_roots(poly: Poly, facts: Facts) -> Poly | None:
 
 
 def _factors(poly: Poly, facts: Facts) -> Factors | None:
-    """Return the term under a root as factors that are not negative where the root is defined; else None."""
+    """Return the term under a root as factors (f, k), none negative where the root is defined; else None."""
     above, denominators = cleared(poly)
     below = [(poly_of(a), -k) for a, k in denominators.items()]
     below += [(poly_of(a), int(e)) for a, e in content(above)[1].items() if isinstance(e, int) and e < 0]
-    if any(facts.signs(d) != POS for d, _ in below):
+    if any(facts.signs(d) != POS for d, _ in below):  # then the quotient stays under one root
         above, below = poly, []
     for d, k in below[len(denominators) :]:
         above = above * power(d, -k)
@@ -70,11 +70,11 @@ def _factors(poly: Poly, facts: Facts) -> Factors | None:
 
 
 def _pieces(poly: Poly, facts: Facts) -> Factors | None:
-    found = factored(poly) if 1 < len(poly) < LONG else None
-    if found is None or len(found[1]) < 2:
+    factorisation = factored(poly) if 1 < len(poly) < LONG else None
+    if factorisation is None or len(factorisation[1]) < 2:
         return None
-    c, pieces = found[0], []
-    for f, k in found[1]:
+    c, pieces = factorisation[0], []
+    for f, k in factorisation[1]:
         signs = facts.signs(f)
         if not signs & NEG:
             pieces.append((f, k))
@@ -87,7 +87,7 @@ def _pieces(poly: Poly, facts: Facts) -> Factors | None:
 
 
 def split_cube_roots(poly: Poly, facts: Facts) -> Poly:
-    """The term with cube roots of products as products of cube roots; those of known sign as powers."""
+    """Return the term with cube roots of products as products of cube roots; those of known sign as powers."""
 
     def root(a: Atom) -> Poly | None:
         return _cube_root(a.args[0], facts) if isinstance(a, Fn) and a.name == "cbrt" else None
@@ -96,18 +96,22 @@ def split_cube_roots(poly: Poly, facts: Facts) -> Poly:
 
 
 def _cube_root(poly: Poly, facts: Facts) -> Poly | None:
+    """Return the cube root as a product of those of the factors: ±|f|^(1/3) where the sign of f is known, else cbrt f.
+
+    None where a condition stands in the term.
+    """
     if poly.piecewise or any(type(a) in INDEX_PREDICATES for a in deep_atoms(poly)):
         return None  # what selects stays beside the divisors that it keeps from 0
     above, denominators = cleared(poly)
     c, taken, rest = content(above)
-    scale, found = (factored(rest) if 1 < len(rest) < LONG else None) or (fmpq(1), [(rest, 1)])
-    c, factors = c * scale, list[tuple[Poly, Exponent]](found)
+    scale, polynomial_factors = (factored(rest) if 1 < len(rest) < LONG else None) or (fmpq(1), [(rest, 1)])
+    c, factors = c * scale, list[tuple[Poly, Exponent]](polynomial_factors)
     total = number_power(abs(c), THIRD).scale(1 if c > 0 else -1)
     for a, e in (*taken.items(), *((a, -k) for a, k in denominators.items())):
         factors.append((poly_of(a), e))
     for f, e in factors:
         signs = facts.signs(f)
-        size = f if not signs & NEG else -f if not signs & POS else None
-        one = fn("cbrt", f) if size is None else power(size, THIRD).scale(1 if size is f else -1)
-        total = total * power(one, e)
+        magnitude = f if not signs & NEG else -f if not signs & POS else None
+        factor_root = fn("cbrt", f) if magnitude is None else power(magnitude, THIRD).scale(1 if magnitude is f else -1)
+        total = total * power(factor_root, e)
     return total

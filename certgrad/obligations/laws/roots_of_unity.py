@@ -30,9 +30,9 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 Ranges = Mapping[Var, Poly]
 MOST_FACTORS = 4
-"""Sines and cosines in a product, at most, that becomes a sum; a longer one stays."""
+"""The most sines and cosines in a product that becomes a sum; a longer product stays."""
 TURNS = 2
-"""Lengths of the range, up and down, at which a whole number may be a multiple; beyond, it is not decided."""
+"""The largest multiple of n, up and down, that m may be; where m may be further from 0, it is open if n divides m."""
 
 
 class Wave(NamedTuple):
@@ -45,7 +45,7 @@ class Wave(NamedTuple):
 
 
 def carried_out(poly: Poly, ranges: Ranges) -> Poly:
-    """The term with sums over roots of unity carried out, where the variables outside of sums have these ranges."""
+    """Return the term with sums over roots of unity carried out; `ranges` are of the variables outside of sums."""
     if not any(_is_wave(a) for a in deep_atoms(poly)):
         return poly
 
@@ -53,9 +53,9 @@ def carried_out(poly: Poly, ranges: Ranges) -> Poly:
         if not isinstance(a, Sum):
             return None if a.structured else poly_of(a)
         dummies, body = open_sum(a)
-        here = {**ranges, **dict(dummies)}
-        body = carried_out(body, here)
-        return sum((_summed(mono, dummies, here).scale(c) for mono, c in body.items()), ZERO)
+        inner_ranges = {**ranges, **dict(dummies)}
+        body = carried_out(body, inner_ranges)
+        return sum((_summed(mono, dummies, inner_ranges).scale(c) for mono, c in body.items()), ZERO)
 
     return replaced(poly, inside)
 
@@ -67,18 +67,18 @@ def _is_wave(a: Atom) -> bool:
 def _summed(mono: Mono, dummies: list[tuple[Var, Poly]], ranges: Ranges) -> Poly:
     for v, n in dummies:
         moving = [(a, e) for a, e in mono if v in a.free]
-        found = waves(moving, v, n) if moving else None
-        left = [(w, m) for w, m in dummies if w != v]
-        total = None if found is None else over_all(found, n, {w: m for w, m in ranges.items() if w != v})
+        summands = waves(moving, v, n) if moving else None
+        other_dummies = [(w, m) for w, m in dummies if w != v]
+        total = None if summands is None else over_all(summands, n, {w: m for w, m in ranges.items() if w != v})
         if total is not None:
             applied(Law.ROOTS_OF_UNITY)
             rest = monomial({a: e for a, e in mono if v not in a.free})
-            return carried_out(sum_over(rest * total * n, left), ranges) if left else rest * total * n
+            return carried_out(sum_over(rest * total * n, other_dummies), ranges) if other_dummies else rest * total * n
     return sum_over(monomial(dict(mono)), dummies)
 
 
 def waves(factors: Sequence[tuple[Atom, Exponent]], v: Var, n: Poly) -> list[Wave] | None:
-    """The product as a sum of single waves; None where a factor is none over roots of unity, or there are many."""
+    """Return single waves over v < n that add up to the product; None where a factor is no wave, or there are many."""
     if not all(_is_wave(a) and e in range(1, MOST_FACTORS + 1) for a, e in factors):
         return None
     if sum(e for _, e in factors) > MOST_FACTORS:
@@ -90,26 +90,26 @@ def waves(factors: Sequence[tuple[Atom, Exponent]], v: Var, n: Poly) -> list[Wav
         if wave is None:
             return None
         for _ in range(int(e)):
-            out = [product for one in out for product in _product(one, wave)]
+            out = [product for summand in out for product in _product(summand, wave)]
     return out
 
 
 def _wave(a: Fn, v: Var, n: Poly) -> Wave | None:
-    """The function of 2π·v·m/n + φ for a whole number m that does not depend on v."""
-    own, turns, phase = intern(IndexNumber(v)), ZERO, ZERO
+    """Return the function of 2π·v·m/n + φ as a wave, for a whole number m that does not depend on v; else None."""
+    index_number, turns, phase = intern(IndexNumber(v)), ZERO, ZERO
     for mono, c in a.args[0].items():
         exponents = dict(mono)
-        if exponents.pop(own, 0) == 1 and all(v not in b.free for b in exponents):
+        if exponents.pop(index_number, 0) == 1 and all(v not in b.free for b in exponents):
             turns = turns + monomial(exponents).scale(c)
         elif any(v in b.free for b, _ in mono):
             return None
         else:
             phase = phase + Poly({mono: c})
-    whole = (turns * n * power(poly_of(intern(Num("pi"))), -1)).scale(number(Fraction(1, 2)).constant())
+    m_term = (turns * n * power(poly_of(intern(Num("pi"))), -1)).scale(number(Fraction(1, 2)).constant())
     # Entries of arrays may be any numbers: indices and sizes alone are whole.
-    if not all(isinstance(b, IndexNumber | Dim) for mono, _ in whole.items() for b, _ in mono):
+    if not all(isinstance(b, IndexNumber | Dim) for mono, _ in m_term.items() for b, _ in mono):
         return None
-    m = as_index(whole)
+    m = as_index(m_term)
     return None if m is None else Wave(a.name, Fraction(1), m, phase)
 
 
@@ -125,7 +125,7 @@ def _product(a: Wave, b: Wave) -> list[Wave]:
 
 
 def over_all(found: list[Wave], n: Poly, ranges: Ranges) -> Poly | None:
-    """Σ over k of the waves, divided by n; None where it is not known which whole numbers n divides."""
+    """Return Σ_{k<n} of the waves, divided by n; None where it is open whether n divides the m of one."""
     total = ZERO
     for wave in found:
         divides = _divides(n, wave.m, ranges)
@@ -136,7 +136,7 @@ def over_all(found: list[Wave], n: Poly, ranges: Ranges) -> Poly | None:
 
 
 def _divides(n: Poly, m: Ix, ranges: Ranges) -> Poly | None:
-    """[n divides m]."""
+    """Return [n divides m]; None where m is not known to be near enough to 0 (see `TURNS`)."""
     least, most = bounds(m, ranges)
     if least is None or most is None:
         return None

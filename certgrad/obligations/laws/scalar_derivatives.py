@@ -37,7 +37,7 @@ def _slope_of_order(name: str, order: Poly, x: Poly) -> Poly:
 
 
 def _wofz_slope(x: Poly, y: Poly) -> tuple[Poly, Poly]:
-    """The real and the imaginary part of w′(z) = 2i/√π − 2z·w(z), z = x + iy; ∂w/∂y is i·w′. DLMF 7.10."""
+    """Return the real and the imaginary part of w′(z) = 2i/√π − 2z·w(z), z = x + iy; ∂w/∂y is i·w′. DLMF 7.10."""
     u, v = fn("wofz_re", x, y), fn("wofz_im", x, y)
     return (y * v - x * u).scale(2), (power(_pi(), -HALF) - x * v - y * u).scale(2)
 
@@ -78,23 +78,28 @@ class NoDerivativeError(Exception):
 
 
 def derivative_of(name: str, args: tuple[Poly, ...], position: int) -> Poly:
-    """∂f/∂(argument `position`) at the arguments."""
+    """Return ∂f/∂(argument `position`) at the arguments, for the function f of this name.
+
+    Raises NoDerivativeError where neither the table nor sympy gives it as a term.
+    """
     if (name, position) in _FROM_EQUATION:
         return _FROM_EQUATION[name, position](*args)
-    known = EXPRESSIONS.get(name)
-    if known is None or name in NEVER:
+    expression = EXPRESSIONS.get(name)
+    if expression is None or name in NEVER:
         raise NoDerivativeError(f"{name} by its argument {position}")
     try:
-        return _from_sympy(_differentiated(name, position), dict(zip(known.symbols, args, strict=True)))
+        return _from_sympy(_differentiated(name, position), dict(zip(expression.symbols, args, strict=True)))
     except NoDerivativeError as error:
         raise NoDerivativeError(f"{name} by its argument {position} ({error})") from error
 
 
 @cache
 def _differentiated(name: str, *positions: int) -> sympy.Expr:
-    known = EXPRESSIONS[name]
-    whole = known.of(*known.symbols) if known.antiderivative is None else known.antiderivative
-    return sympy.diff(whole, *(known.symbols[k] for k in positions))
+    expression = EXPRESSIONS[name]
+    antiderivative = (
+        expression.of(*expression.symbols) if expression.antiderivative is None else expression.antiderivative
+    )
+    return sympy.diff(antiderivative, *(expression.symbols[k] for k in positions))
 
 
 def _slope_by_both(a: Poly, x: Poly) -> Poly:
@@ -102,7 +107,10 @@ def _slope_by_both(a: Poly, x: Poly) -> Poly:
 
 
 def _from_sympy(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
-    """A sympy expression as a term."""
+    """Return a sympy expression as a term, in which each symbol is the term that `values` has for it.
+
+    Raises NoDerivativeError for a function that terms do not have.
+    """
     if expr in values:
         return values[expr]
     if expr.is_Rational:

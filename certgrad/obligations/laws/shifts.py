@@ -26,18 +26,22 @@ from certgrad.obligations.terms.rewriting import replaced
 from certgrad.obligations.terms.walk import deep_atoms
 
 FURTHEST = 16
-"""An argument that is further from the others is left as it is."""
+"""The most steps of a recurrence: an argument that is further from the others is left as it is."""
 _NAMES = frozenset({"lgamma", "digamma", "polygamma", "zeta"})
 
 
 def over_one_shift(poly: Poly, facts: Facts) -> Poly:
-    """The term with arguments whose constant parts are less than 1 apart."""
-    wholes = [
+    """Return the term with arguments of Γ and its relatives shifted, so that equal functions are written alike.
+
+    Γ(p + 2) and Γ(p + 1) become Γ(p + 2) and Γ(p + 2)/(p + 1), say, in terms of their logarithms. Arguments that are
+    numbers are brought to 0 < p ≤ 1; other ones upwards, until all constant parts have the greatest floor.
+    """
+    floors = [
         floor(_constant(a.args[-1]))
         for a in deep_atoms(poly)
         if isinstance(a, Fn) and a.name in _NAMES and a.args[-1].constant() is None
     ]
-    top = max(wholes, default=0)
+    top = max(floors, default=0)
 
     def value(a: Atom) -> Poly | None:
         if not isinstance(a, Fn) or a.name not in _NAMES:
@@ -58,7 +62,7 @@ def _constant(poly: Poly) -> Fraction:
 
 
 def _shifted(a: Fn, k: int, facts: Facts) -> Poly | None:
-    """The function k places further, and what lies between; None where that has no form here."""
+    """Return f(p) as f(p + k) minus the steps between (plus, for k < 0); None where a step is not known as a term."""
     p = a.args[-1]
     moved = fn(a.name, *a.args[:-1], p + number(k))
     between = [p + number(j) for j in (range(k) if k > 0 else range(k, 0))]
@@ -72,7 +76,7 @@ def _shifted(a: Fn, k: int, facts: Facts) -> Poly | None:
 
 
 def _step(a: Fn, q: Poly, facts: Facts) -> Poly | None:
-    """f(q + 1) − f(q)."""
+    """Return f(q + 1) − f(q) for the function f of the atom; None for a polygamma function of unknown or high order."""
     if a.name == "lgamma":
         return _log_of_size(q, facts)
     if a.name == "digamma":
@@ -87,7 +91,7 @@ def _step(a: Fn, q: Poly, facts: Facts) -> Poly | None:
 
 
 def _log_of_size(q: Poly, facts: Facts) -> Poly:
-    """log|q| for q ≠ 0."""
+    """Return log|q| for q ≠ 0."""
     signs = facts.signs(q)
     if signs == POS:
         return log_of(q)

@@ -1,6 +1,6 @@
 """Values that solvers return: tensors that an equation R(z, θ) = 0 determines.
 
-That a solver's result satisfies its equation is a hypothesis, printed with the others. What follows from it:
+That a solver's result satisfies its equation is a hypothesis, printed with the other ones. What follows from it:
 
 - Where R = J·z + r with J and r free of z, and J is invertible, z = −J⁻¹·r: then z is a term like any other.
 - Else z stands as a tensor of its own. The implicit function theorem: let R be C¹ near (z₀, θ₀), R(z₀, θ₀) = 0 and
@@ -41,14 +41,14 @@ from .matrices import matrix
 UNKNOWN = "unknown of an equation"
 """The tensor in which the linear part of an equation is written."""
 Shapes = Mapping[str, tuple[Poly, ...]]
-"""Of tensors, by name."""
+"""Shapes of tensors, by name."""
 
 
 @dataclass(frozen=True)
 class Jacobian:
     """∂R/∂z along one axis: its entry at (row, column), a term over these and the other template variables.
 
-    Without an axis it is diagonal, and `entry` is over the template variables.
+    The template variables number the axes of z. Without an axis, ∂R/∂z is diagonal and `entry` is over these alone.
     """
 
     entry: Poly
@@ -57,11 +57,11 @@ class Jacobian:
     column: Var = ("f", 0, 1)
 
     def solved(self, right: Poly, shape: tuple[Poly, ...]) -> Poly:
-        """J⁻¹·right, both over the template variables."""
+        """Return J⁻¹·right, both over the template variables."""
         if self.axis is None:
             return right * power(self.entry, -1)
-        dummy, here, size = fresh(), own_index(shape)[self.axis], shape[self.axis]
-        inverse = matrix("inverse", self.entry, self.row, self.column, size, (here, of_var(dummy)))
+        dummy, row_index, size = fresh(), own_index(shape)[self.axis], shape[self.axis]
+        inverse = matrix("inverse", self.entry, self.row, self.column, size, (row_index, of_var(dummy)))
         return sum_over(inverse * substitute(right, {template(self.axis): of_var(dummy)}), [(dummy, size)])
 
 
@@ -80,12 +80,12 @@ class Solution:
     affine: bool
 
     def tangent(self, change: Poly) -> Poly:
-        """dz at the template variables, where R has the differential `change` as θ moves."""
+        """Return dz at the template variables, where R has the differential `change` as θ moves."""
         return -self.jacobian.solved(change, self.shape)
 
 
 Call = tuple[Tensor, tuple[Poly, ...]]
-"""What a call returned, and the terms of its arguments."""
+"""What a call of a solver returned, and the terms of its arguments."""
 _solutions: Memo[str, Solution] = Memo()
 _calls: Memo[tuple, Call] = Memo()
 _taken: Memo[str, None] = Memo()
@@ -97,7 +97,7 @@ def reserve(names: Iterable[str]) -> None:
 
 
 def unused(name: str) -> str:
-    """The name, primed until nothing else is called so; it is then taken."""
+    """Return the name, primed until nothing else is called so, and keep it from being given again."""
     while name in _taken.table:
         name += "′"
     _taken.table[name] = None
@@ -110,24 +110,24 @@ def known_call(key: tuple) -> Call | None:
 
 
 def keep_call(key: tuple, value: Tensor, arguments: tuple[Poly, ...], solution: Solution) -> Tensor:
-    """Remember a call, for this proof."""
+    """Remember a call of a solver for this proof, and return its value."""
     _solutions.table[solution.name] = solution
     _calls.table[key] = value, arguments
     return value
 
 
 def solution_of(tensor: str) -> Solution | None:
-    """The call that returned a tensor, if a solver did."""
+    """Return the solver's call that returned a tensor; None where no solver did."""
     return _solutions.table.get(tensor)
 
 
 def solution_shapes() -> dict[str, tuple[Poly, ...]]:
-    """The shapes of what solvers returned."""
+    """Return the shapes of what solvers returned, by name."""
     return {name: solution.shape for name, solution in _solutions.table.items()}
 
 
 def implicit() -> list[Solution]:
-    """The solutions that are no terms, in the order of their calls."""
+    """Return the solutions that stand as tensors of their own, and not as terms, in the order of their calls."""
     return [s for s in _solutions.table.values() if not s.affine]
 
 
@@ -135,40 +135,45 @@ def implicit() -> list[Solution]:
 
 
 def modulo(poly: Poly, facts: Facts, inputs: Shapes) -> Poly:
-    """The term with each equation used to eliminate one thing, where it can be solved for it under the facts."""
-    known: list[Rewriter] = []
+    """Return the term with one tensor eliminated by each equation that can be solved for it under the facts.
+
+    That is an input or another solution of the shape of z, or z itself outside of functions (see the head of the file).
+    `inputs` are the shapes of the inputs.
+    """
+    eliminations: list[Rewriter] = []
 
     def rewritten(p: Poly) -> Poly:
-        for change in known:
+        for change in eliminations:
             p = change(p)
         return p
 
     for solution in implicit():
         residual = rewritten(solution.residual)
         shapes = {**inputs, **{other.name: other.shape for other in implicit() if other is not solution}}
-        names = [name for name, shape in shapes.items() if shape == solution.shape]
-        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, names))
+        candidates = [name for name, shape in shapes.items() if shape == solution.shape]
+        # The equation is tried as it is, and with its denominators cleared.
+        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, candidates))
         change = next(ways, None)
         if change is not None:
             applied(Law.AFFINE_EQUATION)
-            known.append(change)
+            eliminations.append(change)
     return rewritten(poly)
 
 
 def _eliminations(solution: Solution, residual: Poly, facts: Facts, names: Iterable[str]) -> Iterator[Rewriter]:
-    own = own_index(solution.shape)
+    place = own_index(solution.shape)
     for name in names:
-        value = _solved_for(residual, access(name, own), facts, lambda p, name=name: stands_in(name, p))  # type: ignore[misc]
+        value = _solved_for(residual, access(name, place), facts, lambda p, name=name: stands_in(name, p))  # type: ignore[misc]
         if value is not None:
             yield Rewriter(replace=_putting(name, value, everywhere=True))
     name = solution.name
-    value = _solved_for(residual, access(name, own), facts, lambda p: _occurs_outside_functions(name, p))
+    value = _solved_for(residual, access(name, place), facts, lambda p: _occurs_outside_functions(name, p))
     if value is not None:
         yield Rewriter(replace=_putting(name, value, everywhere=False))
 
 
 def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Poly], bool]) -> Poly | None:
-    """−b/a where R = a·unknown + b, a ≠ 0, and neither a nor b holds the unknown."""
+    """Return −b/a where R = a·unknown + b, a ≠ 0, and the unknown is in neither a nor b, by `holds`; else None."""
     a, b = ZERO, ZERO
     for mono, c in residual.items():
         rest = {k: e for k, e in mono if not (e == 1 and k is unknown.atom())}
@@ -182,14 +187,12 @@ def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Po
 
 
 def stands_in(tensor: str, poly: Poly) -> bool:
-    """Return whether an entry of the tensor stands in the term. (That a solution depends on the tensor does not
-    count.)
-    """
+    """Return whether an entry of the tensor stands in the term; solutions that depend on the tensor do not count."""
     return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 
 _ALGEBRA = (Base, Sum, Matrix)
-"""Atoms that are algebraic in what they are made of."""
+"""Kinds of atoms that are algebraic functions of their parts."""
 
 
 def _occurs_outside_functions(tensor: str, poly: Poly) -> bool:
@@ -205,7 +208,7 @@ def _occurs_outside_functions(tensor: str, poly: Poly) -> bool:
 
 
 def _putting(tensor: str, value: Poly, everywhere: bool) -> Callable[[Atom], Poly | None]:
-    """Entries of the tensor as the value at their index: outside of functions alone, unless `everywhere`."""
+    """Return a rewriting of the tensor's entries to `value` at their index; in functions only if `everywhere`."""
 
     def put(a: Atom) -> Poly | None:
         if isinstance(a, Access):

@@ -1,12 +1,14 @@
-"""Sums that go on: a term beside a sum that is what the sum would have as its next one, before it or behind it.
+"""Sums that take in a term beside them, or lose their last term to one.
+
+A sum takes in a term that is its next one, before its first term or behind its last one:
 
     f(−1) + Σ_{v<n} f(v) = Σ_{v<n+1} f(v − 1)          Σ_{v<n} f(v) + f(n) = Σ_{v<n+1} f(v)
 
-And sums up to a place, without the term at it: Σ_{v<n, v≤e} f(v) − f(e) = Σ_{v<n, v≤e−1} f(v), where 0 ≤ e < n. So the
-start of a group of rows is its end less its size, and the end of the group before.
+A sum up to a place e loses the term at e: Σ_{v<n, v≤e} f(v) − f(e) = Σ_{v<n, v≤e−1} f(v), where 0 ≤ e < n. So the start
+of a group of rows is its end less its size, which is the end of the group before.
 
-Where f(−1) is 0, as a condition fails there, a sum over entries that are read from the second on goes on to the first.
-Loops whose first step stands by itself leave such sums, inside logarithms and quotients too.
+Where f(−1) is 0, as a condition fails there, a sum over entries that are read from the second on is extended to the
+first. Loops whose first step stands by itself leave such sums, inside logarithms and quotients too.
 """
 
 from __future__ import annotations
@@ -31,16 +33,18 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 
 def with_ends(poly: Poly, indices: Indices) -> Poly:
-    """The term with sums made longer by what stands beside them as their next term, or shorter by their last one."""
+    """Return the term with sums that take in a summand beside them as their next term, or lose their last one to it."""
     return _WithEnds(indices, {})(poly) if poly.structured else poly
 
 
 def without_last(poly: Poly, indices: Indices) -> Poly:
-    """The term with sums up to a place made shorter by what takes away their last term."""
+    """Return the term with sums up to a place made shorter, where a summand beside them takes away their last term."""
     return _WithEnds(indices, {}, longer=False)(poly) if poly.structured else poly
 
 
 class _WithEnds(Rewriter):
+    """Rewrites polynomials by `with_ends`, or by `without_last` where it is not to make sums `longer`."""
+
     def __init__(self, context: Indices, names: Mapping[Var, Ix], longer: bool = True) -> None:
         super().__init__(names, replace=lambda a: None if a.structured else poly_of(a))
         self.context = context
@@ -48,9 +52,9 @@ class _WithEnds(Rewriter):
 
     def __call__(self, poly: Poly) -> Poly:
         poly = super().__call__(poly)
-        while (other := self._changed(poly)) is not None:
+        while (changed := self._changed(poly)) is not None:
             applied(Law.SUM_CUT)
-            poly = other
+            poly = changed
         return poly
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
@@ -66,39 +70,46 @@ class _WithEnds(Rewriter):
         return next(filter(None, ways), None)
 
     def _lengthened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
-        """The polynomial with a sum in this term made longer by another of its terms."""
-        for v, n, others, body, beside in _sums_of(mono, c):
-            if others:
+        """Return the polynomial with a sum in its term c·mono made longer by another of its terms; else None.
+
+        Also by a term f(−1) that is 0, where all entries in the sum are read from the second on.
+        """
+        for v, n, other_dummies, body, cofactor in _sums_of(mono, c):
+            if other_dummies:
                 continue
+            # f(−1) comes before the sum, whose variable then moves by one; f(n) comes behind it.
             for place, shift in ((-ONE, -ONE), (n, ZERO)):
                 try:
-                    end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)
+                    end = resolved(cofactor * Rewriter({v: of_const(place)})(body), self.context)
                 except ArithmeticError:  # undefined there
                     continue
-                found = end.single()
-                there = found is not None and found[0] != mono and poly.coefficient(found[0]) == found[1]
-                if there or (end.is_zero and place == -ONE and _reads_later(body, v)):
-                    whole = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
-                    return poly - Poly({mono: c}) - end + beside * whole
+                end_term = end.single()
+                present = end_term is not None and end_term[0] != mono and poly.coefficient(end_term[0]) == end_term[1]
+                if present or (end.is_zero and place == -ONE and _reads_later(body, v)):
+                    longer_sum = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
+                    return poly - Poly({mono: c}) - end + cofactor * longer_sum
         return None
 
     def _shortened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
-        """The polynomial with a sum up to a place in this term without its last one, which another term takes away."""
-        for v, n, others, body, beside in _sums_of(mono, c):
+        """Return the polynomial with a sum in its term c·mono without its last summand, if another term takes it away.
+
+        None where there is no such pair. The sum goes up to a place `last`, by a condition [last − v ≥ 0].
+        """
+        for v, n, other_dummies, body, cofactor in _sums_of(mono, c):
             single = body.single()
             for bound in [b for b, _ in single[0] if isinstance(b, IxPred)] if single is not None else ():
                 if bound.ix.coefficient(v) != -1:
                     continue
                 last = bound.ix.plus(of_var(v))
-                if any(w in last.free for w, _ in others):
+                if any(w in last.free for w, _ in other_dummies):
                     continue
-                end = resolved(beside * sum_over(Rewriter({v: last})(body), others), self.context)
-                found = end.single()
-                if found is None or found[0] == mono or poly.coefficient(found[0]) != -found[1]:
+                end = resolved(cofactor * sum_over(Rewriter({v: last})(body), other_dummies), self.context)
+                end_term = end.single()
+                if end_term is None or end_term[0] == mono or poly.coefficient(end_term[0]) != -end_term[1]:
                     continue
                 if self._is_place(last, n):
                     before = index_condition(bound.ix.shifted(-ONE))
-                    return poly - Poly({mono: c}) + end + beside * sum_over(body * before, [*others, (v, n)])
+                    return poly - Poly({mono: c}) + end + cofactor * sum_over(body * before, [*other_dummies, (v, n)])
         return None
 
     def _is_place(self, ix: Ix, size: Poly) -> bool:
@@ -108,21 +119,17 @@ class _WithEnds(Rewriter):
 
 
 def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Dummies, Poly, Poly]]:
-    """Yield the sums in a term, by each variable: it, its range, the other variables, the summand, and the factors
-    beside it.
-    """
+    """Yield (v, range of v, other variables, summand, cofactor) for each variable v of each sum in the term c·mono."""
     for a, e in mono:
         if isinstance(a, Sum) and e == 1:
-            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
+            cofactor = Poly({tuple((b, k) for b, k in mono if b is not a): c})
             dummies, body = open_sum(a)
             for v, n in dummies:
-                yield v, n, [pair for pair in dummies if pair[0] != v], body, beside
+                yield v, n, [pair for pair in dummies if pair[0] != v], body, cofactor
 
 
 def _reads_later(body: Poly, v: Var) -> bool:
-    """Return whether all entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin
-    at 0.
-    """
+    """Return whether all entries that depend on v are read at v + 1 or later, so that v may be −1."""
     read = [ix for a in deep_atoms(body) if isinstance(a, Access) for ix in a.index if v in ix.free]
     steps = [ix.const.constant() if ix.terms == ((v, 1),) else None for ix in read]
     return bool(steps) and all(c is not None and c >= 1 for c in steps)

@@ -50,14 +50,17 @@ class LookedAt(Enum):
 
 
 def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = LookedAt.EARLY) -> Poly:
-    """The term without recurrences that depend on the named tensors, in which it is linear."""
+    """Return the term, linear in the named tensors, without recurrences that depend on them.
+
+    Raises NoInvariantError where a recurrence cannot be transposed.
+    """
     names = set(tangents)
     for _ in range(64):
-        inside = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
-        if not inside:
+        recurrences = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
+        if not recurrences:
             return poly
         # A recurrence that reads another one has the higher level: it goes first.
-        chosen = max(inside, key=lambda a: (a.level, a.key))
+        chosen = max(recurrences, key=lambda a: (a.level, a.key))
         poly = _transposed(poly, chosen, names, looked_at)
     raise NoInvariantError("no invariant: the loops depend on each other in too many ways")
 
@@ -69,8 +72,9 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     other times) and the rest. One step of the loop, paired with the adjoint μ, gives its transpose. The adjoint loop,
     in reversed time, is solved for μ and put into the sums of what each step adds and of the initial values.
     `looked_at` says how uses at varying times are read: as they are, with the first one split off (CUT), or as all from
-    1 on (AFTER: after each step, so that the last use is at `end` − 1). Raises NoInvariantError if the loop is not
-    linear in the tangents, or of another form.
+    1 on (AFTER: after each step, so that the last use is at `end` − 1). In the comments A, u, p, q and μ are those of
+    the identities at the head of the file. Raises NoInvariantError if the loop is not linear in the tangents, or of
+    another form.
     """
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
@@ -82,6 +86,7 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
         poly = _early(poly, loop, NO_RANGES)
     applied(Law.ADJOINT_RECURRENCE)
     system = open_loop(loop)
+    # Names for the loop's carries: its entries in the term become those of tensors, in which the term must be linear.
     marks = [fresh_carry() for _ in loop.carries]
 
     def marked(a: Atom) -> Poly | None:
@@ -101,29 +106,29 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     for use in uses:
         k = marks.index(use.tensor)
         c = system.carries[k]
-        known = {t: end, **dict(zip(c.axes, c.ranges, strict=True))}
+        place_ranges = {t: end, **dict(zip(c.axes, c.ranges, strict=True))}
         time = use.index[0]
         if not time.terms and time.const == end:
-            finals[k] = finals[k] + use.coefficient(c.index, 1, known)
+            finals[k] = finals[k] + use.coefficient(c.index, 1, place_ranges)
         else:
             place = of_var(t).shifted(ONE) if after else of_var(t)
-            sources[k] = sources[k] + use.coefficient((place, *c.index), 0, known)
+            sources[k] = sources[k] + use.coefficient((place, *c.index), 0, place_ranges)
     # ⟨A·dc + u, μ⟩ at a generic step, as a term that is linear in dc.
     cotangents = [fresh_carry() for _ in loop.carries]
     paired = ZERO
     for c, name in zip(system.carries, cotangents, strict=True):
         paired = paired + sum_over(c.step * access(name, (of_var(system.step), *c.index)), _dummies(c))
-    own = [c.name for c in system.carries]
-    backs, inputs = linear_in(without_carried(paired, own), set(own))
-    if any(mentions(p, tangents) for p in (*finals, *sources, *(b.rest for b in backs))):
+    carry_names = [c.name for c in system.carries]
+    step_uses, added = linear_in(without_carried(paired, carry_names), set(carry_names))
+    if any(mentions(p, tangents) for p in (*finals, *sources, *(b.rest for b in step_uses))):
         raise NoInvariantError("no invariant: the jvp is not linear in the tangents")
     transposes = [ZERO] * len(loop.carries)
-    for back in backs:
-        k = own.index(back.tensor)
+    for step_use in step_uses:
+        k = carry_names.index(step_use.tensor)
         c = system.carries[k]
-        if back.index[0] != of_var(system.step):
+        if step_use.index[0] != of_var(system.step):
             raise NoInvariantError("no invariant: a step that reads another step")
-        transposes[k] = transposes[k] + back.coefficient(c.index, 1, dict(zip(c.axes, c.ranges, strict=True)))
+        transposes[k] = transposes[k] + step_use.coefficient(c.index, 1, dict(zip(c.axes, c.ranges, strict=True)))
     if after and any(system.step in _at_no_time(p, cotangents).free for p in transposes):
         raise NoInvariantError("no invariant: the steps of a loop are not alike")
     # The adjoint in reversed time: μ[0] = p, μ[r + 1] = Aᵀ·μ[r] + q.
@@ -139,13 +144,13 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     ]
     values = solve(System(r, adjoint))
     # What is left: the rest, ⟨u, μ⟩ over the steps, and ⟨c₀, μ⟩ at the start.
-    when = of_var(r).shifted(ONE) if after else of_var(r)
-    settled = replacing(names, lambda a: values[names[a.tensor]](when, a.index[1:]))
-    total = rest + sum_over(Rewriter({system.step: reversed_time}, settled)(inputs), [(r, end)])
+    adjoint_time = of_var(r).shifted(ONE) if after else of_var(r)
+    with_adjoint = replacing(names, lambda a: values[names[a.tensor]](adjoint_time, a.index[1:]))
+    total = rest + sum_over(Rewriter({system.step: reversed_time}, with_adjoint)(added), [(r, end)])
     at_end = Rewriter(replace=replacing(names, lambda a: values[names[a.tensor]](of_const(end), a.index[1:])))
     for n, c, transpose in zip(cotangents, system.carries, transposes, strict=True):
-        first = at_end(transpose) if after else values[names[n]](of_const(end), c.index)
-        total = total + sum_over(c.init * first, _dummies(c))
+        at_start = at_end(transpose) if after else values[names[n]](of_const(end), c.index)
+        total = total + sum_over(c.init * at_start, _dummies(c))
     return total
 
 
@@ -156,7 +161,7 @@ def _late(use: Use) -> bool:
 
 
 def _at_no_time(poly: Poly, carries: Iterable[str]) -> Poly:
-    """Return the term with carries at time 0 in the place of those that it reads."""
+    """Return the term with all its reads of these carries at time 0."""
     return Rewriter(replace=replacing(carries, lambda a: access(a.tensor, (of_const(ZERO), *a.index[1:]))))(poly)
 
 
@@ -165,7 +170,7 @@ def _dummies(c: Open) -> list[tuple[Var, Poly]]:
 
 
 def _split_off_first_time(poly: Poly, loop: Loop) -> Poly:
-    """Sums over the times of a recurrence from 0 on, with time 0 apart: Σ_{t<n} f(t) = f(0) + Σ_{t<n−1} f(t + 1)."""
+    """Return the term with time 0 apart in sums over the loop's times: Σ_{t<n} f(t) = f(0) + Σ_{t<n−1} f(t + 1)."""
 
     def first_apart(a: Atom) -> Poly | None:
         if loop.key not in tensors_in(a):
@@ -179,15 +184,15 @@ def _split_off_first_time(poly: Poly, loop: Loop) -> Poly:
         if v is None:
             return sum_over(body, dummies)
         applied(Law.SUM_CUT)
-        others = [(w, m) for w, m in dummies if w != v]
+        other_dummies = [(w, m) for w, m in dummies if w != v]
         first, later = (Rewriter({v: ix})(body) for ix in (of_const(ZERO), of_var(v).shifted(ONE)))
-        return sum_over(first, others) + sum_over(later, [*others, (v, n - ONE)])
+        return sum_over(first, other_dummies) + sum_over(later, [*other_dummies, (v, n - ONE)])
 
     return Rewriter(replace=first_apart)(poly)
 
 
 def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
-    """The recurrence at varying times as early as can be shown: dc[t + 1] by its step."""
+    """Return the term with the loop's carries at the earliest times that can be shown: dc[t + 1] by its step."""
 
     def earlier(a: Atom) -> Poly | None:
         if loop.key not in tensors_in(a):
@@ -196,8 +201,8 @@ def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
             dummies, body = open_sum(a)
             return sum_over(_early(body, loop, {**ranges, **dict(dummies)}), dummies)
         if isinstance(a, Rec):
-            back = stepped(a, ranges) if a.loop == loop and a.time.terms else None
-            return poly_of(a) if back is None else _early(back, loop, ranges)
+            step_value = stepped(a, ranges) if a.loop == loop and a.time.terms else None
+            return poly_of(a) if step_value is None else _early(step_value, loop, ranges)
         return None
 
     return Rewriter(replace=earlier)(poly)
@@ -206,15 +211,15 @@ def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
 def _end(uses: list[Use]) -> Poly:
     """Return a time N such that the recurrence is read at N itself, and at varying times before N only."""
     fixed = [u.index[0].const for u in uses if not u.index[0].terms]
-    after = []
+    ends = []
     for u in uses:
         if u.index[0].terms:
             _, most = bounds(u.index[0], dict(u.dummies))
             if most is None:
                 raise NoInvariantError("no invariant: the times at which a loop is looked at have no bound")
-            after.append(most + ONE)
-    for n in sorted({*fixed, *after}, key=lambda p: p.key):
-        if all(at_least(n - m) == ONE for m in after) and all(f == n or at_least(n - ONE - f) == ONE for f in fixed):
+            ends.append(most + ONE)
+    for n in sorted({*fixed, *ends}, key=lambda p: p.key):
+        if all(at_least(n - m) == ONE for m in ends) and all(f == n or at_least(n - ONE - f) == ONE for f in fixed):
             return n
     raise NoInvariantError("no invariant: the times at which a loop is looked at have no common bound")
 
@@ -232,27 +237,36 @@ class Use:
     dummies: tuple[tuple[Var, Poly], ...]
 
     def coefficient(self, place: tuple[Ix, ...], skip: int, known: Ranges) -> Poly:
-        """The coefficient of tensor[…, place], the first `skip` indices left alone; `known` are the place's ranges."""
-        left = dict(self.dummies)
+        """Return the coefficient of tensor[…, place]; the first `skip` indices of the use are left alone.
+
+        A dummy that index = place determines is substituted, with the condition that it is in range; where an axis
+        determines none, the factor [index = place] stays. `known` are the ranges of the place's variables.
+        """
+        open_ranges = dict(self.dummies)
         rest = self.rest
         index = list(self.index[skip:])
         for k, target in enumerate(place):
             ix = index[k]
-            v = next((v for v in left if abs(ix.coefficient(v)) == 1 and not any(v in x.free for x in ix.atoms)), None)
+            v = next(
+                (v for v in open_ranges if abs(ix.coefficient(v)) == 1 and not any(v in x.free for x in ix.atoms)), None
+            )
             if v is None:
-                rest = rest * index_equal(ix.minus(target), {**known, **left})
+                rest = rest * index_equal(ix.minus(target), {**known, **open_ranges})
                 continue
             c = ix.coefficient(v)
             value = target.minus(ix.plus(of_var(v).scaled(-c))).scaled(c)
-            size = left.pop(v)
+            size = open_ranges.pop(v)
             move = Rewriter({v: value})
-            rest = move(rest) * index_within(value, size, {**known, **left})
+            rest = move(rest) * index_within(value, size, {**known, **open_ranges})
             index = [ix.subst({v: value}) for ix in index]
-        return sum_over(rest, list(left.items()))
+        return sum_over(rest, list(open_ranges.items()))
 
 
 def linear_in(poly: Poly, tensors: set[str]) -> tuple[list[Use], Poly]:
-    """poly = Σ of uses + a rest without the tensors. Raises NoInvariantError where the term is not linear in them."""
+    """Return (uses, rest) with poly = Σ of uses + rest, where the rest is without the tensors.
+
+    Raises NoInvariantError where the term is not linear in them.
+    """
     uses: list[Use] = []
     rest = _collect(poly, tensors, ONE, (), uses)
     if mentions(rest, tensors) or any(mentions(u.rest, tensors) for u in uses):
@@ -263,11 +277,16 @@ def linear_in(poly: Poly, tensors: set[str]) -> tuple[list[Use], Poly]:
 def _collect(
     poly: Poly, tensors: set[str], factor: Poly, dummies: tuple[tuple[Var, Poly], ...], uses: list[Use]
 ) -> Poly:
+    """Append the uses of the tensors in Σ factor·poly over the dummies to `uses`, and return the rest of this sum.
+
+    Sums in the term that have the tensors are opened. A monomial in which the tensors are not one plain factor is left
+    in the rest.
+    """
     rest = ZERO
     for mono, c in poly.items():
         hosts = [(a, e) for a, e in mono if mentions(poly_of(a), tensors)]
-        others: dict[Atom, Exponent] = {a: e for a, e in mono if (a, e) not in hosts}
-        product = monomial(others).scale(c) * factor
+        other_factors: dict[Atom, Exponent] = {a: e for a, e in mono if (a, e) not in hosts}
+        product = monomial(other_factors).scale(c) * factor
         if len(hosts) != 1 or hosts[0][1] != 1:
             rest = rest + sum_over(Poly({mono: c}) * factor, list(dummies))
             continue

@@ -1,4 +1,4 @@
-"""Carries one step earlier, and one step later: c[t + 1] is the step of c[t]."""
+"""Carries of loops, written by their values one step earlier or one step later: c[t + 1] is the step of c[t]."""
 
 from __future__ import annotations
 
@@ -29,25 +29,26 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
             return sum_over(unfolded(body, {**ranges, **dict(dummies)}), dummies)
         if isinstance(a, (Max, Product)):
             dummies, body, where = opened(a)
-            here = {**ranges, **dict(dummies)}
+            inner_ranges = {**ranges, **dict(dummies)}
             over = max_over if isinstance(a, Max) else product_over
-            return over(unfolded(body, here), dummies, unfolded(where, here))
+            return over(unfolded(body, inner_ranges), dummies, unfolded(where, inner_ranges))
         if isinstance(a, Rec):
-            # Any other number would be gone back from to 0, step by step.
-            few = bool(a.time.terms) or a.time.const == ONE or a.time.const.constant() is None
-            back = stepped(a, ranges) if few else None
-            return poly_of(a) if back is None else unfolded(back, ranges)
+            # At another number than 1 the carry stays: it would be unfolded step by step, all the way to time 0.
+            goes_back = bool(a.time.terms) or a.time.const == ONE or a.time.const.constant() is None
+            step_value = stepped(a, ranges) if goes_back else None
+            return poly_of(a) if step_value is None else unfolded(step_value, ranges)
         return None
 
     return Rewriter(replace=earlier)(poly)
 
 
 def folded(poly: Poly) -> Poly:
-    """Return the term with each carry at a varying time by its value one step later: c[t] = (c[t + 1] − b(t))/a(t), for
-    a step a·c + b with a > 0.
+    """Return the term with each carry at a varying time t written by its value at t + 1.
 
-    What is read out of a loop after a step is then written by what it carries. The step that is one more may read rows
-    that are not there: whatever stood there, the term is the same.
+    That is c[t] = (c[t + 1] − b(t))/a(t), for a step a·c + b with a > 0.
+
+    What is read out of a loop after a step is then written by what it carries. The additional step may read rows beyond
+    the end of an array: whatever stood there, the term has the same value.
     """
 
     def later(a: Atom) -> Poly | None:
@@ -55,9 +56,9 @@ def folded(poly: Poly) -> Poly:
             return None if has_loop(poly_of(a)) else poly_of(a)
         system = generic_step(a.loop)
         chosen = system.carries[a.position]
-        here = {system.step: a.time}
-        own = entry(a.loop, a.position, of_var(system.step), chosen.index)
-        factor, added = linear_part(chosen.step, own)
+        at_time = {system.step: a.time}
+        carry_now = entry(a.loop, a.position, of_var(system.step), chosen.index)
+        factor, added = linear_part(chosen.step, carry_now)
         if not a.time.terms or not factor.positive or len(factor) > 1:
             return poly_of(a)
         if mentions(factor, [a.loop.key]) or mentions(added, [a.loop.key]):
@@ -65,6 +66,6 @@ def folded(poly: Poly) -> Poly:
         after = entry(a.loop, a.position, a.time.shifted(ONE), a.index)
         applied(Law.LATER_CARRY)
         added, factor = folded(added), folded(factor)  # they may read other loops
-        return (after - chosen.at(added, a.index, here)) * power(chosen.at(factor, a.index, here), -1)
+        return (after - chosen.at(added, a.index, at_time)) * power(chosen.at(factor, a.index, at_time), -1)
 
     return Rewriter(replace=later)(poly)

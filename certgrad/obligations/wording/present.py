@@ -21,15 +21,15 @@ from certgrad.obligations.terms.walk import deep_atoms, extent, is_determined
 from .stated import Writer, term
 
 LONG = 600
-"""Where a long text is cut."""
+"""The number of characters after which a long text is cut."""
 PAGES = 3000
-"""A term of more parts is not written out."""
+"""The most parts of a term that is written out."""
 _COUNT = re.compile(r"steps [0-9a-f]{16}")
-"""How often a loop runs that ends by its values: its name says of which program, which is nothing to read."""
+"""The name of the number of steps of a loop that ends by its values; a reader has no use for the digest in it."""
 
 
 def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = None) -> str:
-    """A term. Free index variables are named i, j, k … in order of appearance unless `names` says otherwise."""
+    """Return a term as text; free index variables are named i, j, k … in order, unless `names` gives their names."""
     return term_text(term(poly, names), style)
 
 
@@ -45,14 +45,14 @@ def show_difference(poly: Poly) -> str:
 def show_relation(left: Rec, right: Rec, sign: int) -> str:
     """Return an equation between two carries, up to a sign, at every time t and index, as an induction has shown it.
 
-    Of what would fill pages it is said that they are equal, and how much they are.
+    Carries that would fill pages are not written out: the text says only that they are equal, and of how many parts.
     """
     parts = extent(poly_of(left)) + extent(poly_of(right))
     if parts > PAGES:
         return f"two carries, of {parts:,} parts, are equal{' up to the sign' if sign < 0 else ''} by induction on t"
     letters = dict(zip([("t", 1 + k, 0) for k in range(len(left.index))], LETTERS, strict=False))
     writer = Writer({("t", 0, 0): "t", **letters}, {})
-    first, second = (cast(Carry, writer.atom(one)) for one in (left, right))
+    first, second = (cast(Carry, writer.atom(carry)) for carry in (left, right))
     text = equal_by_induction(first, second, sign)
     return _shortened_text(text)
 
@@ -66,7 +66,8 @@ def _shortened_text(text: str) -> str:
 def on_boundaries(clause: Clause) -> bool:
     """Return whether the clause only excludes boundaries: `≠` or `not an integer` of a term that is not piecewise.
 
-    Or it says that a maximum is attained once, of a function that is analytic in one entry, another one for each index.
+    It may also say that values are all different, or that a maximum of values is attained once, where each value is an
+    analytic function of an entry of its own.
     """
     different = different_entries(clause)
     if different is not None:

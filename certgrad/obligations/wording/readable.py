@@ -12,7 +12,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 
 def with_tanh(poly: Poly) -> Poly:
-    """The term with E/(1 + E) − 1/(1 + E) written as tanh p, where E = exp(2p), outside of other functions."""
+    """Return the term with E/(1 + E) − 1/(1 + E) written as tanh p, where E = exp(2p), outside of other functions."""
     for a in deep_atoms(poly):
         exponential = _exponential(a)
         if exponential is not None:
@@ -21,7 +21,7 @@ def with_tanh(poly: Poly) -> Poly:
 
 
 def _exponential(a: Atom) -> Mono | None:
-    """E where the atom is 1 + E for an exponential E."""
+    """Return E where the atom is 1 + E for a product E of exponentials; else None."""
     if not isinstance(a, Base) or len(a.poly) != 2 or a.poly.coefficient(()) != 1:
         return None
     mono, c = (a.poly - ONE).single() or ((), fmpq(0))
@@ -29,21 +29,26 @@ def _exponential(a: Atom) -> Mono | None:
 
 
 def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
-    """The term with A·(E − 1)/(1 + E) written as A·tanh p, where E = exp(2·p) is `exponential` and `base` is 1 + E."""
+    """Return the term with A·(E − 1)/(1 + E) as A·tanh p, where E = exp(2·p) is `exponential` and `base` is 1 + E.
+
+    The term stays as it is where the parts A·E/(1 + E) and −A/(1 + E) have not the same A up to the sign.
+    """
     shared = dict(exponential)
     argument = sum((Poly({b.mono: fmpq(1)}).scale(fmpq(e.numerator, 2 * e.denominator)) for b, e in exponential), ZERO)  # type: ignore[attr-defined]
-    plain, times = ZERO, ZERO
-    other = ZERO
+    without_exponential, with_exponential = ZERO, ZERO
+    other_terms = ZERO
     for mono, c in poly.items():
         factors: dict[Atom, Exponent] = dict(mono)
         if factors.pop(base, 0) != -1:
-            other = other + Poly({mono: c})
+            other_terms = other_terms + Poly({mono: c})
         elif all(factors.get(b) == e for b, e in shared.items()):
-            times = times + monomial({b: e for b, e in factors.items() if b not in shared}).scale(c)
+            with_exponential = with_exponential + monomial({b: e for b, e in factors.items() if b not in shared}).scale(
+                c
+            )
         elif shared.keys().isdisjoint(factors):
-            plain = plain + monomial(factors).scale(c)
+            without_exponential = without_exponential + monomial(factors).scale(c)
         else:
             return poly
-    if plain.is_zero or not (plain + times).is_zero:
+    if without_exponential.is_zero or not (without_exponential + with_exponential).is_zero:
         return poly
-    return other + times * poly_of(intern(Fn("tanh", (argument,))))
+    return other_terms + with_exponential * poly_of(intern(Fn("tanh", (argument,))))

@@ -1,4 +1,4 @@
-"""Terms and clauses of the calculus as trees: what a hypothesis says, free of how the calculus holds it."""
+"""Terms and clauses of the calculus as trees: what a hypothesis says, without the data structures of the calculus."""
 
 from __future__ import annotations
 
@@ -49,10 +49,11 @@ def statement_of_clause(
     ranges: Mapping[Var, Poly] | None = None,
     tests: Mapping[Var, Poly] | None = None,
 ) -> t.Statement:
-    """The hypothesis that the clause is, in canonical form.
+    """Return the hypothesis that the clause states, in canonical form, for all values of its free variables.
 
-    A variable runs over the axes that it numbers, or else over its range of `ranges`; one that numbers the steps of a
-    loop as long as its test of `tests` holds.
+    A variable runs over the axes (of `shapes`) that it numbers, or else over its range in `ranges`; one that numbers
+    the steps of a loop, as long as its test in `tests` holds. Where the clause is about whole arrays, aligned as numpy
+    broadcasts them, it is written without indices.
     """
     shapes = shapes or {}
     if of_solver(clause):  # an equation is read entry by entry, which names the indices of the unknown
@@ -74,7 +75,7 @@ def statement_of_clause(
 
 @dataclass(frozen=True)
 class Reads:
-    """Reads clauses as statements, at these sizes of axes and ranges of variables."""
+    """Reads clauses as statements, with these sizes of axes, ranges of variables and tests of loops."""
 
     shapes: Shapes
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
@@ -92,11 +93,12 @@ class Reads:
 
 
 def term(poly: Poly, names: Mapping[Var, str] | None = None) -> t.Term:
-    """A term as a tree. Free index variables are named i, j, k … unless `names` says otherwise; what it binds has none
-    of these names, also where the variable is not in the term.
+    """Return a term as a tree, with free index variables named i, j, k … unless `names` gives their names.
+
+    Bound variables get none of these names, not even those of variables that are not in the term.
     """
-    known = dict(name_variables([poly]) if names is None else names)
-    return in_canonical_order(Writer(known, {}).poly(poly), known.values())
+    variable_names = dict(name_variables([poly]) if names is None else names)
+    return in_canonical_order(Writer(variable_names, {}).poly(poly), variable_names.values())
 
 
 def _order(v: Var) -> tuple:
@@ -104,7 +106,7 @@ def _order(v: Var) -> tuple:
 
 
 def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
-    """Letters for the free variables of terms, in sorted order; none that an array or a size has."""
+    """Return letters for the free variables of terms, in sorted order; none that an array or a size has as its name."""
     polys = list(polys)
     deep = [a for p in polys for a in deep_atoms(p)]
     taken = {a.tensor for a in deep if isinstance(a, Access)} | {a.name for a in deep if isinstance(a, Dim)}
@@ -129,8 +131,8 @@ def aligned(clause: Clause, shapes: Shapes) -> bool:
     for a in atoms:
         if not isinstance(a, Access):
             continue
-        known = shapes.get(a.tensor, ())
-        sizes = [n.key for n in known] if len(known) == len(a.index) else ["?"] * len(a.index)
+        axis_sizes = shapes.get(a.tensor, ())
+        sizes = [n.key for n in axis_sizes] if len(axis_sizes) == len(a.index) else ["?"] * len(a.index)
         for place, (ix, n) in enumerate(zip(a.index, sizes, strict=True), -len(a.index)):
             v = ix.variable()
             if v is None and n == ONE.key and not ix.terms and ix.const.is_zero:
@@ -142,24 +144,24 @@ def aligned(clause: Clause, shapes: Shapes) -> bool:
 
 @dataclass
 class Writer:
-    """Writes terms; `names` gives what free variables are called."""
+    """Writes terms and clauses as trees; `names` has the names of free variables."""
 
     names: dict[Var, str]
     shapes: Shapes
     whole: bool = False
-    """Arrays stand without an index."""
+    """Whether arrays are written without an index."""
     aliases: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """The carries that a step reads: of which loop, and which of its carries."""
+    """By name of a carry that a step reads: the name of its loop, and its position among the loop's carries."""
     fresh: Iterator[int] = field(default_factory=count)
     given: Mapping[Var, t.Term] = field(default_factory=dict)
-    """What the arguments of a comparison are."""
+    """The terms that the parameters of a comparison stand for."""
 
     # --- statements
 
     def clause(self, clause: Clause) -> t.Statement:
-        found = self.alternatives(clause)
+        statement = self.alternatives(clause)
         guards = tuple(t.Compare("!=" if v else "=", self.poly(g), t.ZERO) for g, v in clause.guards)
-        return t.Where(guards, found) if guards else found
+        return t.Where(guards, statement) if guards else statement
 
     def alternatives(self, clause: Clause) -> t.Statement:
         different = different_entries(clause)
@@ -168,10 +170,10 @@ class Writer:
             inner, over = self.inside((v,), (n,), [entry])
             return t.Distinct((over[0],), inner.poly(entry))
         parts = [self.atomic(a) for a in clause.alternatives]
-        found = parts[0] if len(parts) == 1 else t.Either(tuple(parts))
+        statement = parts[0] if len(parts) == 1 else t.Either(tuple(parts))
         if of_solver(clause):
-            return t.Solves(name_of_solver(clause), not has_one_solution(clause), found)
-        return found
+            return t.Solves(name_of_solver(clause), not has_one_solution(clause), statement)
+        return statement
 
     def atomic(self, a: Atomic) -> t.Statement:
         once = maximum_once(a)
@@ -186,14 +188,14 @@ class Writer:
         return t.Compare(_RELATIONS[a.relation], body, t.ZERO)  # type: ignore[arg-type]
 
     def reach(self, v: Var, clause: Clause, size: Poly | None) -> t.Term:
-        """Return the range of a free variable: the axes that it numbers; else its known size.
+        """Return the range of a free variable: the size of the axes that it numbers, else `size`; unknown without both.
 
         The calculus takes a condition to hold wherever it makes sense, so that an axis goes before a smaller range.
         """
         places = list(_reads(clause))
         axes = [(tensor, k) for tensor, index in places for k, ix in enumerate(index) if ix.variable() == v]
-        if v[0] != PARTIAL_RANGE and (found := extent(v, clause, self.shapes)) is not None:
-            return self.size(found, axes)
+        if v[0] != PARTIAL_RANGE and (size_of_extent := extent(v, clause, self.shapes)) is not None:
+            return self.size(size_of_extent, axes)
         mixed = any(v in ix.free and ix.variable() is None for _, index in places for ix in index)
         sizes = {self.axis(*a) for a in axes}
         if v in beyond_axes(clause):  # where no array says how far it runs, nothing but its range does
@@ -205,12 +207,12 @@ class Writer:
         return t.Axis(*min(axes)) if axes else t.UNKNOWN
 
     def axis(self, tensor: str, position: int) -> str | None:
-        """The size of an axis, as a key; None where it is not known."""
-        known = self.shapes.get(tensor, ())
-        return known[position].key if len(known) > position else None
+        """Return the size of an axis, as a key; None where it is not known."""
+        axis_sizes = self.shapes.get(tensor, ())
+        return axis_sizes[position].key if len(axis_sizes) > position else None
 
     def size(self, n: Poly, axes: Sequence[tuple[str, int]]) -> t.Term:
-        """Return a size: that of the axes that its variable numbers, where it is that of all of them."""
+        """Return a size as a term: as that of an axis in `axes`, where all of these have it; else by itself."""
         return t.Axis(*min(axes)) if axes and all(self.axis(*a) == n.key for a in axes) else self.poly(n)
 
     # --- terms
@@ -223,8 +225,8 @@ class Writer:
 
     def power(self, a: Atom, e: Exponent) -> t.Term:
         if isinstance(a, Exp):
-            inside = Poly({a.mono: fmpq(Fraction(e).numerator, Fraction(e).denominator)})
-            return t.Apply("exp", (self.poly(inside),))
+            exponent = Poly({a.mono: fmpq(Fraction(e).numerator, Fraction(e).denominator)})
+            return t.Apply("exp", (self.poly(exponent),))
         return self.atom(a) if e == 1 else t.Power(self.atom(a), str(Fraction(e)))
 
     def atom(self, a: Atom) -> t.Term:
@@ -353,7 +355,7 @@ class Writer:
 
 
 def _reads(clause: Clause) -> Iterable[tuple[str, tuple[Ix, ...]]]:
-    """Every entry of an array that a clause mentions, those used as indices too."""
+    """Yield the array and index of every entry that a clause mentions, those used as indices too."""
     for p in polys(clause):
         for a in deep_atoms(p):
             if isinstance(a, Access):

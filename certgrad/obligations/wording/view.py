@@ -19,7 +19,7 @@ from certgrad.obligations.terms.variables import Var
 
 
 class SympyView:
-    """Converts terms; `names` gives the letters of free index variables."""
+    """Converts terms to expressions of sympy; `names` gives the letters of free index variables."""
 
     def __init__(self, names: Mapping[Var, str]) -> None:
         self.names = {v: sympy.Symbol(n, integer=True, nonnegative=True) for v, n in names.items()}
@@ -37,7 +37,7 @@ class SympyView:
         return self.atom(a) ** exponent
 
     def atom(self, a: Atom) -> sympy.Expr:
-        """Return an atom as an expression of sympy."""
+        """Return an atom as an expression of sympy; functions that sympy does not have become undefined functions."""
         if isinstance(a, Access):
             if not a.index:
                 return sympy.Symbol(a.tensor, real=True)
@@ -49,8 +49,8 @@ class SympyView:
         if isinstance(a, IndexNumber):
             return self.integer(a.var)
         if isinstance(a, Fn):
-            known = EXPRESSIONS.get(a.name)
-            written = sympy.Function(a.name) if known is None else known.of
+            expression = EXPRESSIONS.get(a.name)
+            written = sympy.Function(a.name) if expression is None else expression.of
             return written(*(self(p) for p in a.args))
         if isinstance(a, Base):
             return self(a.poly)
@@ -119,5 +119,5 @@ class SympyView:
         if isinstance(v, Rounded):
             return sympy.Function("rounded", integer=True)(*inner)
         assert isinstance(v, (Quotient, Remainder))
-        whole = sympy.floor(inner[0] / self(v.divisor))
-        return whole if isinstance(v, Quotient) else inner[0] - self(v.divisor) * whole
+        quotient = sympy.floor(inner[0] / self(v.divisor))
+        return quotient if isinstance(v, Quotient) else inner[0] - self(v.divisor) * quotient
