@@ -116,7 +116,7 @@ class _Source:
         return cls(rule, file, text, function, result, {**saved, "seed": seed}, numpy)
 
     def changed(self, lacks: Mapping[str, Missing]) -> str | None:
-        """Return the file's text with the missing terms, by argument, added to the cotangents that the function returns.
+        """Return the file's text with the missing terms of arguments added to the cotangents that the function returns.
 
         None is returned if the cotangents are no tuple of one expression for each argument. Raises NotCodeError if a
         term has no code.
@@ -183,7 +183,7 @@ def _assigned_once(name: str, body: Sequence[ast.stmt]) -> bool:
 
 
 def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declaration) -> str:
-    """Return the verdict on all claims about the rule with the changed backward function; "" if it cannot be compiled."""
+    """Return the verdict on all claims about the rule with the changed backward; "" if that cannot be compiled."""
     forward, old = rule.fwd_rule, rule.vjp_rule
     assert isinstance(forward, FunctionType), "the source was found"
     assert isinstance(old, FunctionType), "the source was found"

@@ -54,7 +54,7 @@ class Mistake:
     change: Change | None = None
     """The change of steps of the backward that puts it right; None for mistakes of other kinds."""
     of_another: bool = False
-    """Whether `rules.jvp` is the derivative of another function, which is a mistake only if it differs from the own one."""
+    """Whether `rules.jvp` is the derivative of another function; if it equals the right one, there is no mistake."""
 
 
 def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
@@ -62,7 +62,7 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
 
     Args:
         one: the rule in which only that argument is active.
-        rule: the rule in which all arguments are.
+        rule: the rule in which all arguments are active.
         rules: the functions of `one`.
     """
     plain = replace(rules, jvp=None, primal=None)
@@ -255,7 +255,7 @@ def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unch
 
 
 def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield the mistakes that a division by sizes is missing or done twice, as of a mean, a variance, or scores by √n."""
+    """Yield the mistakes in a divisor made of sizes: of a mean, a variance (n or n − 1), or attention scores (√n)."""
     named = {
         str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if isinstance(d, Size)
     }
@@ -283,9 +283,9 @@ def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 def _scaled_by_sizes(
     rules: Rules, places: Sequence[tuple[int, int]], power: int, of: Callable[[Any], Any] = lambda size: size
 ) -> Rules:
-    """Return the rules with the cotangent multiplied (power > 0) or divided by `of` the product of the sizes at `places`.
+    """Return the rules with the cotangent multiplied (power > 0) or divided by `of(n)`, n the product of some sizes.
 
-    Each place is an argument's position and one of its axes.
+    Each of the `places` of these sizes is an argument's position and one of its axes.
     """
 
     def vjp(args: list, seeds: list, params: list) -> list:
@@ -333,7 +333,7 @@ def halves_of_arguments(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _in_halves(one: UserRule, name: str) -> Iterator[int]:
-    """Yield the axes of an argument of floats whose size is even for all values of its dimensions, such as 2·n."""
+    """Yield the axes of an argument of floats whose size is even, such as 2·n."""
     spec = one.signature.inputs[one.arg_names.index(name)]
     for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
         if isinstance(size, Size) and not any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):

@@ -114,7 +114,7 @@ class Trial:
     def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
         """Return the first drawn point in the domain; None if none was drawn there.
 
-        Points at which the function and its derivative are finite are preferred. If `larger`, all sizes are larger by 1.
+        A point at which the function and its derivative are finite is preferred. If `larger`, sizes are larger by 1.
         """
         key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
@@ -134,7 +134,7 @@ class Trial:
             return True
 
     def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
-        """Yield the points at some sizes. They are the same for all domains, so that most values are computed already."""
+        """Yield the points at some sizes: the same ones for all domains, so that most values are computed already."""
         key = tuple(sorted(fixed.items())), larger
         if key not in self._drawn:
             self._drawn[key] = [], _points(self.one, fixed, larger)
