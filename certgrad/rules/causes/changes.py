@@ -248,7 +248,7 @@ def _other_operand(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
-    """Yield the changes that replace a literal c, operand `j`, by a static argument or a number such as −c, c − 1, 2·c."""
+    """Yield the changes that replace a literal c, operand `j`, by a static argument or a number such as −c or 2·c."""
     operand = step.operands[j]
     if not _is_number(operand):
         return

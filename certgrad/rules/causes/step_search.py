@@ -233,7 +233,7 @@ class Search:
         return Change("; ".join(dict.fromkeys(p.change.text for p in chosen)), acts) if len(acts) > 1 else None
 
     def is_right_with(self, acts: Mapping[Key, Act]) -> bool:
-        """Return whether the cotangent is right at all points if the steps with these keys are replaced by their acts."""
+        """Return whether the cotangent is right at all points if the steps of these keys are replaced by acts."""
         try:
             return all(_has_same_entries(at.with_acts(acts).returned, at.right) for at in self.points)
         except Exception:  # a step does not run on what it is given

@@ -114,7 +114,7 @@ class Steps:
         return list(keys)
 
     def step(self, key: Key) -> Step:
-        """Return the step with a key, which may be from another trace of the same code, with other literals and sizes."""
+        """Return the step with a key. The key may be from another trace of the same code, at other sizes."""
         return next(s for s in self.steps if s.key == key)
 
     def live(self) -> list[Step]:

@@ -78,7 +78,7 @@ def place_of_step(eqn: Any) -> str:
 
 
 def _expression(text: str, start: int, end: int) -> str:
-    """Return the text between two columns of a line; the whole line if it only assigns that text, or without columns."""
+    """Return the text between two columns of a line; without columns, or if the line only assigns it, the line."""
     line = text.encode()
     before, after = (part.decode(errors="replace").strip() for part in (line[:start], line[end:]))
     if end <= start or (not after and _NAMED.fullmatch(before)):
