@@ -312,7 +312,7 @@ def likely_cause(
     plain = replace(trial.rules, jvp=None, primal=None, both=None)
     right_there = trial.plausible(plain, {}, ())
     if right_there and is_proved(mended(one, Mistake("", plain))):
-        return None  # right at these shapes: it is wrong at twin_trials, which the witness shows
+        return None  # right at these shapes: it is wrong at others, as the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
         """Return the first mistake of a family that agrees at all twins and without which `one` is proved, as a cause.

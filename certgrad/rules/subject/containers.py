@@ -147,7 +147,7 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
 
 
 def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
-    """Return the structure of an argument, or of a part of one, with what is known of of_items array in its place.
+    """Return the structure of an argument, or of a part of one, with what is known of each array in its place.
 
     The annotation comes first; what it leaves open, such as the keys of a dict, is said by `asked`: how the function's
     source takes the argument apart. Without either the argument is one array.
