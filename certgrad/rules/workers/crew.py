@@ -106,7 +106,7 @@ class _Target:
     skip: list[str] = field(default_factory=list)
     """Modules that ended a process."""
     known: bool = False
-    """Whether its rules are known, or that it failed."""
+    """Whether its rules, or its failure, are known."""
     unread: deque[Begun] = field(default_factory=deque)
     """Rules of which the results of earlier audits are still to be looked up."""
     waiting: deque[Begun] = field(default_factory=deque)
@@ -303,7 +303,7 @@ class _Crew:
         return False
 
     def _ask(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
-        """Return the result of a task; None if the process ended, in which case the rule is left out with the reason."""
+        """Return the result of a task; None if the process ended: then the rule is left out with the reason."""
         worker.ask(task)
         event = worker.next(self._budget.waiting)
         if isinstance(event, RuleResult | NotRemembered):

@@ -64,7 +64,7 @@ class Worker:
             self._process.stdin.flush()
 
     def next(self, seconds: float) -> Event | Ended:
-        """Return the next event of the process; `Ended` if the process ended, or wrote nothing for this many seconds."""
+        """Return the next event of the process; `Ended` if it ended, or wrote nothing for this many seconds."""
         until = time.monotonic() + seconds
         while not self._lines:
             ended = self._process.poll() is not None

@@ -129,7 +129,7 @@ class Memory:
         return self.folder.has(entry_name(found.name, ""))
 
     def key(self, found: FoundRule, infer: bool = True) -> Key | None:
-        """Return the key of a rule in the cache; one without traces if neither a declaration nor inference has its shapes.
+        """Return the key of a rule in the cache; one without traces if no declaration and no inference has its shapes.
 
         None is returned if the rule's code or data cannot be identified. Without `infer`, it is also returned if the
         shapes are undeclared and no earlier audit inferred them.
@@ -175,7 +175,7 @@ class Memory:
         return identity, sources_of([module, *identity.modules], own_package, self._since)
 
     def _declarations(self, found: FoundRule, infer: bool) -> list[Declaration]:
-        """Return the declarations of a rule, or those with the shapes that an earlier audit inferred from the same code.
+        """Return the declarations of a rule, or those of the shapes that an earlier audit inferred from the same code.
 
         Shapes that neither has are inferred now and stored; without `infer`, UnknownError is raised. Inferred shapes
         only choose what is audited: no verdict rests on where they come from.
