@@ -106,7 +106,7 @@ class Configuration:
         return tuple(c for glob, codes in self.per_file_ignores.items() if self._matches(glob, file) for c in codes)
 
     def _matches(self, glob: str, file: str) -> bool:
-        """Return whether a pattern matches a file's name, or its path from the project's folder; `!p` is the opposite of p."""
+        """Return whether a pattern matches a file's name, or its path from `folder`; `!p` is the opposite of p."""
         if glob.startswith("!"):
             return not self._matches(glob[1:], file)
         path = Path(file)
@@ -127,7 +127,7 @@ class Configuration:
 
     @property
     def cache_folder(self) -> Path:
-        """The folder of the cache if no flag says another: by the environment, by `cache-dir`, or in the project's root."""
+        """The folder of the cache unless a flag names one: by the environment, by `cache-dir`, or in the root."""
         by_environment = os.environ.get("CERTGRAD_CACHE_DIR")
         if by_environment:
             return Path.cwd() / by_environment

@@ -66,5 +66,7 @@ def as_marked(result: RuleResult, function: Any) -> RuleResult:
         written = "another one"
     wording = _MARKED if written == result.inferred else _MARKED + _OTHERWISE.format(written)
     change = msgspec.structs.replace
-    remarks = [change(r, text=r.text.replace(NOT_DECLARED, wording)) if r.code == INFERRED else r for r in result.remarks]
+    remarks = [
+        change(r, text=r.text.replace(NOT_DECLARED, wording)) if r.code == INFERRED else r for r in result.remarks
+    ]
     return change(result, remarks=remarks)

@@ -1,8 +1,8 @@
 """Auditing a target's rules in a process of its own, so that imported code cannot end or change the command.
 
-It is run as `python -m certgrad.rules.workers.worker FD`. Standard input brings lines of JSON: a request, then the rules
-to look up or to audit, until it is closed. The process writes each event as a line to the file descriptor FD, so that
-results are kept when the process is stopped, and it is known what it was doing then.
+It is run as `python -m certgrad.rules.workers.worker FD`. Standard input brings lines of JSON: a request, then the
+rules to look up or to audit, until it is closed. The process writes each event as a line to the file descriptor FD, so
+that results are kept when the process is stopped, and it is known what it was doing then.
 """
 
 from __future__ import annotations
