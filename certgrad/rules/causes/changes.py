@@ -84,6 +84,7 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
         single_change = True
         yield change
     yield from search.together()
+    # If one step is not enough, keep the first changes that mend most entries, and look for a second one after each.
     for first, rest in search.after() if not single_change else ():
         for second in _of_one_step(rest, until):
             acts = {**second.acts, **first.acts}
@@ -164,6 +165,7 @@ def _of_sizes(search: Search, step: Step, solved: Sequence[tuple[Point, float]])
     """
     if search.one.signature.stars:
         return
+    # By size, where an argument has it: the act reads the size there, so that it is right at all sizes.
     named = {
         str(d): (k, j)
         for k, dims in enumerate(search.instance.inputs)
@@ -303,7 +305,7 @@ def _factored_out(search: Search, step: Step) -> Iterator[Change]:
         if step.eqn.primitive.name == "mul":
             text = f"{search.the(step)} is to be made inside of {search.the(total)}, of each of its terms"
             yield from search.tried(step, text, _acts.multiplied_inside(j, total))
-        product = search.maker(total.operands[0].key)
+        product = search.maker(total.operands[0].key)  # the step that makes the summands a·b
         if product is None or product.eqn.primitive.name != "mul":
             continue
         keys = [o.key for o in product.operands]

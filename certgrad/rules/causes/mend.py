@@ -97,7 +97,7 @@ class _Source:
         if not plain or not isinstance(fwd, FunctionType) or not isinstance(bwd, FunctionType):
             return None
         numpy = next((n for n, v in bwd.__globals__.items() if v is jnp), "")
-        if bwd.__closure__ or not numpy:
+        if bwd.__closure__ or not numpy:  # compiled alone, the function would lose its closure
             return None
         file = Path(inspect.getsourcefile(bwd) or "")
         text = file.read_text(encoding="utf-8")
@@ -126,7 +126,7 @@ class _Source:
         if len(parts) != len(names) or (not isinstance(self.result, ast.Tuple) and len(names) != 1):
             return None
         writer = Writer(self.arrays, self._sizes(), self.numpy)
-        source = self.text.encode()
+        source = self.text.encode()  # columns of a syntax tree count bytes
         edits: list[tuple[int, int, str]] = []
         for name, part in zip(names, parts, strict=True):
             if name not in lacks:
@@ -210,6 +210,7 @@ def _compiled(changed: str, source: _Source, old: FunctionType) -> Callable[...,
 
 
 def _function_from(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
+    """Return the function at the old function's line and column, compiled; None if there is none that stands alone."""
     tree = ast.parse(changed)
     function = next(
         (

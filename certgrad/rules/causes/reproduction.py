@@ -149,7 +149,7 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
         *_imports_of_classes(rule),
         *needed,
     ]
-    expected = "«f»"
+    expected = "«f»"  # the function whose difference quotient the rule has to return
     if rule.ideal is not None and kind != "rule_runs_forward":
         expected = "«ideal»"
         module, name = (getattr(rule.ideal, a, "") or "" for a in ("__module__", "__qualname__"))

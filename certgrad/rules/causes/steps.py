@@ -67,7 +67,11 @@ class Steps:
 
     @classmethod
     def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
-        """Return the steps of a jaxpr with the programs that it calls inlined."""
+        """Return the steps of a jaxpr with the programs that it calls inlined.
+
+        Each output of an equation gets its key at once; an equation that calls a program makes no step, and its outputs
+        get the keys of that program's results.
+        """
         steps: list[Step] = []
         values: dict[Key, Value] = {}
         counts: Counter[Key] = Counter()

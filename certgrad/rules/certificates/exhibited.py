@@ -34,7 +34,7 @@ def exhibited(
             at = certificate.sizes[0] if certificate.sizes else None
             pairs = [(_rule_at(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
             fitting = [(s, d) for s, d in pairs if [str(c.signature) for c in s.cases] == certificate.signature]
-            rule, declaration = (fitting or pairs)[0]
+            rule, declaration = (fitting or pairs)[0]  # the declaration that the certificate is about, if it is there
             subject, mended = rule, mend(rule, report, declaration) if report is not None else None
         shown = exhibit(subject, doc, mended)
     except Exception:  # a verdict must not be lost because of a picture

@@ -43,7 +43,7 @@ def print_rule(certificate: Certificate, found: FoundRule) -> File:
             elif len(rule.whole.cases) != len(certificate.traced):
                 why = "the certificate is about other cases"
             else:
-                printed = _Printed(rule.whole, certificate)
+                printed = _Printed(rule.whole, certificate)  # `export` asks it for the programs of each case
                 file = export(rule.whole, certificate, printed.programs)
                 why = printed.other or "; ".join(unlike_what_was_audited(certificate, rule.parts))
                 if not why:

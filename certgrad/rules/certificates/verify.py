@@ -69,7 +69,7 @@ def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", d
             if isinstance(rule, str):
                 return Verification(op=certificate.op, outcome="failed", problems=(rule,))
             tried.append(_verified(certificate, rule.whole, rule.parts, seed, draws))
-            if tried[-1].outcome != "failed":
+            if tried[-1].outcome != "failed":  # else the certificate may be about another declaration
                 return tried[-1]
     except CertgradError as error:
         return not_checked(str(error))
@@ -210,6 +210,7 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
         if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
             return f"the rule is audited only where {needed.text}, which the certificate does not list"
     whole, parts = copy(rule), [rule]
+    # If the certificate has more cases than the rule at its defaults, they are at other values of options.
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):
             at_option = rule_of(statement.of_inputs, static={**declared.static, name: value})

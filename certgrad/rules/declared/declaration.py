@@ -206,8 +206,8 @@ def said_by(annotation: Any) -> Annotated:
 def _annotated(plain: Callable) -> Declaration | None:
     """Return the declaration that jaxtyping annotations are: `Float[Array, "n d"]`.
 
-    Other arguments that have a default are static. None is returned if an argument has neither, if none has a shape, or if
-    the shapes are no signature, as `"..."` is none. Outputs without an annotated shape are left open.
+    Other arguments that have a default are static. None is returned if an argument has neither, if none has a shape, or
+    if the shapes are no signature, as `"..."` is none. Outputs without an annotated shape are left open.
     """
     annotations, result = annotations_of(plain)
     inputs: list[str] = []

@@ -299,6 +299,7 @@ def _with_import(source: bytes) -> bytes | None:
         after = ast.parse(changed)
     except (SyntaxError, ValueError):
         return None
+    # Without the added import the program has to be the old one; it is not where a line holds several statements.
     added = after.body.pop(k) if k < len(after.body) else None
     is_the_import = isinstance(added, ast.Import) and [a.name for a in added.names] == [_OUTERMOST]
     return changed if is_the_import and ast.dump(after) == ast.dump(tree) else None

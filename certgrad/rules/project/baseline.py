@@ -65,7 +65,7 @@ def read(path: Path) -> list[Finding]:
     if len(data) > MAX_BYTES:
         raise UsageError(f"The baseline '{path}' is larger than {MAX_BYTES // 2**20} MiB, and was not read.")
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        head = msgspec.json.decode(data, type=_Head)  # first, as another format may have other fields
         if head.format != FORMAT:
             raise UsageError(
                 f"The baseline '{path}' has format {head.format}, and this certgrad reads format {FORMAT}. {again}"

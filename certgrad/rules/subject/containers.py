@@ -155,7 +155,7 @@ def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
     Raises SignatureError if a class is no container for JAX.
     """
     origin, args = get_origin(annotation), get_args(annotation)
-    if origin in (Union, UnionType):
+    if origin in (Union, UnionType):  # `Params | None` is read as `Params`
         types = [a for a in args if a is not type(None)]
         return form_of(custom, types[0] if len(types) == 1 else None, asked)
     if has_fields(annotation):
@@ -166,7 +166,7 @@ def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
     of_items = args[-1] if args and kind in _MAPPINGS else args[0] if args and kind in _SEQUENCES else None
     if asked.keys:
         return {key: form_of(custom, of_items, inner) for key, inner in asked.keys.items()}
-    if asked.fields:
+    if asked.fields:  # `params.w`: the class is the only one in the rule's code with such fields
         classes = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
         return _object_of(custom, classes[0], asked) if len(classes) == 1 else Annotated()
     parts = [asked.places.get(k, Accesses()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]

@@ -45,6 +45,8 @@ class Parameters:
         """Whether the function takes `**kwargs`."""
         count, self._named = bound_by(function)
         bound_names = {*list(self.all)[:count], *self._named}
+        # Positional arguments of the partials go to named parameters first; those that are left over bind `*args`.
+        # Numbers in `nondiff_argnums` beyond the positional parameters are of arguments in `*args`.
         places = [n for n, p in self.all.items() if p.kind in POSITIONAL]
         bound = max(0, count - len(self.all))
         as_they_are = [k - len(places) for k in _numbers(custom) if k >= len(places)] if self.rest else []

@@ -35,6 +35,7 @@ def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, li
             raise UsageError(
                 f"order=2 looks at the cotangents of {rule.name} ({rule.where}), which do not trace: {trace}"
             )
+        # Seeds have the shapes of the outputs. Declared shapes have the user's names of sizes, traced ones may not.
         shapes = [" ".join(map(str, shape)) for shape in trace.programs.out_shapes]
         declared = rule.outputs_declared
         if declared is not None and len(declared) == len(shapes):

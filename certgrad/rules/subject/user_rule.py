@@ -295,7 +295,7 @@ class UserRule(Subject):
         if missing:
             raise UsageError(f"{self._shown} needs a value for {missing[0]!r}: give it by `static`.")
         required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
-        count = len(declared.inputs)
+        count = len(declared.inputs)  # the shapes go to required parameters first, then optional ones, then `*args`
         optional = [n for n in free if n not in required and not (rest and parameters[n].kind not in POSITIONAL)]
         if len(required) > count or (len(required) + len(optional) < count and not rest):
             raise SignatureError(
@@ -455,7 +455,7 @@ class UserRule(Subject):
 
         def of_moving(args: Sequence[Any], params: list, which: Sequence[int] = moving) -> Callable[..., list[Any]]:
             def run(*xs: Any) -> list[Any]:
-                full = list(args)
+                full = list(args)  # all arguments but those at `which` are fixed, so that JAX sees them unperturbed
                 for k, x in zip(which, xs, strict=True):
                     full[k] = x
                 return outputs(full, params)
@@ -473,7 +473,7 @@ class UserRule(Subject):
                 return []
             perturbed = [*moving, *also]
             pull = jax.vjp(of_moving(args, params, perturbed), *(args[k] for k in perturbed))[1]
-            return list(pull(list(seeds)))[: len(moving)]
+            return list(pull(list(seeds)))[: len(moving)]  # the cotangents of `also` are not claimed
 
         def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))

@@ -219,7 +219,7 @@ class Memory:
             return None
         if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
             return None
-        if entry.text not in ("", key.text):
+        if entry.text not in ("", key.text):  # the result may quote code, which reads otherwise now
             return None
         edited = {file: (then, key.lines[file]) for file, then in entry.lines.items() if then != key.lines[file]}
         try:

@@ -131,7 +131,7 @@ class Stamps:
             return
         with suppress(ChangedError, UsageError, OSError):
             first = told[0]
-            if self.key(request) != key or not package_is_as_it_was():
+            if self.key(request) != key or not package_is_as_it_was():  # something was edited during the audit
                 return
             grounds = Grounds(
                 certain=[],
