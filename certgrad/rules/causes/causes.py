@@ -98,7 +98,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
     if decisive is not None and _of_shapes(decisive.reason) and (shapes := _misshapen(rule)):
         return tuple(ArgumentClaim(n, decisive.verdict, decisive.reason, cause=shapes.get(n, "")) for n in rule.moving)
     out: list[ArgumentClaim] = []
-    known: list[Change] = []
+    mending_changes: list[Change] = []
     for name in rule.moving:
         # Some argument of a refuted rule is wrong: they are audited until one is refuted, however long that takes.
         may_be_skipped = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
@@ -128,7 +128,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
             if worst.needless:
                 cause = _right_where(one, worst.needless)
             else:
-                cause = _cause_in_case(name, one, rule, k, worst, made, until, known)
+                cause = _cause_in_case(name, one, rule, k, worst, made, until, mending_changes)
             missing = (
                 NOTHING
                 if INTENDED in cause.text

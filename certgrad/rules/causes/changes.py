@@ -94,9 +94,9 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
 
 def _of_one_step(search: Search, until: float) -> Iterator[Change]:
     """Yield the changes of one step that make the cotangent right, the steps of the backward's own lines first."""
-    for own in (True, False):
+    for own_lines in (True, False):
         for of_step in KINDS:
-            for step in search.live(own):
+            for step in search.live(own_lines):
                 if time.thread_time() > until:
                     return
                 with np.errstate(all="ignore"):
@@ -135,11 +135,11 @@ def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change
     for j, operand in enumerate(step.operands if name in PRODUCTS and factor != -1 else ()):
         if not _is_number(operand):
             continue
-        here = float(operand.literal.val)
-        number = float(f"{here / factor if (name, j) == ('div', 1) else here * factor:.9g}")
+        current = float(operand.literal.val)
+        number = float(f"{current / factor if (name, j) == ('div', 1) else current * factor:.9g}")
         static_names: list[float | str] = [n for n, value in search.statics.items() if value == number]
         for due in [*static_names, number]:
-            yield from search.tried(step, _other_number(search, step, here, due), _acts.with_number(j, due))
+            yield from search.tried(step, _other_number(search, step, current, due), _acts.with_number(j, due))
 
 
 def _solved(at: Point, step: Step, shift: bool) -> float | None:
@@ -224,9 +224,9 @@ def _superfluous(search: Search, step: Step) -> Iterator[Change]:
 def _needless(search: Search, step: Step) -> Iterator[Change]:
     """Yield the changes that replace a step's value by a value that was computed before it."""
     the = search.the(step)
-    for known in search.alike(step, step.outs[0]):
-        if (what := search.named(known)) != the:
-            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(known))
+    for value in search.alike(step, step.outs[0]):
+        if (what := search.named(value)) != the:
+            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(value))
 
 
 def _other_operand(search: Search, step: Step) -> Iterator[Change]:
@@ -238,14 +238,14 @@ def _other_operand(search: Search, step: Step) -> Iterator[Change]:
         if operand.key is None:
             yield from _literal(search, step, j)
             continue
-        here = search.named(operand.key)
-        for known in search.alike(step, operand.key, *(step.outs if name in _ENTRY_BY_ENTRY else ())):
-            what = search.named(known)
-            if what != here and (known.axes is None or name in _ENTRY_BY_ENTRY):
-                text = f"{search.the(step)} takes {here}, and {what} is due there"
-                yield from search.tried(step, text, _acts.with_known(j, known))
+        current = search.named(operand.key)
+        for value in search.alike(step, operand.key, *(step.outs if name in _ENTRY_BY_ENTRY else ())):
+            what = search.named(value)
+            if what != current and (value.axes is None or name in _ENTRY_BY_ENTRY):
+                text = f"{search.the(step)} takes {current}, and {what} is due there"
+                yield from search.tried(step, text, _acts.with_known(j, value))
         for function, what in (("abs", "magnitude"), ("sign", "sign")) if _is_real(search, operand.key) else ():
-            text = f"{search.the(step)} takes {here}, and the {what} of that is due there"
+            text = f"{search.the(step)} takes {current}, and the {what} of that is due there"
             yield from search.tried(step, text, _acts.of_operand(j, function))
 
 
@@ -254,13 +254,13 @@ def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
     operand = step.operands[j]
     if not _is_number(operand):
         return
-    here = float(operand.literal.val)
-    candidates: list[float | str] = [*search.statics, -here, here - 1, here + 1, here / 2, 2 * here]
-    candidates += [1 / here if here else 1.0, here * here, 0.0, 1.0]
-    whole = np.issubdtype(operand.literal.aval.dtype, np.integer)
+    current = float(operand.literal.val)
+    candidates: list[float | str] = [*search.statics, -current, current - 1, current + 1, current / 2, 2 * current]
+    candidates += [1 / current if current else 1.0, current * current, 0.0, 1.0]
+    is_integer = np.issubdtype(operand.literal.aval.dtype, np.integer)
     for number in candidates:
-        if number != here and (isinstance(number, str) or not (whole and number % 1)):
-            text = _other_number(search, step, here, number)
+        if number != current and (isinstance(number, str) or not (is_integer and number % 1)):
+            text = _other_number(search, step, current, number)
             yield from search.tried(step, text, _acts.with_number(j, number))
 
 
@@ -341,10 +341,10 @@ def _masked(search: Search, step: Step) -> Iterator[Change]:
     """Yield the changes that set a step's value to 0 where a known condition holds, or where it does not."""
     if not _is_float(step):
         return
-    for known in search.alike(step, step.outs[0], kind="b"):
+    for condition in search.alike(step, step.outs[0], kind="b"):
         for holds, where in ((True, "does not hold"), (False, "holds")):
-            text = f"{search.the(step)} is to be 0 where {search.named(known)} {where}"
-            yield from search.tried(step, text, _acts.masked(known, holds))
+            text = f"{search.the(step)} is to be 0 where {search.named(condition)} {where}"
+            yield from search.tried(step, text, _acts.masked(condition, holds))
 
 
 def _combined_with_known(search: Search, step: Step) -> Iterator[Change]:
@@ -352,15 +352,15 @@ def _combined_with_known(search: Search, step: Step) -> Iterator[Change]:
     if not _is_float(step):
         return
     the = search.the(step)
-    for known in [*search.alike(step, step.outs[0]), *search.arguments_along(step)]:
-        what = search.named(known)
+    for value in [*search.alike(step, step.outs[0]), *search.arguments_along(step)]:
+        what = search.named(value)
         for function, text in (
             ("multiply", f"{the} is to be multiplied by {what}"),
             ("add", f"{what} is to be added to {the}"),
             ("subtract", f"{what} is to be subtracted from {the}"),
             ("divide", f"{the} is to be divided by {what}"),
         ):
-            yield from search.tried(step, text, _acts.combined_with(function, known))
+            yield from search.tried(step, text, _acts.combined_with(function, value))
 
 
 def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:

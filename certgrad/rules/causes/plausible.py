@@ -52,8 +52,8 @@ class Trial:
             if point is None or mistake.rules.jvp is None:
                 return False
             moved = mistake.rules.jvp(point.args, [point.tangent], [])
-            own = self._derivative(self.rules, point.args, point.tangent)
-            return not all(np.allclose(a, b, rtol=1e-6, atol=1e-9) for a, b in zip(moved, own, strict=True))
+            derivative = self._derivative(self.rules, point.args, point.tangent)
+            return not all(np.allclose(a, b, rtol=1e-6, atol=1e-9) for a, b in zip(moved, derivative, strict=True))
 
     def plausible(self, rules: Rules, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> bool:
         """Return whether both sides of the adjoint law ⟨L·dx, seed⟩ = ⟨dx, vjp(seed)⟩ agree at points of two sizes.

@@ -54,8 +54,8 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     lines += [*_imports_of_classes(rule), *needed, ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
     lines += in_code(rule, [n for n in rule.arg_names if n not in moving])
-    call, made = f"«function»({_call(rule, statics)})", in_code(rule, moving)
-    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
+    call, projections = f"«function»({_call(rule, statics)})", in_code(rule, moving)
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, projections)]
     lines.append(f"«outs» = jax.jit(«f»)({points})" if found.jitted else f"«outs» = «f»({points})")
     lines.append("print('the function returns', [y.shape for y in «outs»])")
     if rule.kind in REVERSE:
@@ -161,23 +161,23 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
     if kind != "rule_runs_forward":
         lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
     points = ", ".join(moving)
-    call, made = f"«function»({_call(rule, statics)})", in_code(rule, moving)
+    call, projections = f"«function»({_call(rule, statics)})", in_code(rule, moving)
     lines += in_code(rule, [n for n in rule.arg_names if n not in moving])
     if kind == "rule_runs_forward":
         lines += [
             "",
             f"def «f»({points}):",
-            *(f"    {line}" for line in made),
+            *(f"    {line}" for line in projections),
             f"    return {call}",
             "",
             f"print('the function:', «f»({points}))",
             f"print('under vjp:   ', jax.vjp(«f», {points})[0])",
         ]
         return _script_text(lines, rule.arg_names)
-    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, projections)]
     if rule.ideal is not None:
         ideal = f"«approximated»({_call_ideal(rule, statics)})"
-        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs, made)
+        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs, projections)
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
     lines.append(f"«seeds» = [{seeds}]" if witness.seeds else f"«seeds» = [jnp.ones_like(y) for y in «f»({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} «h» * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731

@@ -340,9 +340,13 @@ class Search:
         JAX makes `select(i < 0, i + n, i)` of an index i that may count from the end; that step hands on i.
         """
         if step.eqn.primitive.name == "select_n" and len(step.operands) == 3:
-            longer = self.maker(step.operands[2].key)
-            own = step.operands[1].key
-            return own if longer is not None and own in [o.key for o in longer.operands] and _is_index(step) else None
+            wrapped = self.maker(step.operands[2].key)
+            index = step.operands[1].key
+            return (
+                index
+                if wrapped is not None and index in [o.key for o in wrapped.operands] and _is_index(step)
+                else None
+            )
         return step.operands[0].key if step.eqn.primitive.name in KEEPS_CONSTANTS else None
 
     def the(self, step: Step) -> str:

@@ -95,8 +95,8 @@ class Steps:
                 placed = eqn if call is None else call
                 if inner is not None:
                     info = getattr(inner.jaxpr, "debug_info", None)
-                    own = not from_library(str(getattr(info, "func_filename", "")))
-                    outs = inline(inner.jaxpr, inner.consts, inputs, None if own and call is None else placed)
+                    is_users = not from_library(str(getattr(info, "func_filename", "")))
+                    outs = inline(inner.jaxpr, inner.consts, inputs, None if is_users and call is None else placed)
                 else:
                     kind_and_place = _ENTRIES.get(name, name), place_in_users_code(placed)
                     keys = tuple((*kind_and_place, counts[kind_and_place], j) for j in range(len(eqn.outvars)))

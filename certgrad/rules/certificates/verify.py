@@ -197,11 +197,11 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
 
     rule = rule_of(statement)
     traced = [(case.signature, dict(case.statics)) for case in certificate.traced]
-    seen = Traces(rule)
-    ordered = in_each_order(rule, seen)
+    traces = Traces(rule)
+    ordered = in_each_order(rule, traces)
     if ordered is not None and {str(c.signature) for c in ordered.cases} == {signature for signature, _ in traced}:
         rule = ordered
-    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen), seen):
+    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen), traces):
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"

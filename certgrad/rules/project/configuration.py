@@ -112,8 +112,8 @@ class Configuration:
         path = Path(file)
         if not file:
             return False
-        inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
-        return fnmatch(path.name, glob) or fnmatch(inside, glob)
+        from_folder = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
+        return fnmatch(path.name, glob) or fnmatch(from_folder, glob)
 
     @property
     def declarations(self) -> Mapping[str, tuple[Declaration, ...]]:
@@ -218,52 +218,52 @@ def _read_configuration(file: Path) -> Configuration:
 
 
 def _order(table: Mapping[str, Any], what: str) -> int:
-    found = table.get("order", 1)
-    if type(found) is not int or found not in (1, 2):
-        raise UsageError(f"{what} is {found!r}, and not 1 or 2.")
-    return found
+    value = table.get("order", 1)
+    if type(value) is not int or value not in (1, 2):
+        raise UsageError(f"{what} is {value!r}, and not 1 or 2.")
+    return value
 
 
 def _truth(table: Mapping[str, Any], key: str, usual: bool, file: Path) -> bool:
-    found = table.get(key, usual)
-    if not isinstance(found, bool):
+    value = table.get(key, usual)
+    if not isinstance(value, bool):
         raise UsageError(f"{_key(key, file)} is neither true nor false.")
-    return found
+    return value
 
 
 def _strict(table: Mapping[str, Any], file: Path) -> Strictness:
     if not isinstance(table.get("strict"), list):
         return _truth(table, "strict", False, file)
-    found = _texts(table["strict"], _key("strict", file))
-    unknown = next((x for x in found if x not in STRICT), None)
+    value = _texts(table["strict"], _key("strict", file))
+    unknown = next((x for x in value if x not in STRICT), None)
     if unknown is not None:
         raise UsageError(
             f"{_key('strict', file)} has '{unknown}'; a list knows {', '.join(STRICT)}, and true means all."
         )
-    return found
+    return value
 
 
 def _name(table: Mapping[str, Any], key: str, usual: str, file: Path) -> str:
-    found = table.get(key, usual)
-    if not isinstance(found, str) or (key in table and not found.strip()):
+    value = table.get(key, usual)
+    if not isinstance(value, str) or (key in table and not value.strip()):
         raise UsageError(f"{_key(key, file)} is no text.")
-    return found
+    return value
 
 
 def _jobs(table: Mapping[str, Any], file: Path) -> int | None:
-    found = table.get("jobs", "auto")
-    if found == "auto":
+    value = table.get("jobs", "auto")
+    if value == "auto":
         return None
-    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f'{_key("jobs", file)} is neither "auto" nor a number of processes of at least 1.')
-    return found
+    return value
 
 
 def _seconds(table: Mapping[str, Any], key: str, usual: float, file: Path) -> float:
-    found = table.get(key, usual)
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+    value = table.get(key, usual)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
         raise UsageError(f"{_key(key, file)} is no number of seconds above 0.")
-    return float(found)
+    return float(value)
 
 
 def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
@@ -277,7 +277,7 @@ def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
     wrong = next((n for n, v in table.items() if not isinstance(v, list)), None)
     if wrong is not None:
         raise UsageError(f"'{wrong}' in '{file}' is no list of declarations; `certgrad run --save` writes them.")
-    return {name: tuple(declaration_from(name, one, file) for one in found) for name, found in table.items()}
+    return {name: tuple(declaration_from(name, entry, file) for entry in entries) for name, entries in table.items()}
 
 
 def _key(key: str, file: Path) -> str:
@@ -293,10 +293,10 @@ def _check_keys(table: Mapping[str, Any], keys: Sequence[str], where: str) -> No
 
 
 def _table(table: Mapping[str, Any], key: str, file: Path) -> Mapping[str, Any]:
-    found = table.get(key, {})
-    if not isinstance(found, dict):
+    value = table.get(key, {})
+    if not isinstance(value, dict):
         raise UsageError(f"[tool.certgrad.{key}] in '{file}' is no table.")
-    return found
+    return value
 
 
 def _texts(found: Any, where: str) -> tuple[str, ...]:

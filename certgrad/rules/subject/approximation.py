@@ -68,9 +68,15 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
     what is proved says that the arguments are inside.
     """
     ideals = list(_read_as(rule))
-    for function, said in [*_declared(rule), *elsewhere]:
+    for function, declaration in [*_declared(rule), *elsewhere]:
         try:
-            callee = UserRule(function, said.signature, static=said.static, domain=said.domain, ideal=said.approximates)
+            callee = UserRule(
+                function,
+                declaration.signature,
+                static=declaration.static,
+                domain=declaration.domain,
+                ideal=declaration.approximates,
+            )
         except CertgradError:
             continue  # the audit of that function says what is wrong with its declaration
         ideals += _read_as(callee)
@@ -105,9 +111,11 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
         at = "".join(f" at {n} = {statics[n]}" for n in orders)
         sentence = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
         run, exact = partial(call, rule.call, statics), partial(call, rule.call_ideal, statics)
-        inside = within if domain else None
+        domain_test = within if domain else None
         helper = rule.function if named_in_module(rule.function) else None
-        yield Ideal(run, exact, len(rule.arg_names), sentence, bool(rule.kind), within=inside, near=near, shown=helper)
+        yield Ideal(
+            run, exact, len(rule.arg_names), sentence, bool(rule.kind), within=domain_test, near=near, shown=helper
+        )
 
 
 def named_in_module(helper: Any) -> bool:

@@ -323,20 +323,20 @@ class _Reader:
             if isinstance(bound, Parameter):
                 return self.given.get(node.id)
             if isinstance(bound, Part):
-                whole = self._of(bound.of)
-                if whole is not None:
-                    whole.count = bound.count
-                    return whole.places.setdefault(bound.place, Accesses())
+                container = self._of(bound.of)
+                if container is not None:
+                    container.count = bound.count
+                    return container.places.setdefault(bound.place, Accesses())
             return self._of(bound) if isinstance(bound, (ast.Name, ast.Subscript, ast.Attribute)) else None
         if isinstance(node, ast.Attribute):
-            whole = None if node.attr in _OF_ARRAYS or node.attr.startswith("_") else self._of(node.value)
-            return whole and whole.fields.setdefault(node.attr, Accesses())
+            container = None if node.attr in _OF_ARRAYS or node.attr.startswith("_") else self._of(node.value)
+            return container and container.fields.setdefault(node.attr, Accesses())
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            key, whole = node.slice.value, self._of(node.value)
-            if whole is not None and isinstance(key, str):
-                return whole.keys.setdefault(key, Accesses())
-            if whole is not None and type(key) is int and key >= 0:
-                return whole.places.setdefault(key, Accesses())
+            key, container = node.slice.value, self._of(node.value)
+            if container is not None and isinstance(key, str):
+                return container.keys.setdefault(key, Accesses())
+            if container is not None and type(key) is int and key >= 0:
+                return container.places.setdefault(key, Accesses())
         return None
 
     def _handed_on(self, call: ast.Call) -> None:

@@ -95,8 +95,8 @@ def plain_function(function: Any) -> Callable:
 
 def parts_of_rule(custom: Any) -> list[FunctionType]:
     """Return the Python functions of a rule: the primal function, its forward and its backward or its JVP."""
-    others = (getattr(custom, name, None) for name in ("fwd", "bwd", "jvp", "fn_fwd", "fn_bwd"))
-    return [part for part in (plain_function(custom), *others) if isinstance(part, FunctionType)]
+    rule_parts = (getattr(custom, name, None) for name in ("fwd", "bwd", "jvp", "fn_fwd", "fn_bwd"))
+    return [part for part in (plain_function(custom), *rule_parts) if isinstance(part, FunctionType)]
 
 
 def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:

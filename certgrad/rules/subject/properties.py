@@ -97,8 +97,8 @@ def _in_order(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statem
     later = t.Range(f"{over[0].variable}_", over[0].size)
     i, j = (t.Index(r.variable) for r in (*over, later))
     before = t.Truth(t.Compare(">", t.sum_of_terms([j, t.scaled(Fraction(-1), [i])]), t.ZERO))
-    more = t.sum_of_terms([entry(j), t.scaled(Fraction(-1), [entry(i)])])
-    return t.ForAll((*over, later), t.Compare(">=", t.Mul((more, before)), t.ZERO))
+    increase = t.sum_of_terms([entry(j), t.scaled(Fraction(-1), [entry(i)])])
+    return t.ForAll((*over, later), t.Compare(">=", t.Mul((increase, before)), t.ZERO))
 
 
 def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:

@@ -191,8 +191,8 @@ class UserRule(Subject):
         self.domain += self.assumed
         # Everywhere else a float array without a gradient is recognised by its dtype "held".
         fixed = {*self.undifferentiated, *self.excluded}
-        held = tuple(replace(s, dtype="held") if n in fixed else s for n, s in inputs)
-        self.signature = replace(self.signature, inputs=held)
+        marked_inputs = tuple(replace(s, dtype="held") if n in fixed else s for n, s in inputs)
+        self.signature = replace(self.signature, inputs=marked_inputs)
         if multiples:
             products = {name: parse_size(f"{divisor}*{name}") for name, divisor in multiples.items()}
             self.signature = self.signature.renamed(products)
@@ -333,8 +333,8 @@ class UserRule(Subject):
             if self.kind != "equinox.filter_custom_vjp" or not self.arguments:
                 return []
             differentiable = [self.arguments[0].name]  # an Equinox VJP is about its first argument only
-        known = {*floats, *floats.values()}
-        unknown = [n for n in differentiable if n not in known]
+        names = {*floats, *floats.values()}
+        unknown = [n for n in differentiable if n not in names]
         if unknown:
             raise UsageError(f"'{unknown[0]}' is no float argument of {self._shown}; those are {', '.join(floats)}.")
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]

@@ -255,12 +255,12 @@ class _Crew:
                 self._failed(target, f"The audit of '{target.text}' {event.how}.")
                 return False
             else:
-                more = "; --import-timeout gives it more" if event.over else ""
+                hint = "; --import-timeout gives it more" if event.over else ""
                 if doing.kind == "target":
-                    self._failed(target, f"Cannot import '{target.text}': it {event.how}{more}.")
+                    self._failed(target, f"Cannot import '{target.text}': it {event.how}{hint}.")
                     return False
                 target.skip.append(doing.name)
-                self._leave_out(doing, f"does not import: it {event.how}{more}")
+                self._leave_out(doing, f"does not import: it {event.how}{hint}")
                 return True
 
     def _recalled(self, target: _Target, worker: Worker) -> bool | None:
@@ -310,8 +310,8 @@ class _Crew:
             return event
         if not self._stopped:
             how = event.how if isinstance(event, Ended) else "was not to be understood"
-            more = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
-            self._leave_out(rule, f"its audit {how}{more}")
+            hint = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
+            self._leave_out(rule, f"its audit {how}{hint}")
         return None
 
     def _reported(self, target: _Target, worker: Worker, result: RuleResult) -> bool:
