@@ -1,4 +1,4 @@
-"""The likely cause of a wrong rule: the first of a catalogue of mistakes under which the proof goes through.
+"""The likely cause of a wrong rule: the first mistake of a catalogue without which the rule is proved.
 
 A cause is not guessed: "half the derivative" is said where twice the rule is proved, "the sum in line 12 is treated
 as a constant" where the rule is proved to be the adjoint of that derivative.
@@ -440,7 +440,7 @@ def _audited(subject: UserRule) -> bool:
 
 
 def _otherwise(trial: Trial, change: Change) -> Mistake:
-    """Return a change of steps as a mistake, with the rule that has those steps done otherwise."""
+    """Return a change of steps as a mistake, whose rules run the backward with that change."""
     rules = trial.rules
 
     def vjp(args: list, seeds: list, params: list) -> list:

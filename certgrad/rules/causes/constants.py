@@ -37,7 +37,7 @@ _COMPARED = kinds.ORDERS | kinds.KEEPS_CONSTANTS | {"jit"}
 MAX_CONSTANTS = 4
 """Numbers that a program compares with, the smallest first, that are tried as bounds of a domain, at most."""
 LARGEST = 1e6
-"""The bound of the magnitude of a number that is tried as a bound of a domain; larger ones are not tried."""
+"""The largest magnitude of a number that is tried as a bound of a domain; a larger one is not tried."""
 
 
 def compared_constants(one: UserRule, rules: Rules) -> list[str]:

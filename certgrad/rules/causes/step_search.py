@@ -41,9 +41,9 @@ MAX_VALUES = 30
 MAX_TOGETHER = 4
 """Steps that together may be a mistake, at most."""
 MAX_FIRST = 2
-"""First steps for which a second wrong step is looked for."""
+"""Changes that mend some entries after which a second change is searched for, at most."""
 MAX_PARTS = 3
-"""Ways of doing each of these two steps that are tried."""
+"""Changes of one step, each of which mends some entries, that are kept, at most."""
 TOLERANCE = 1e-9
 """The relative gap up to which an entry is right at a point."""
 SIZES = ((3, 4, 5, 2, 7), (5, 3, 4, 7, 2))

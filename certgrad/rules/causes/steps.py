@@ -21,7 +21,7 @@ Key = tuple[Any, ...]
 place in the source makes. At other sizes JAX may make fewer steps; as they are counted by place, the keys of the others
 stay the same."""
 _ENTRIES = dict.fromkeys(READS_PLACES, "gather")
-"""Primitives by which JAX reads entries: it uses others where sizes are numbers, so that all have one name in keys."""
+"""The name in keys of the primitives by which JAX reads entries, of which it chooses others where sizes are numbers."""
 Value = Any
 Apply = Callable[[Any, list[Value]], list[Value]]
 """Returns the outputs of an equation for the values of its operands."""
@@ -49,7 +49,7 @@ class Step:
 
     @property
     def key(self) -> Key:
-        """The step's key: its primitive, its place, and its number among those."""
+        """The step's key: its primitive, its place in the source, and its number among the steps of both."""
         return self.outs[0][:-1]
 
 

@@ -56,7 +56,7 @@ class Accesses:
     """Attributes that are read and that are no properties of an array."""
     places: dict[int, Accesses] = field(default_factory=dict)
     count: int = 0
-    """The number of variables that it is unpacked into; 0 if it is not."""
+    """The number of variables that the value is unpacked into; 0 if it is not unpacked."""
 
 
 _OF_ARRAYS = frozenset(n for n, v in vars(jax.Array).items() if isinstance(v, property)) | {"at", "T", "mT"}

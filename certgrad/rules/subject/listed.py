@@ -1,4 +1,4 @@
-"""Hypotheses that the audit itself adds to a certificate: sizes that divide, bounds that nobody declares."""
+"""Hypotheses that the audit itself adds to a certificate: divisors of sizes, bounds that no declaration states."""
 
 from __future__ import annotations
 

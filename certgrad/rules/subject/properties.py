@@ -43,7 +43,7 @@ class Property:
     row: Callable[[np.ndarray], Any] | None = None
     """Returns a vector of rationals with the property, for a projection that takes rationals to irrational numbers."""
     move: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    """Returns the derivative of the projection at x along dx; None for a linear one, whose derivative it is itself."""
+    """Returns the derivative of the projection at x along dx; None if it is linear, and so its own derivative."""
 
     def structured(self, x: np.ndarray) -> np.ndarray:
         """Return an array with the property that is made of `x`: `x` itself if it has the property."""

@@ -113,7 +113,7 @@ def names_no_axis(rule: UserRule) -> bool:
 
 
 def _of_all_axes(equation: Any) -> bool:
-    """Return whether it is an equation between arrays of one shape, or over all axes of one."""
+    """Return whether an equation treats all axes of its arrays alike: entry by entry, or as a reduction over all."""
     ranks = {len(v.aval.shape) for v in (*equation.invars, *equation.outvars)}
     if equation.primitive.name in CALLS:
         return True  # the equations of the called program are tested themselves

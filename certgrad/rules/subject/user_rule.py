@@ -64,7 +64,7 @@ USED = "used outputs"
 ALSO = "also perturbed"
 """Key among the static arguments of a case: arrays without a gradient that are differentiated all the same."""
 _TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
-"""Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
+"""Kinds of rules that get their arguments, but for those of `nondiff_argnums`, as arrays even if they are numbers."""
 
 
 class UserRule(Subject):
@@ -121,7 +121,7 @@ class UserRule(Subject):
         self.sees_zeros = bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
         """Whether the rule sees symbolic zeros: which arguments are active and which outputs are used."""
         self.unknown = ""
-        """Why nothing can be proved of the rule, whatever its programs are; "" if nothing stands against it."""
+        """Why nothing can be proved of the rule, whatever its programs are; "" if a proof may be tried."""
         self.cases = self._cases(1)  # as for one float output, until `split` is told how many there are
         self.ideal = rules.named_function(ideal) if isinstance(ideal, str) else ideal
         if self.ideal is not None and not callable(self.ideal):

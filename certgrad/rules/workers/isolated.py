@@ -36,6 +36,7 @@ class Worker:
     """A process that audits the rules of one target. It starts when the object is made, and ends with `close`."""
 
     def __init__(self, request: Request) -> None:
+        """Start the process and send it the request."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (`close` does)
         self._channel, theirs = os.pipe()
         try:
