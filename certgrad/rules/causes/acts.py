@@ -103,7 +103,7 @@ def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> A
         j: the operand's place.
         total: the step that sums.
         product: the step that multiplies a by b.
-        k: which operand of the product a is; b is the unsummed one.
+        k: which operand of the product a is; b is the other operand.
         function: f by numpy's name; "" for b itself.
     """
 

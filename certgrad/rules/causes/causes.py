@@ -81,8 +81,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
     If the whole rule is proved, so is each argument; if cotangents have wrong shapes, each argument has the rule's
     verdict. Otherwise the rule for each argument alone is audited, except where the case that decided the rule's
     verdict is already about that argument alone. For a refuted argument the cause is searched for. The time for all of
-    it is in proportion to the `seconds` of the verdict; when it is over, the remaining arguments are called unproved,
-    except that of a refuted rule at least one argument is refuted first.
+    it is in proportion to the `seconds` of the verdict. When it is over, the arguments that are left are called
+    unproved; but if the rule is refuted, arguments are audited until one is refuted as well.
 
     Args:
         rule: the rule of all arguments.
@@ -453,7 +453,7 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
 def nonlinear(one: UserRule, trial: Trial) -> bool:
     """Return whether ball arithmetic shows that a backward is not linear in the seed.
 
-    It is not where, at some point, twice the seed does not give twice the cotangent. To find such a point, the search
+    That is so if, at some point, twice the seed does not give twice the cotangent. To find such a point, the search
     for witnesses, which compares a rule's forward with its primal, is given a rule whose forward is twice the cotangent
     of a seed, and whose primal is the cotangent of twice the seed.
     """

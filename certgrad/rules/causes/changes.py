@@ -128,8 +128,8 @@ def _factor(search: Search, step: Step) -> Iterator[Change]:
 def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change]:
     """Yield the change of a literal by `factor`, where the step multiplies or divides by a literal.
 
-    The message can then name the right literal, such as 0.134145, instead of a factor 268290/226829. A static argument
-    with that value is static_names rather than the number.
+    The message can then name the right literal, such as 0.134145, instead of a factor 268290/226829. If a static
+    argument has the right value, its name is tried first.
     """
     name = step.eqn.primitive.name
     for j, operand in enumerate(step.operands if name in PRODUCTS and factor != -1 else ()):

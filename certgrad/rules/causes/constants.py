@@ -54,12 +54,12 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """Yield mistakes in words, each with a forward whose derivative a rule with this mistake is.
+    """Yield mistakes in words, each with a changed forward: a rule with the mistake is the derivative of that.
 
-    That forward computes the same values with a step held constant (`stop_gradient`) or with its derivative taken for
-    1. First, if there are several reductions, all of them are held constant; then for each step, reductions first, the
-    step is held constant, or a scan's carry, or the step's derivative is taken for 1; at last the derivative of a whole
-    expression is taken for 1.
+    The changed forward computes the same values with a step held constant (`stop_gradient`), or with the derivative of a
+    step taken for 1. First, if there are several reductions, all of them are held constant; then for each step,
+    reductions first, the step is held constant, or a scan's carry, or the step's derivative is taken for 1; at last the
+    derivative of a whole expression is taken for 1.
     """
     steps: dict[_Key, Any] = {}
     line_of: dict[_Key, Any] = {}
@@ -190,7 +190,7 @@ def _name_of_called_function(eqn: Any) -> str:
 
 
 def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
-    """Return an act for all equations: each does what `seen` returns for its key, or if that is None, what it did."""
+    """Return an act for all equations: for each the act that `seen` returns for its key, or its own outputs if None."""
     counts: Counter[Any] = Counter()
 
     def replaced(eqn: Any, operands: list, outs: list) -> list:

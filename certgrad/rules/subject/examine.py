@@ -63,7 +63,7 @@ class Examined:
 def examine(rule: UserRule) -> Examined:
     """Return what a trace of the function, and one of its rule, show of the outputs and of missing gradients.
 
-    Where the function does not trace, the fields keep their defaults; the audit reports the error.
+    Of a function that does not trace only the missing gradients are looked for; the audit reports the error.
 
     Raises:
         SignatureError: the function returns other shapes than its signature says.

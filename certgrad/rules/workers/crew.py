@@ -232,8 +232,8 @@ class _Crew:
     def _imported(self, target: _Target, worker: Worker) -> bool | None:
         """Follow the imports of a process.
 
-        None is returned when the rules are known. Otherwise the process ended: the target failed (False), or a module
-        that ended it is skipped by the next process (True).
+        None is returned when the rules are known. Otherwise the target failed (False), or a module ended the process
+        and the next process is to skip it (True).
         """
         doing: Begun | None = None
         limit = self._budget.starting
