@@ -56,8 +56,8 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
     """Yield mistakes in words, each with a changed forward: a rule with the mistake is the derivative of that.
 
-    The changed forward computes the same values with a step held constant (`stop_gradient`), or with the derivative of a
-    step taken for 1. First, if there are several reductions, all of them are held constant; then for each step,
+    The changed forward computes the same values with a step held constant (`stop_gradient`), or with a step's
+    derivative taken for 1. First, if there are several reductions, all of them are held constant; then for each step,
     reductions first, the step is held constant, or a scan's carry, or the step's derivative is taken for 1; at last the
     derivative of a whole expression is taken for 1.
     """
