@@ -87,7 +87,7 @@ class Forms:
         return ", ".join(str(structure_text(form)) for form in jax.tree_util.tree_unflatten(tree, texts))
 
     def by_text(self) -> Forms | None:
-        """Return the structures, of open arguments as the function's source says; None if nothing changes."""
+        """Return these structures, but for open arguments those in the function's source; None if nothing changes."""
         if self.text_read:
             return None
         try:
@@ -100,7 +100,7 @@ class Forms:
         )
 
     def as_returned(self, cotangents: Mapping[str, Any]) -> Forms | None:
-        """Return the structures, of open arguments as those of their cotangents; None if nothing changes."""
+        """Return these structures, but for open arguments those of their cotangents; None if nothing changes."""
         forms = list(self.forms)
         for k in self.open:
             cotangent = cotangents.get(self.names[k])

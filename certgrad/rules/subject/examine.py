@@ -61,7 +61,7 @@ class Examined:
 
 
 def examine(rule: UserRule) -> Examined:
-    """Return what a trace of the function, and one of its rule, show of the outputs and of missing gradients.
+    """Return what traces of the function and of its rule show about the outputs and about missing gradients.
 
     Of a function that does not trace only the missing gradients are looked for; the audit reports the error.
 
@@ -159,7 +159,7 @@ def apply_examination(rule: UserRule, found: Examined) -> Traces:
 def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
     """Return the arguments that get no gradient, by a trace of the rule at numbers for its sizes.
 
-    It is for a rule that does not trace with open sizes. Nothing is returned if it has no backward of the author's.
+    It is called for rules that do not trace with open sizes. A rule without a backward of the author's has none.
     """
     backward = backward_of(rule.custom)
     if backward is None:

@@ -158,7 +158,7 @@ def _as_jax_argument(x: np.ndarray) -> Any:
 def _error(run: Callable[[], Any]) -> str:
     """Return the error that a call raises, with its type; "" if it raises none, or one that is not the rule's fault.
 
-    Such are errors of the platform, of memory, and of an open number whose value is needed.
+    Errors of the platform, lack of memory, and open numbers whose value is needed are not the rule's fault.
     """
     try:
         run()
