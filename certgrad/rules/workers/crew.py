@@ -27,7 +27,7 @@ from .stamp import Grounds, Stamps
 from .worker import Begun, Event, ExhibitUpdate, Failure, NotRemembered, Request, Seen, Task, left_out
 
 SHOWING = 60.0
-"""Seconds for one part of a rule's exhibit; then the rule has none, while its verdict stands."""
+"""Seconds for one part of a rule's exhibit; then the exhibit stays without that part, and the verdict stands."""
 WORTH_A_PROCESS = 4.0
 """Seconds of work, at least, for which a further process is started, as it first has to import JAX and the target."""
 
