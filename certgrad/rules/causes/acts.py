@@ -12,8 +12,9 @@ from .steps import Act, Key, Run, Step, ValueRef
 
 
 def scaled(number: Fraction, places: Sequence[tuple[int, int]] = (), power: int = 1) -> Act:
-    """Return the act that multiplies a step's value by a number and the sizes of some axes of arguments, or
-    their inverse.
+    """Return the act that multiplies a step's value by `number` and the sizes at `places`; power < 0 divides by these.
+
+    Each of the `places` is an argument's position and one of its axes.
     """
 
     def act(r: Run, s: Step) -> Any:
@@ -39,6 +40,8 @@ def value(value: ValueRef) -> Act:
 
 
 def with_known(j: int, value: ValueRef) -> Act:
+    """Return the act that applies the step with a known value in the place of operand `j`."""
+
     def act(r: Run, s: Step) -> Any:
         operands = r.operands(s)
         operands[j] = value.value(r)
@@ -50,7 +53,7 @@ def with_known(j: int, value: ValueRef) -> Act:
 
 
 def of_operand(j: int, function: str) -> Act:
-    """Return the step with a function of one of its operands."""
+    """Return the act that applies the step with numpy's `function` of operand `j` in the place of that operand."""
 
     def act(r: Run, s: Step) -> Any:
         operands = r.operands(s)
@@ -61,7 +64,10 @@ def of_operand(j: int, function: str) -> Act:
 
 
 def accumulated(value: ValueRef | None, axis: int, backwards: bool) -> Act:
-    """Return the running sum of a value, or of the step's own, from the start of an axis or from its end."""
+    """Return the act that gives the running sum along an axis, from its end if `backwards`.
+
+    The sum is that of `value`, or of the step's own value if it is None.
+    """
 
     def act(r: Run, s: Step) -> Any:
         x = r.own(s) if value is None else value.value(r)
@@ -73,56 +79,69 @@ def accumulated(value: ValueRef | None, axis: int, backwards: bool) -> Act:
 
 
 def shifted(by: int, axis: int, around: bool) -> Act:
-    """Return the step's result moved along an axis: around its end, or with 0 at its start."""
+    """Return the act that moves the step's value by `by` entries along an axis.
+
+    If `around`, entries that leave at one end enter at the other; else 0 enters.
+    """
 
     def act(r: Run, s: Step) -> Any:
         value, xp = r.own(s), r.xp
-        found = xp.roll(value, by, axis)
+        rolled = xp.roll(value, by, axis)
         if around:
-            return found
+            return rolled
         places = xp.arange(value.shape[axis]).reshape([-1 if k == axis else 1 for k in range(value.ndim)])
         kept = places >= by if by > 0 else places < value.shape[axis] + by
-        return xp.where(kept, found, xp.zeros((), value.dtype))
+        return xp.where(kept, rolled, xp.zeros((), value.dtype))
 
     return act
 
 
 def factored_out(j: int, total: Step, product: Step, k: int, function: str) -> Act:
-    """The step with Σ over one factor of the products in operand `j`, times the other factor or a function of it."""
+    """Return the act that replaces operand `j` of a step, a sum Σ a·b, by (Σ a)·b, or by (Σ a)·f(b).
+
+    Args:
+        j: the operand's place.
+        total: the step that sums.
+        product: the step that multiplies a by b.
+        k: which operand of the product a is; b is the other operand.
+        function: f by numpy's name; "" for b itself.
+    """
 
     def act(r: Run, s: Step) -> Any:
         operands, factors = r.operands(s), r.operands(product)
         of_sum = r.xp.sum(factors[k], axis=tuple(total.eqn.params["axes"]), keepdims=True)
-        other = factors[1 - k]
-        operands[j] = of_sum * (getattr(r.xp, function)(other) if function else other)
+        unsummed = factors[1 - k]
+        operands[j] = of_sum * (getattr(r.xp, function)(unsummed) if function else unsummed)
         return r.apply(s.eqn, operands)[0]
 
     return act
 
 
 def multiplied_inside(j: int, total: Step) -> Act:
-    """Return a product with a sum, operand `j`, as the sum of the products."""
+    """Return the act that gives Σ (a·b) instead of a·(Σ b), where operand `j` is the sum, made by the step `total`."""
 
     def act(r: Run, s: Step) -> Any:
         products = r.operands(total)[0] * r.operands(s)[1 - j]
-        found = r.xp.sum(products, axis=tuple(total.eqn.params["axes"]), keepdims=True)
-        return r.xp.broadcast_to(found, r.own(s).shape)
+        sums = r.xp.sum(products, axis=tuple(total.eqn.params["axes"]), keepdims=True)
+        return r.xp.broadcast_to(sums, r.own(s).shape)
 
     return act
 
 
 def added_at(rows: ValueRef, places: ValueRef) -> Act:
-    """Return zeros to which the rows of an array are added, each at a place."""
+    """Return the act that gives zeros to which each row of `rows` is added, at its index in `places`."""
 
     def act(r: Run, s: Step) -> Any:
         x, at = rows.value(r), places.value(r)
-        here = r.xp.arange(r.own(s).shape[0])[:, None] == at[None, :]
-        return r.xp.tensordot(here.astype(x.dtype), x, 1)
+        one_hot = r.xp.arange(r.own(s).shape[0])[:, None] == at[None, :]
+        return r.xp.tensordot(one_hot.astype(x.dtype), x, 1)
 
     return act
 
 
 def masked(condition: ValueRef, holds: bool) -> Act:
+    """Return the act that keeps the step's value where the condition is `holds`, and gives 0 elsewhere."""
+
     def act(r: Run, s: Step) -> Any:
         value, zero = r.own(s), r.xp.zeros((), r.own(s).dtype)
         return r.xp.where(condition.value(r), *((value, zero) if holds else (zero, value)))
@@ -131,7 +150,10 @@ def masked(condition: ValueRef, holds: bool) -> Act:
 
 
 def moved_before(base: Key, j: int) -> Act:
-    """Return operand `j` as if its other operand were applied before the operation that made it."""
+    """Return the act that applies the step earlier: to the value `base`, from which operand `j` is then recomputed.
+
+    From sin(x)·c, with base x, it makes sin(x·c).
+    """
 
     def act(r: Run, s: Step) -> Any:
         operands = r.operands(s)
@@ -150,7 +172,7 @@ def function(name: str, backwards: bool = False) -> Act:
 
 
 def scattered_sum(r: Run, s: Step) -> Any:
-    """Return the same scatter with updates added to the entries."""
+    """Return the value of a scatter that adds the step's updates to the entries, and does not replace them."""
     return r.apply(s.eqn.replace(primitive=jax.lax.scatter_add_p), r.operands(s))[0]
 
 
@@ -163,7 +185,7 @@ def combined_with(name: str, value: ValueRef) -> Act:
 
 
 def with_number(j: int, number: float | str) -> Act:
-    """The act that puts a number in the place of an operand, given as a literal or by the name of a static argument."""
+    """Return the act that puts a number in the place of literal `j`; a str names the static argument that holds it."""
 
     def act(r: Run, s: Step) -> Any:
         operands, value = r.operands(s), r.statics[number] if isinstance(number, str) else number
@@ -174,7 +196,7 @@ def with_number(j: int, number: float | str) -> Act:
 
 
 def _of_matrix(part: Callable[[Any, Any], Any]) -> Act:
-    """Return a part of the matrices in the last two axes of what a step gives; `part` takes them and the identity."""
+    """Return the act that gives `part(m, identity)`, where m are the matrices in the last two axes of a value."""
 
     def act(r: Run, s: Step) -> Any:
         value = r.own(s)
@@ -199,4 +221,4 @@ OF_MATRICES = {
     "in its upper triangle alone": lambda r, s: r.xp.triu(r.own(s)),
     "above its diagonal alone": lambda r, s: r.xp.triu(r.own(s), 1),
 }
-"""What is made of square matrices in the place of a step's value, in words."""
+"""Acts for a step whose value is square matrices, by the words that end `the product is to be taken …`."""

@@ -17,7 +17,10 @@ class NotCodeError(Exception):
 
 @dataclass(frozen=True)
 class Code:
-    """An expression and the index variables that number its axes, in order. `weak` ones need brackets in a product."""
+    """A Python expression of an array, with the index variable of each of its axes, in order.
+
+    A `weak` expression needs brackets where it is a factor.
+    """
 
     text: str
     axes: tuple[str, ...] = ()
@@ -30,7 +33,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Writer:
-    """`arrays` says by which expression each array is to be had, `sizes` each size; `numpy` is the module's name."""
+    """Writes terms as code. `arrays` and `sizes` map names to expressions; `numpy` is the name of the numpy module."""
 
     arrays: Mapping[str, str]
     sizes: Mapping[str, str]
@@ -39,14 +42,14 @@ class Writer:
     """The order of the axes in the result."""
 
     def at(self, term: t.Term, axes: Sequence[str]) -> str:
-        """Return the term as an array with these axes, or one that broadcasts to it. Raises NotCodeError."""
-        found = replace(self, order=axes).code(term)
-        if not {*found.axes} <= {*axes}:
+        """Return the code of an array with these axes, or of one that broadcasts to it. Raises NotCodeError."""
+        code = replace(self, order=axes).code(term)
+        if not {*code.axes} <= {*axes}:
             raise NotCodeError("an index that is free")
-        return self.aligned(found, axes).text
+        return self.aligned(code, axes).text
 
     def code(self, term: t.Term) -> Code:
-        """Return a term as code of numpy's functions. Raises NotCodeError for forms without one."""
+        """Return a term as code that calls numpy's functions. Raises NotCodeError for other kinds of terms."""
         match term:
             case t.Number(value=value):
                 return Code(_number(Fraction(value)), weak=Fraction(value) < 0 or "/" in value)
@@ -76,13 +79,13 @@ class Writer:
         raise NotCodeError(type(term).__name__)
 
     def sum(self, terms: Sequence[t.Term]) -> Code:
-        """Return a sum, with the factors that all its terms have before a bracket."""
-        factors = [one.factors if isinstance(one, t.Mul) else (one,) for one in terms]
-        common = [f for f in factors[0] if not isinstance(f, t.Number) and all(f in other for other in factors)]
+        """Return a sum, with its common factors before a bracket and a positive term first: a * (c - b)."""
+        factors = [term.factors if isinstance(term, t.Mul) else (term,) for term in terms]
+        common = [f for f in factors[0] if not isinstance(f, t.Number) and all(f in fs for fs in factors)]
         if common:
-            rest = [[f for f in each if f not in common] for each in factors]
+            rest = [[f for f in fs if f not in common] for fs in factors]
             return self.product([*common, t.Add(tuple(t.scaled(Fraction(1), r) for r in rest))])
-        negative = [_negative(one) for one in terms]
+        negative = [_negative(term) for term in terms]
         order = sorted(range(len(terms)), key=lambda k: negative[k])
         parts = self.together([_positive(terms[k]) for k in order])
         text = ""
@@ -92,6 +95,7 @@ class Writer:
         return Code(text, parts[0].axes, weak=True)
 
     def product(self, factors: Sequence[t.Term]) -> Code:
+        """Return a product: its number, its factors, then `/` and each factor with a negative exponent: 2 * a / b."""
         up = [f for f in factors if not _below(f)]
         down = [t.Power(f.base, str(-Fraction(f.exponent))) for f in factors if isinstance(f, t.Power) and _below(f)]
         coefficient = Fraction(1)
@@ -113,6 +117,7 @@ class Writer:
         )
 
     def power(self, base: t.Term, e: Fraction) -> Code:
+        """Return `base` to the power of `e`: a root for 1/2, a division for negative exponents."""
         inner = self.code(base)
         if e == Fraction(1, 2):
             return Code(f"{self.numpy}.sqrt({inner.text})", inner.axes)
@@ -125,6 +130,7 @@ class Writer:
         return Code(f"{inner.factor}**{exponent}", inner.axes)
 
     def fold(self, kind: str, over: Sequence[str], body: t.Term) -> Code:
+        """Return the sum, or the maximum, of `body` over some of its index variables: einsum for a sum of products."""
         inner = self.code(body)
         if not {*over} <= {*inner.axes}:
             raise NotCodeError("a sum whose term does not depend on its variable")
@@ -140,14 +146,14 @@ class Writer:
         return Code(f"{self.numpy}.{'sum' if kind == 'sum' else 'max'}({inner.text}{axis})", left)
 
     def together(self, terms: Sequence[t.Term]) -> list[Code]:
-        """Return the terms as arrays that broadcast against each other: all with the axes of all."""
-        codes = [self.code(one) for one in terms]
+        """Return the code of each term, such that the arrays broadcast against each other: all get the axes of all."""
+        codes = [self.code(term) for term in terms]
         longest = max(codes, key=lambda c: len(c.axes), default=Code(""))
         axes = [*longest.axes, *dict.fromkeys(a for c in codes for a in c.axes if a not in longest.axes)]
         return [self.aligned(c, axes) for c in codes]
 
     def aligned(self, code: Code, axes: Sequence[str]) -> Code:
-        """Return the array with its axes where those of others are."""
+        """Return the array transposed to the order of `axes`, with an axis of length 1 for each that it lacks."""
         if not code.axes or tuple(axes) == code.axes:
             return Code(code.text, tuple(axes), code.weak)
         wanted = tuple(a for a in axes if a in code.axes)

@@ -1,4 +1,4 @@
-"""The likely cause of a wrong rule: the first of a catalogue of mistakes under which the proof goes through.
+"""The likely cause of a wrong rule: the first mistake of a catalogue without which the rule is proved.
 
 A cause is not guessed: "half the derivative" is said where twice the rule is proved, "the sum in line 12 is treated
 as a constant" where the rule is proved to be the adjoint of that derivative.
@@ -56,38 +56,39 @@ from .step_search import backward, in_own_lines, numbers_of
 from .steps import Change, changed
 
 SHARE = 2.0
-"""The search for causes has this times the verdict's seconds, for all arguments together."""
+"""The search for causes, for all arguments together, may take this many times the seconds of the verdict."""
 LEAST = 5.0
 """Seconds that this search has at least, however quick the verdict was."""
 MOST = 10.0
 """Seconds of the search for causes, at most; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
-"""Seconds of the proof that a rule is right but for a mistake, a backstop for its first steps: most take few."""
+"""Seconds of one proof that a rule is right but for a mistake; most proofs end earlier, at their limit of steps."""
 LIKELIEST, LIKELY = 16, 4
-"""Times the first steps that the first likely change has for its proof, and that the other likely ones have."""
+"""Factors on the usual limit of steps: for the proof of the first likely change, and of the other likely ones."""
 RESERVED = 1.5
-"""Seconds of these for changes of one step, which are tried last."""
+"""Seconds of the search that are kept for changes of one step, which are tried last."""
 MAX_CHANGES = 4
-"""At most this many changes of one step, right at the points that were tried, go to the proof. One that is right only
-at a value of a number, as twice where that is 2, does not count."""
+"""At most this many changes of one step, right at the points that were tried, go to the proof. A change that is right
+only at one value of a static number c, such as a factor 2 where c is 2, does not count."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
-"""The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
+"""Makes the same rule for the argument of a name alone ("" for all arguments), at static values (None for its own)."""
 
 
 def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds: float) -> tuple[ArgumentClaim, ...]:
     """Return a claim for each argument alone, with the likely cause where it is wrong.
 
-    All are proved where the rule is; where the shapes of cotangents are wrong, all have the rule's verdict. Otherwise
-    the rule is made for each argument alone (`made`) and audited, unless the case that decided the rule's verdict
-    names it. For a refuted argument the cause is searched for. Time for this is in proportion to the `seconds` that the
-    verdict took; after it, and once an argument is refuted, the others are unproved.
+    If the whole rule is proved, so is each argument; if cotangents have wrong shapes, each argument has the rule's
+    verdict. Otherwise the rule for each argument alone is audited, except where the case that decided the rule's
+    verdict is already about that argument alone. For a refuted argument the cause is searched for. The time for all of
+    it is in proportion to the `seconds` of the verdict. When it is over, the arguments that are left are called
+    unproved; but if the rule is refuted, arguments are audited until one is refuted as well.
 
     Args:
         rule: the rule of all arguments.
-        certificate: what came of it.
-        made: makes the rule for one argument alone, by name, at static values or its own.
-        seconds: those that the certificate took.
+        certificate: the result of the audit of `rule`.
+        made: makes the rule for one argument alone, by name, at given static values or (None) its own.
+        seconds: how long the audit of `rule` took.
     """
     until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
@@ -97,9 +98,9 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
     if decisive is not None and _of_shapes(decisive.reason) and (shapes := _misshapen(rule)):
         return tuple(ArgumentClaim(n, decisive.verdict, decisive.reason, cause=shapes.get(n, "")) for n in rule.moving)
     out: list[ArgumentClaim] = []
-    known: list[Change] = []
+    mending_changes: list[Change] = []
     for name in rule.moving:
-        # Of a refuted rule arguments are audited until one is refuted, whatever that takes.
+        # Some argument of a refuted rule is wrong: they are audited until one is refuted, however long that takes.
         may_be_skipped = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
         if may_be_skipped and time.thread_time() > until:
             out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
@@ -123,11 +124,11 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
             continue
         cause, missing = Cause(), NOTHING
         if worst.verdict == "refuted" and not _of_shapes(worst.reason):
-            k = cases.index(worst) % len(one.cases)
+            k = cases.index(worst) % len(one.cases)  # `cases` lists the cases of one claim after those of another
             if worst.needless:
                 cause = _right_where(one, worst.needless)
             else:
-                cause = _cause_in_case(name, one, rule, k, worst, made, until, known)
+                cause = _cause_in_case(name, one, rule, k, worst, made, until, mending_changes)
             missing = (
                 NOTHING
                 if INTENDED in cause.text
@@ -142,9 +143,9 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
 def _cause_in_case(
     name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule, until: float, known: list[Change]
 ) -> Cause:
-    """Return the likely cause that the rule `one` for an argument is refuted in case `k`, empty if none is found.
+    """Return the likely cause that the rule `one` of an argument is refuted in case `k`, empty if none is found.
 
-    Changes of the backward that mend earlier arguments are in `known`; the one that mends this is added to them.
+    `known` has the changes of the backward that mend earlier arguments; a change that mends this one is added to it.
     """
     alone, whole = _at_the_case(name, one, rule, k, case, made)
     twins = [*_twins(alone, partial(made, name))]
@@ -174,8 +175,9 @@ def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
 
 
 def _of_argument(decisive: CaseClaim | None, name: str) -> CaseClaim | None:
-    """Return the case that decides the whole rule's verdict as one of an argument; None unless that argument alone is
-    perturbed at its witness.
+    """Return the case that decides the whole rule's verdict as a case of the argument `name`.
+
+    None is returned unless that case is refuted and its witness has a tangent other than 0 for that argument alone.
     """
     witness = decisive.witness if decisive is not None and decisive.verdict == "refuted" else None
     if witness is None or decisive is None or {n for n, dx in witness.tangents.items() if _moves(dx)} != {name}:
@@ -185,25 +187,29 @@ def _of_argument(decisive: CaseClaim | None, name: str) -> CaseClaim | None:
 
 
 def _moves(tangent: Any) -> bool:
+    """Return whether a tangent, as nested lists of numbers in text, has an entry other than 0."""
     return any(map(_moves, tangent)) if isinstance(tangent, list) else tangent != "0"
 
 
 def _of_shapes(reason: str) -> bool:
-    """Return whether JAX itself reports that a cotangent is of another shape than its argument."""
+    """Return whether `reason` is JAX's message that a cotangent has another shape than its argument."""
     return "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason)
 
 
 def _misshapen(rule: UserRule) -> dict[str, str]:
-    """Return the arguments whose cotangents have other shapes, by name: JAX reports their places alone."""
+    """Return by name the arguments whose cotangents have wrong shapes, each with a text that says which.
+
+    JAX's own message numbers the arguments and does not name them.
+    """
     _, returned = why_untraced(rule)
     return {n: f"it has {shapes}" for n, shapes in misshapen(rule, [*map(array_of, of_leaves(rule, returned))]).items()}
 
 
 def _twins(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> Iterator[UserRule]:
-    """Yield the same rule at other values of its real numbers, at which a cause has to hold as well.
+    """Yield the rule at other values of its real static numbers; a cause of its error has to hold there as well.
 
-    Several numbers are also tried far apart and in the opposite order: of two bounds the lower one is then above the
-    upper one, and nothing depends on values between them.
+    If there are several numbers, they are also tried far apart and in the opposite order: where two of them are bounds,
+    the lower one is then above the upper one, and nothing depends on values between them.
     """
     numbers = {n: v for n, v in one.cases[0].statics.items() if type(v) is float}
     least, *rest = sorted(numbers.values()) or [0.0]
@@ -221,13 +227,13 @@ def _scaled(value: float, power: int) -> float:
 
 
 def _another_value(value: float) -> float:
-    """Return another value, and none at which a factor or a power may make no difference: 0, 1, −1."""
-    other = 1.5 * value + 0.25
-    return other + 0.125 if other in (0.0, 1.0, -1.0) else other
+    """Return a value other than `value` and than 0, 1 and −1, where a factor or a power may make no difference."""
+    changed_value = 1.5 * value + 0.25
+    return changed_value + 0.125 if changed_value in (0.0, 1.0, -1.0) else changed_value
 
 
 def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRule], until: float) -> Cause | None:
-    """Return the cause that a number is negative, if the rule is proved wherever it is positive."""
+    """Return the cause that a static number is negative, if the rule is proved wherever it is positive; else None."""
     statics = one.cases[0].statics
     for name, value in statics.items():
         if type(value) is not float or value >= 0 or time.thread_time() > until:
@@ -241,7 +247,7 @@ def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRul
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
-    """Return in words which static values case `k` has, of those that differ between cases; "" if none do."""
+    """Return the static values of case `k` that differ between cases, as ` (at n = 2)`; "" if none differ."""
     varied = {n for n in rule.choices[0] if len({repr(c.get(n)) for c in rule.choices}) > 1}
     values = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
     return f" (at {', '.join(values)})" if values else ""
@@ -249,25 +255,28 @@ def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A mistake in words, and the domain in which alone the rule is right, if it has one."""
+    """Why a rule is wrong: the mistake in words, and the domain outside of which it is wrong, if there is one."""
 
     text: str = ""
     domain: tuple[str, ...] = ()
     mended: UserRule | None = None
-    """The rule but for the mistake, which is proved."""
+    """The rule without the mistake, which is proved; None if no such rule was made."""
     change: Change | None = None
-    """The change of one or several steps of the backward that makes it so, if it is one."""
+    """The change of one or several steps of the backward that mends the rule; None for mistakes of other kinds."""
 
 
 def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
-    """Return the cause that a rule is right only where hypotheses hold which it needs and the function does not."""
+    """Return the cause that a rule is right only where the hypotheses `needed` hold, which the function does not need.
+
+    Its domain is empty if one of them cannot be written in users' syntax.
+    """
     domain = tuple(text for h in needed if (text := _as_written(h, tuple(one.arg_names))))
     text = f"right where {' and '.join(h.text for h in needed)}"
     return Cause(text, domain if len(domain) == len(needed) else ())
 
 
 def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
-    """Return a hypothesis in users' syntax; "" where no form is read as this very statement."""
+    """Return a hypothesis in users' syntax; "" if that text is not read back as the same statement."""
     plain = as_written(hypothesis.text)
     try:
         return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
@@ -283,30 +292,38 @@ def likely_cause(
     twins: Sequence[UserRule] = (),
     known: Sequence[Change] = (),
 ) -> Cause | None:
-    """Return the mistake but for which the rule of one argument is proved; None if none is found in time.
+    """Return the mistake without which the rule of one argument is proved; None if none is found in time.
 
-    `one` moves that argument alone, and so do `twins`, at other values of its real numbers. A mistake that agrees with
-    the function at drawn points is put right in the rule and proved. Tried are, in order: changes `known` from other
-    arguments; the catalogue; what may be forgotten; changes of one step of the backward; a domain in which a part is
-    right; the halves of arguments; a backward that is not linear; writes to one entry twice; equal sizes.
+    Each candidate mistake is put right in the rule; if the result agrees with the function's derivative at drawn
+    points, its proof is tried, and the first that is proved is the cause. The candidates, in order: changes `known`
+    from other arguments; the catalogue; what may be forgotten; changes of steps of the backward; a domain in which a
+    part is right; exchanged halves of arguments; a backward that is not linear; two writes to one entry; equal sizes.
+
+    Args:
+        one: the rule in which that argument alone is active.
+        rule: the rule of all arguments.
+        until: the time, of this thread, at which the search ends.
+        witness: the point at which `one` was refuted.
+        twins: `one` at other values of its real static numbers, at which the mistake has to agree as well.
+        known: changes of the backward that mend earlier arguments.
     """
     trial = Trial(one)
-    others = [*map(Trial, twins)]
+    twin_trials = [*map(Trial, twins)]
     plain = replace(trial.rules, jvp=None, primal=None, both=None)
     right_there = trial.plausible(plain, {}, ())
     if right_there and is_proved(mended(one, Mistake("", plain))):
-        return None  # right at these shapes: it is wrong at others, which the witness shows
+        return None  # right at these shapes: it is wrong at others, as the witness shows
 
     def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
-        """Return the first mistake of a family but for which the rule is proved, and agrees at all twins.
+        """Return the first mistake of a family that agrees at all twins and without which `one` is proved, as a cause.
 
-        Those that were `tried` at points are proved at once, with more steps. Seconds that are `reserved` are left to
-        other families.
+        None is returned if no mistake is, or when `reserved` seconds are left. If `tried`, the family has been tried
+        at points already: its mistakes go to the proof at once, with more steps.
         """
         for k, mistake in enumerate(family(trial)):
             if time.thread_time() > until - reserved:
                 return None
-            if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in others):
+            if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in twin_trials):
                 patience = (LIKELY if k else LIKELIEST) if tried else 1
                 candidates = (mended(one, special, patience) for special in _special(one, mistake))
                 subject = next((s for s in candidates if is_proved(s, likely=tried)), None)
@@ -323,7 +340,7 @@ def likely_cause(
     cause = first(lambda t: forgotten(t.one, t.rules), reserved=RESERVED)
     not_linear = cause is None and nonlinear(one, trial)
     if cause is None and not not_linear:
-        right = (c for c in changes(one, trial.rules, witness) if all(t.agrees(_otherwise(t, c)) for t in others))
+        right = (c for c in changes(one, trial.rules, witness) if all(t.agrees(_otherwise(t, c)) for t in twin_trials))
         of_steps = list(islice(right, MAX_CHANGES))
         cause = first(lambda t: (_otherwise(t, change) for change in of_steps), tried=True)
     in_part = first(_in_part)
@@ -344,9 +361,10 @@ def likely_cause(
 
 
 def _special(one: UserRule, mistake: Mistake) -> Iterator[Mistake]:
-    """Yield the mistake; if the rule has one array of integers, also the mistake where these are indices of an axis.
+    """Yield the mistake; if the rule has one array of integers, then also the mistake where they index an axis.
 
-    That is how such a rule is meant, for each axis of another array.
+    A rule with such an array usually means indices, so that 0 ≤ i < n is tried as its domain, for the size n of each
+    axis of another array.
     """
     yield mistake
     integers = [n for n, s in zip(one.arg_names, one.signature.inputs, strict=True) if s.dtype == "int"]
@@ -358,20 +376,26 @@ def _special(one: UserRule, mistake: Mistake) -> Iterator[Mistake]:
 
 
 def _in_part(trial: Trial) -> Iterator[Mistake]:
-    """Yield the mistakes that leave the rule right in a domain alone, then that the cotangent is passed through."""
+    """Yield the mistakes that leave the rule right in a domain alone, then the mistake of a straight-through rule."""
     yield from right_in_a_domain(trial.one, trial.rules)
     yield passed_through(trial.rules)
 
 
 def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
-    """Return whether the mistake also explains the rule at other values of real numbers."""
-    return any(there.agrees(other) for other in found if other.text == mistake.text)
+    """Return whether the mistake of the same text also explains the rule at other values of its real numbers.
+
+    Args:
+        mistake: the mistake, as it was made for the rule itself.
+        there: the trial of the rule at the other values.
+        found: the mistakes of the same family, made for the rule at the other values.
+    """
+    return any(there.agrees(twin) for twin in found if twin.text == mistake.text)
 
 
 def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
-    """Return the rule without a mistake, to be proved at all shapes or those of the mistake.
+    """Return the rule with the mistake put right, as a subject to be audited, in the mistake's domain and at its sizes.
 
-    The proof has `patience` times the steps that a first try has.
+    The proof may take `patience` times the steps that a first try has.
     """
     subject = copy(one)
     _one_proof(subject, patience)
@@ -383,7 +407,7 @@ def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
 
 
 def _one_proof(subject: UserRule, patience: int = 1) -> None:
-    """Restrict the audit of a rule to the proof of the adjoint, with `patience` times the steps of a first try."""
+    """Restrict the audit of `subject` to the proof of the adjoint, with `patience` times the steps of a first try."""
     subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
     subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
 
@@ -391,7 +415,7 @@ def _one_proof(subject: UserRule, patience: int = 1) -> None:
 def is_proved(subject: UserRule, likely: bool = False) -> bool:
     """Return whether the rule is proved at all shapes, perhaps under hypotheses.
 
-    Unless the proof is `likely`, it is tried first at one family of shapes, and a failure there ends it.
+    Unless the proof is `likely` to succeed, it is first tried at one family of shapes alone, and a failure ends it.
     """
     if likely:
         return _audited(subject)
@@ -416,7 +440,7 @@ def _audited(subject: UserRule) -> bool:
 
 
 def _otherwise(trial: Trial, change: Change) -> Mistake:
-    """Return a change of steps as a mistake, with the rule that has those steps done otherwise."""
+    """Return a change of steps as a mistake, whose rules run the backward with that change."""
     rules = trial.rules
 
     def vjp(args: list, seeds: list, params: list) -> list:
@@ -427,11 +451,11 @@ def _otherwise(trial: Trial, change: Change) -> Mistake:
 
 
 def nonlinear(one: UserRule, trial: Trial) -> bool:
-    """Return whether ball arithmetic shows that a backward is not linear: at a point, twice the seed does not give
-    twice the cotangent.
+    """Return whether ball arithmetic shows that a backward is not linear in the seed.
 
-    The search for witnesses compares a rule's forward with its primal; here these are twice the cotangent, and that of
-    twice the seed.
+    That is so if, at some point, twice the seed does not give twice the cotangent. To find such a point, the search
+    for witnesses, which compares a rule's forward with its primal, is given a rule whose forward is twice the cotangent
+    of a seed, and whose primal is the cotangent of twice the seed.
     """
     if not trial.nonlinear():
         return False

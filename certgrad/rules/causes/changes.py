@@ -1,7 +1,7 @@
 """Changes of one step of a backward that may make it right.
 
-They are general: a factor, another function, another known value, a condition that is missing, brackets, the order of
-two steps. Which one makes the cotangent right is read from its values at some points.
+The changes are general: a factor, another function, another known value, a missing condition, brackets, the order of
+two steps. Each is tried at some points, where the right cotangent is known.
 """
 
 from __future__ import annotations
@@ -60,30 +60,32 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "acos": ("arcsin",),
     "rsqrt": ("sqrt",),
 }
-"""What is mistaken for one another, by numpy's names."""
+"""By primitive: the functions, by numpy's names, that may be meant where it is written."""
 _ENTRY_BY_ENTRY = frozenset("add add_any sub mul div max min pow atan2".split())
-"""Steps of which an operand may have axes of length 1 where the other has more."""
+"""Primitives that work entry by entry; an operand may be broadcast along axes of length 1."""
 _SWAPPED = {"sub": "subtract", "div": "divide", "pow": "power", "atan2": "arctan2"}
 _MOVING = frozenset("concatenate pad gather slice dynamic_slice dynamic_update_slice scatter select_n".split())
-"""Steps that give entries other places."""
+"""Primitives that move entries to other places."""
 
 
 def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Change]:
-    """Yield the changes that make the active argument's cotangent right at some points.
+    """Yield the changes that make the active argument's cotangent right at the points of the search.
 
-    The simplest come first, and of these the one nearest to the result.
+    First come changes of one step, the simplest first, and among these the steps nearest to the result; then changes of
+    several steps that each mend some entries; and if no single step was enough, a change after a first one.
     """
     try:
         search = Search(one, rules, witness)
     except Exception:  # whatever the rule does when it is traced, or where numpy has no value
         return
     until = budget.until(SECONDS)
-    found = False
+    single_change = False
     for change in _of_one_step(search, until):
-        found = True
+        single_change = True
         yield change
     yield from search.together()
-    for first, rest in search.after() if not found else ():
+    # If one step is not enough, keep the first changes that mend most entries, and look for a second one after each.
+    for first, rest in search.after() if not single_change else ():
         for second in _of_one_step(rest, until):
             acts = {**second.acts, **first.acts}
             if len(acts) > 1 and search.is_right_with(acts):
@@ -92,18 +94,21 @@ def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Ch
 
 def _of_one_step(search: Search, until: float) -> Iterator[Change]:
     """Yield the changes of one step that make the cotangent right, the steps of the backward's own lines first."""
-    for own in (True, False):
+    for own_lines in (True, False):
         for of_step in KINDS:
-            for step in search.live(own):
+            for step in search.live(own_lines):
                 if time.thread_time() > until:
                     return
                 with np.errstate(all="ignore"):
-                    found = list(of_step(search, step))
-                yield from found
+                    right_changes = list(of_step(search, step))
+                yield from right_changes
 
 
 def _factor(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step's value by a factor, a number, a product of sizes or both; or by a summand."""
+    """Yield the changes that multiply a step's value by a number, by sizes or by both, or that add a number to it.
+
+    The number is solved for at each point, and has to be the same simple fraction at all of them.
+    """
     if not _is_float(step):
         return
     the = search.the(step)
@@ -121,21 +126,27 @@ def _factor(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _of_literal(search: Search, step: Step, factor: Fraction) -> Iterator[Change]:
-    """Yield the change of a literal that the step multiplies by: to say 0.134145, and no factor 268290/226829."""
+    """Yield the change of a literal by `factor`, where the step multiplies or divides by a literal.
+
+    The message can then name the right literal, such as 0.134145, instead of a factor 268290/226829. If a static
+    argument has the right value, its name is tried first.
+    """
     name = step.eqn.primitive.name
     for j, operand in enumerate(step.operands if name in PRODUCTS and factor != -1 else ()):
         if not _is_number(operand):
             continue
-        here = float(operand.literal.val)
-        number = float(f"{here / factor if (name, j) == ('div', 1) else here * factor:.9g}")
-        named: list[float | str] = [n for n, value in search.statics.items() if value == number]
-        for due in [*named, number]:
-            yield from search.tried(step, _other_number(search, step, here, due), _acts.with_number(j, due))
+        current = float(operand.literal.val)
+        number = float(f"{current / factor if (name, j) == ('div', 1) else current * factor:.9g}")
+        static_names: list[float | str] = [n for n, value in search.statics.items() if value == number]
+        for due in [*static_names, number]:
+            yield from search.tried(step, _other_number(search, step, current, due), _acts.with_number(j, due))
 
 
 def _solved(at: Point, step: Step, shift: bool) -> float | None:
-    """Return the factor, or with `shift` the summand, of the step's value that makes the result right, if it depends on
-    it so.
+    """Return the factor of the step's value, or with `shift` the summand, that makes the result at a point right.
+
+    It is the least-squares solution, as if the result depended linearly on that number; None if it does not depend on
+    it or is not finite.
     """
     value = at.run.values[step.outs[0]]
     moved = at.run.with_value(step, value + 1 if shift else 2 * value)[0] - at.returned
@@ -148,9 +159,13 @@ def _solved(at: Point, step: Step, shift: bool) -> float | None:
 
 
 def _of_sizes(search: Search, step: Step, solved: Sequence[tuple[Point, float]]) -> Iterator[Change]:
-    """Yield the change of a step's value by a number times sizes: 4 / (d · n)."""
+    """Yield the changes that multiply a step's value by a number and one or two sizes, or their inverses: 4 / (d · n).
+
+    `solved` has the factor that is needed at each point; divided by the sizes there it has to be one number.
+    """
     if search.one.signature.stars:
         return
+    # By size, where an argument has it: the act reads the size there, so that it is right at all sizes.
     named = {
         str(d): (k, j)
         for k, dims in enumerate(search.instance.inputs)
@@ -160,8 +175,8 @@ def _of_sizes(search: Search, step: Step, solved: Sequence[tuple[Point, float]])
     for count in (1, 2):
         for chosen in combinations(named, count):
             for power in (1, -1):
-                left = [n / prod(float(at.sizes[c]) ** power for c in chosen) for at, n in solved]
-                number = Fraction(1) if all(abs(n - 1) < 1e-9 for n in left) else _fraction(left)
+                quotients = [n / prod(float(at.sizes[c]) ** power for c in chosen) for at, n in solved]
+                number = Fraction(1) if all(abs(n - 1) < 1e-9 for n in quotients) else _fraction(quotients)
                 if number is None:
                     continue
                 places = [named[c] for c in chosen]
@@ -177,10 +192,10 @@ def _scaled(number: Fraction, sizes: str, power: int) -> str:
 
 
 def _other_function(search: Search, step: Step) -> Iterator[Change]:
-    """Yield changes of a step to another function of its operands, or to the same of exchanged ones."""
+    """Yield the changes of a step to another function of its operands, or to its function of exchanged operands."""
     name, the = step.eqn.primitive.name, search.the(step)
-    for other in _FUNCTIONS.get(name, ()):
-        yield from search.tried(step, f"{the} is to be {_article(other)}", _acts.function(other))
+    for function in _FUNCTIONS.get(name, ()):
+        yield from search.tried(step, f"{the} is to be {_article(function)}", _acts.function(function))
     if name in _SWAPPED:
         text = f"the operands of {the} are exchanged"
         yield from search.tried(step, text, _acts.function(_SWAPPED[name], backwards=True))
@@ -194,28 +209,28 @@ def _other_function(search: Search, step: Step) -> Iterator[Change]:
             yield from search.tried(step, f"{the} is to be that with exponent {power}", _acts.power(power))
     if name in ("reduce_sum", "reduce_max", "reduce_min"):
         axes = step.eqn.params["axes"]
-        for other in ("sum", "max", "min", "mean"):
-            text = f"{the} is to be the {other} over the same entries"
-            yield from search.tried(step, text, _acts.reduced(other, axes))
+        for reduction in ("sum", "max", "min", "mean"):
+            text = f"{the} is to be the {reduction} over the same entries"
+            yield from search.tried(step, text, _acts.reduced(reduction, axes))
 
 
 def _superfluous(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step to one of its operands."""
+    """Yield the changes that replace a step's value by one of its operands, as if the step were left out."""
     for operand in step.operands:
         if operand.key is not None:
             yield from search.tried(step, f"{search.the(step)} is one too many", _acts.value(ValueRef(operand.key)))
 
 
 def _needless(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step to a value that is known before it."""
+    """Yield the changes that replace a step's value by a value that was computed before it."""
     the = search.the(step)
-    for known in search.alike(step, step.outs[0]):
-        if (what := search.named(known)) != the:
-            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(known))
+    for value in search.alike(step, step.outs[0]):
+        if (what := search.named(value)) != the:
+            yield from search.tried(step, f"{what} is due in the place of {the}", _acts.value(value))
 
 
 def _other_operand(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step to other values as operands."""
+    """Yield the changes that replace one operand of a step: by another known value, or by its magnitude or sign."""
     name = step.eqn.primitive.name
     order = sorted(range(len(step.operands)), key=lambda j: search.is_cotangent(step.operands[j].key))
     for j in order:  # a cotangent is rarely what is wrong
@@ -223,34 +238,34 @@ def _other_operand(search: Search, step: Step) -> Iterator[Change]:
         if operand.key is None:
             yield from _literal(search, step, j)
             continue
-        here = search.named(operand.key)
-        for known in search.alike(step, operand.key, *(step.outs if name in _ENTRY_BY_ENTRY else ())):
-            what = search.named(known)
-            if what != here and (known.axes is None or name in _ENTRY_BY_ENTRY):
-                text = f"{search.the(step)} takes {here}, and {what} is due there"
-                yield from search.tried(step, text, _acts.with_known(j, known))
+        current = search.named(operand.key)
+        for value in search.alike(step, operand.key, *(step.outs if name in _ENTRY_BY_ENTRY else ())):
+            what = search.named(value)
+            if what != current and (value.axes is None or name in _ENTRY_BY_ENTRY):
+                text = f"{search.the(step)} takes {current}, and {what} is due there"
+                yield from search.tried(step, text, _acts.with_known(j, value))
         for function, what in (("abs", "magnitude"), ("sign", "sign")) if _is_real(search, operand.key) else ():
-            text = f"{search.the(step)} takes {here}, and the {what} of that is due there"
+            text = f"{search.the(step)} takes {current}, and the {what} of that is due there"
             yield from search.tried(step, text, _acts.of_operand(j, function))
 
 
 def _literal(search: Search, step: Step, j: int) -> Iterator[Change]:
-    """Yield the change of a step to another number as operand."""
+    """Yield the changes that replace a literal c, operand `j`, by a static argument or a number such as −c or 2·c."""
     operand = step.operands[j]
     if not _is_number(operand):
         return
-    here = float(operand.literal.val)
-    others: list[float | str] = [*search.statics, -here, here - 1, here + 1, here / 2, 2 * here]
-    others += [1 / here if here else 1.0, here * here, 0.0, 1.0]
-    whole = np.issubdtype(operand.literal.aval.dtype, np.integer)
-    for number in others:
-        if number != here and (isinstance(number, str) or not (whole and number % 1)):
-            text = _other_number(search, step, here, number)
+    current = float(operand.literal.val)
+    candidates: list[float | str] = [*search.statics, -current, current - 1, current + 1, current / 2, 2 * current]
+    candidates += [1 / current if current else 1.0, current * current, 0.0, 1.0]
+    is_integer = np.issubdtype(operand.literal.aval.dtype, np.integer)
+    for number in candidates:
+        if number != current and (isinstance(number, str) or not (is_integer and number % 1)):
+            text = _other_number(search, step, current, number)
             yield from search.tried(step, text, _acts.with_number(j, number))
 
 
 def _accumulated(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step to a running sum of its value, or of an operand."""
+    """Yield the changes that replace a step's value by its running sum, or by that of an operand of the same shape."""
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     if not _is_float(step):
         return
@@ -266,7 +281,7 @@ def _accumulated(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _shifted(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step that reads or joins entries by one or two places along an axis."""
+    """Yield the changes that shift the value of a step which moves entries, by one or two entries along an axis."""
     ways = (True, ", around its end"), (False, ", with 0 where nothing comes from")
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for axis in range(len(shape) if step.eqn.primitive.name in _MOVING and _is_float(step) else 0):
@@ -278,7 +293,10 @@ def _shifted(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _factored_out(search: Search, step: Step) -> Iterator[Change]:
-    """Yield changes of Σ a·b to a·Σ b, and the other way round."""
+    """Yield the changes of an operand Σ a·b to b·Σ a or exp(b)·Σ a, and of a product a·Σ b to Σ a·b.
+
+    Such a mistake is a factor that is summed although it belongs outside of the sum, or the other way round.
+    """
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for j, operand in enumerate(step.operands if step.eqn.primitive.name in _ENTRY_BY_ENTRY else ()):
         total = search.origin(operand.key)
@@ -287,29 +305,32 @@ def _factored_out(search: Search, step: Step) -> Iterator[Change]:
         if step.eqn.primitive.name == "mul":
             text = f"{search.the(step)} is to be made inside of {search.the(total)}, of each of its terms"
             yield from search.tried(step, text, _acts.multiplied_inside(j, total))
-        product = search.maker(total.operands[0].key)
+        product = search.maker(total.operands[0].key)  # the step that makes the summands a·b
         if product is None or product.eqn.primitive.name != "mul":
             continue
         keys = [o.key for o in product.operands]
         for k, summed in enumerate(keys):
-            other = keys[1 - k]
-            if summed is None or other is None or np.shape(search.points[0].run.values[other]) != shape:
+            outside = keys[1 - k]
+            if summed is None or outside is None or np.shape(search.points[0].run.values[outside]) != shape:
                 continue
             for function in ("", "exp"):
-                factor = f"{search.named(other)}" if not function else f"exp of {search.named(other)}"
+                factor = f"{search.named(outside)}" if not function else f"exp of {search.named(outside)}"
                 text = f"{search.the(total)} is to be of {search.named(summed)} alone, and that times {factor}"
                 yield from search.tried(step, text, _acts.factored_out(j, total, product, k, function))
 
 
 def _added_at(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a gather to a scatter-add at the same places."""
+    """Yield the changes of a gather to a scatter-add of known rows at known indices.
+
+    The rows are each array of floats, and the indices each vector of integers, that are known and fit the result.
+    """
     run, shape = search.points[0].run, np.shape(search.points[0].run.values[step.outs[0]])
     if step.eqn.primitive.name != "gather" or not _is_float(step) or not shape:
         return
-    known = [(key, np.asarray(value)) for key, value in run.before(step)]
-    for place, at in known:
-        for key, rows in known if at.ndim == 1 and at.dtype.kind == "i" else ():
-            if rows.dtype.kind == "f" and rows.shape == (*at.shape, *shape[1:]):
+    arrays = [(key, np.asarray(value)) for key, value in run.before(step)]
+    for place, indices in arrays:
+        for key, rows in arrays if indices.ndim == 1 and indices.dtype.kind == "i" else ():
+            if rows.dtype.kind == "f" and rows.shape == (*indices.shape, *shape[1:]):
                 text = (
                     f"{search.named(key)} is to be added at {search.named(place)}, in the place of {search.the(step)}"
                 )
@@ -317,33 +338,33 @@ def _added_at(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _masked(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step to its value where a condition that is known holds, and 0 elsewhere."""
+    """Yield the changes that set a step's value to 0 where a known condition holds, or where it does not."""
     if not _is_float(step):
         return
-    for known in search.alike(step, step.outs[0], kind="b"):
+    for condition in search.alike(step, step.outs[0], kind="b"):
         for holds, where in ((True, "does not hold"), (False, "holds")):
-            text = f"{search.the(step)} is to be 0 where {search.named(known)} {where}"
-            yield from search.tried(step, text, _acts.masked(known, holds))
+            text = f"{search.the(step)} is to be 0 where {search.named(condition)} {where}"
+            yield from search.tried(step, text, _acts.masked(condition, holds))
 
 
 def _combined_with_known(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of a step to its value times, divided by, plus or less a value that is known."""
+    """Yield the changes that multiply or divide a step's value by a known value, or add or subtract that value."""
     if not _is_float(step):
         return
     the = search.the(step)
-    for known in [*search.alike(step, step.outs[0]), *search.arguments_along(step)]:
-        what = search.named(known)
+    for value in [*search.alike(step, step.outs[0]), *search.arguments_along(step)]:
+        what = search.named(value)
         for function, text in (
             ("multiply", f"{the} is to be multiplied by {what}"),
             ("add", f"{what} is to be added to {the}"),
             ("subtract", f"{what} is to be subtracted from {the}"),
             ("divide", f"{the} is to be divided by {what}"),
         ):
-            yield from search.tried(step, text, _acts.combined_with(function, known))
+            yield from search.tried(step, text, _acts.combined_with(function, value))
 
 
 def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change of matrices to a triangle, the diagonal or the symmetric part, or to these less the identity."""
+    """Yield the changes of `OF_MATRICES` for a step that gives square matrices: a triangle, the symmetric part, …"""
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     if not _is_float(step) or len(shape) < 2 or shape[-1] != shape[-2]:
         return
@@ -352,7 +373,7 @@ def _part_of_a_matrix(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _merged_early(search: Search, step: Step) -> Iterator[Change]:
-    """Yield the change that a summand skips the steps after the sum, and is added to the result."""
+    """Yield the changes that take a summand out of a step's sum and add it to the program's result instead."""
     result = search.program.results[0].key
     keys = [o.key for o in step.operands]
     if step.eqn.primitive.name not in ("add", "add_any") or result is None or result in (*keys, *step.outs):
@@ -387,7 +408,10 @@ KINDS: tuple[Callable[[Search, Step], Iterator[Change]], ...] = (
 
 
 def _fraction(numbers: Sequence[float]) -> Fraction | None:
-    """Return the simple fraction that all of the numbers are, or None."""
+    """Return the fraction that all of the numbers are close to; None if they differ, or if it is 0 or 1 or not simple.
+
+    A fraction is simple if its denominator is at most `LARGEST`.
+    """
     if not numbers:
         return None
     first = numbers[0]
@@ -397,14 +421,14 @@ def _fraction(numbers: Sequence[float]) -> Fraction | None:
         or any(abs(n - first) > 1e-9 * max(abs(first), 1e-6) for n in numbers)
     ):
         return None
-    found = Fraction(first).limit_denominator(LARGEST)
-    return found if found not in (0, 1) and abs(float(found) - first) <= 1e-9 * abs(first) else None
+    fraction = Fraction(first).limit_denominator(LARGEST)
+    return fraction if fraction not in (0, 1) and abs(float(fraction) - first) <= 1e-9 * abs(first) else None
 
 
 def _is_number(operand: Operand) -> bool:
-    """Return whether an operand is a literal that is one real number, or an integer."""
-    old = operand.literal
-    return operand.key is None and not np.ndim(old.val) and bool(np.issubdtype(old.aval.dtype, np.number))
+    """Return whether an operand is a scalar literal of a numeric dtype."""
+    literal = operand.literal
+    return operand.key is None and not np.ndim(literal.val) and bool(np.issubdtype(literal.aval.dtype, np.number))
 
 
 def _other_number(search: Search, step: Step, here: float, number: float | str) -> str:

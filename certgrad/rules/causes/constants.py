@@ -33,15 +33,15 @@ MAX_STEPS = 40
 """Steps that are held constant in turn, reductions first; further ones are not tried."""
 _FIRST = kinds.REDUCES | kinds.CONTRACTS | {"cumsum"}
 _COMPARED = kinds.ORDERS | kinds.KEEPS_CONSTANTS | {"jit"}
-"""What compares numbers, and what hands them on to that."""
+"""Primitives that compare numbers, or that hand a number on to a comparison."""
 MAX_CONSTANTS = 4
-"""Numbers of a program that are tried as a forgotten factor."""
+"""Numbers that a program compares with, the smallest first, that are tried as bounds of a domain, at most."""
 LARGEST = 1e6
-"""The largest number that is tried as a forgotten factor."""
+"""The largest magnitude of a number that is tried as a bound of a domain; a larger one is not tried."""
 
 
 def compared_constants(one: UserRule, rules: Rules) -> list[str]:
-    """Numbers other than 0 that the programs may compare with, smallest first, as a domain writes them."""
+    """Return the numbers other than 0 that the programs may compare with, smallest first, as a domain writes them."""
     try:
         programs = trace_rules(rules, family(one, one.cases[0]).prove[0].shapes(), 0, one.name).all()
     except Exception:  # what the rule does when it is traced
@@ -49,27 +49,28 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
     equations = (e for p in programs.values() for e in equations_of(p.jaxpr) if e.primitive.name in _COMPARED)
     literals = (x.val for e in equations for x in e.invars if is_literal(x) and jnp.ndim(x.val) == 0)
     values = {float(x) for x in literals if np.asarray(x).dtype.kind in "fiub"}
-    found = sorted(c for c in values if c and abs(c) < LARGEST)[:MAX_CONSTANTS]
-    return [str(int(c)) if c == int(c) else repr(c) for c in found]
+    bounds = sorted(c for c in values if c and abs(c) < LARGEST)[:MAX_CONSTANTS]
+    return [str(int(c)) if c == int(c) else repr(c) for c in bounds]
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """Yield mistakes in words, each with the forward that a rule with this mistake is the derivative of.
+    """Yield mistakes in words, each with a changed forward: a rule with the mistake is the derivative of that.
 
-    First, if there are several, all reductions held constant; then for each step, reductions first: the step held
-    constant, a scan's carry held constant, the derivative of the step taken for 1; at last an expression's derivative
-    taken for 1.
+    The changed forward computes the same values with a step held constant (`stop_gradient`), or with a step's
+    derivative taken for 1. First, if there are several reductions, all of them are held constant; then for each step,
+    reductions first, the step is held constant, or a scan's carry, or the step's derivative is taken for 1; at last the
+    derivative of a whole expression is taken for 1.
     """
     steps: dict[_Key, Any] = {}
-    placed: dict[_Key, Any] = {}
+    line_of: dict[_Key, Any] = {}
     without_line: list[_Key] = []
 
     def note(key: _Key, eqn: Any) -> None:
-        # Equations without a line of the user's code are inside of a function of JAX. They get the line of the next one
-        # that has one: the call of that function, which comes after what is inside of it.
+        # An equation without a line of the user's code is inside of a function of JAX. It gets the line of the next
+        # equation that has one: the call of that function, which comes after what is inside of it.
         without_line.append(key)
         if key.place[0]:
-            placed.update(dict.fromkeys(without_line, eqn))
+            line_of.update(dict.fromkeys(without_line, eqn))
             without_line.clear()
         if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
             steps[key] = eqn
@@ -88,7 +89,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
     order = [*reductions, *(key for key in steps if key.kind not in _FIRST)][:MAX_STEPS]
     for key in order:
         eqn, function = steps[key], _name_of_called_function(steps[key])
-        what = f"{function or f'the {word_of(key.kind)}'}{place_of_step(placed.get(key, eqn))}"
+        what = f"{function or f'the {word_of(key.kind)}'}{place_of_step(line_of.get(key, eqn))}"
         if not function:
             yield f"a term is missing: {what} is treated as a constant", _changed(rules, {key: _constant})
             floats = [k for k, v in enumerate(eqn.outvars) if jnp.issubdtype(v.aval.dtype, jnp.floating)]
@@ -105,9 +106,9 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
 
 def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tuple[str, Callable[[list], list]]]:
-    """Yield mistakes, each with its forward: the derivative of one expression's value is taken for the identity's.
+    """Yield mistakes in words, each with its forward: the derivative of one expression is taken for 1.
 
-    An expression is the steps at one place in the user's code.
+    An expression is the steps at one place in the user's code; it has to map an array to one of the same shape.
     """
     expressions: dict[Any, list[_Key]] = defaultdict(list)
     for key in steps:
@@ -121,8 +122,8 @@ def _calls_as_identity(rules: Rules, steps: Mapping[_Key, Any]) -> Iterator[tupl
 
 
 def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
-    """Return replacements for two steps: the last gives its value with the derivative of the first one's operand."""
-    operand: list[Any] = []  # of the first step, its one float operand, when it has run
+    """Return replacements for two steps, with which `last` gives its value with the derivative of `first`'s operand."""
+    operand: list[Any] = []  # the first float operand of `first`, once that step has run
 
     def note(eqn: Any, operands: list, outs: list) -> list:
         operand[:] = [x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating)][:1]
@@ -132,10 +133,10 @@ def _as_identity(first: _Key, last: _Key) -> dict[_Key, _Act]:
 
 
 def written_once(one: UserRule, rules: Rules) -> Iterator[tuple[str, Rules]]:
-    """Yield in words that the rule is right where no place is written to twice, with the rule for such places alone.
+    """Yield a text that the rule is right where no place is written to twice, with the rule for distinct places alone.
 
-    That is the rule whose forward and VJP promise JAX that the places of each `scatter` are distinct. Nothing is
-    yielded where the forward has no `scatter`, or promises it already.
+    The forward and the VJP of that rule promise JAX that the indices of each `scatter` are distinct
+    (`unique_indices=True`). Nothing is yielded if the forward has no `scatter` without this promise.
     """
     try:
         with own_lines():
@@ -170,18 +171,18 @@ def _written_once(eqn: Any, operands: list, outs: list) -> list:
 
 
 _Act = Callable[[Any, list, list], list]
-"""Returns what an equation gives instead, from the equation, its operands and its outputs."""
+"""Takes an equation, its operands and its outputs; returns the outputs that replace these."""
 
 
 class _Key(NamedTuple):
-    """Which step of a program an equation is, also at other sizes, where JAX may make fewer steps elsewhere."""
+    """Names a step such that it is found again in a trace at other sizes, where other steps may be absent."""
 
     kind: str
-    """Its primitive, or the function that it calls."""
+    """The equation's primitive, or the name of the function that it calls."""
     place: tuple[str, int, int, int]
-    """Where in the user's code it stands; the file is "" if it stands nowhere there."""
+    """File, line and columns of the user's code that made the equation; the file is "" if none did."""
     number: int
-    """Which of the steps of this kind at this place it is."""
+    """The equation's number among those of this kind at this place, from 0."""
 
 
 def _name_of_called_function(eqn: Any) -> str:
@@ -189,7 +190,7 @@ def _name_of_called_function(eqn: Any) -> str:
 
 
 def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
-    """Return what is done instead of each equation: what `seen` says for its key, and as it is where that says None."""
+    """Return an act for all equations: for each the act that `seen` returns for its key, or its own outputs if None."""
     counts: Counter[Any] = Counter()
 
     def replaced(eqn: Any, operands: list, outs: list) -> list:
@@ -202,8 +203,10 @@ def _by_key(seen: Callable[[_Key, Any], _Act | None]) -> _Act:
 
 
 def _of_one(eqn: Any) -> bool:
-    """Return whether an equation maps one array of floats to one of the same shape: its derivative can be forgotten as
-    a factor. A change of sign or of names is none that is forgotten.
+    """Return whether an equation maps one array of floats to one of the same shape.
+
+    Of such a step the derivative may be forgotten as a factor. A change of sign, a cast, a loop or an equation that
+    only passes a value on is left out, as nobody forgets its derivative.
     """
     name, floats = eqn.primitive.name, [v.aval for v in eqn.invars if jnp.issubdtype(v.aval.dtype, jnp.floating)]
     same = len(floats) == len(eqn.outvars) == 1 and floats[0].shape == eqn.outvars[0].aval.shape
@@ -215,18 +218,18 @@ def _constant(eqn: Any, operands: list, outs: list) -> list:
 
 
 def _one_constant(k: int, eqn: Any, operands: list, outs: list) -> list:
-    """Return the same results with one of them held constant."""
+    """Return the outputs of an equation with output `k` held constant."""
     return [jax.lax.stop_gradient(y) if j == k else y for j, y in enumerate(outs)]
 
 
 def _identity(eqn: Any, operands: list, outs: list) -> list:
-    """Return the same value with the derivative of the identity."""
+    """Return the outputs of an equation of one float operand, with the derivative of the identity."""
     (x,) = (x for x in operands if jnp.issubdtype(jnp.result_type(x), jnp.floating))
     return [x + jax.lax.stop_gradient(y - x) for y in outs]
 
 
 def _without_state(eqn: Any, operands: list, outs: list) -> list:
-    """Return the same loop with its carry held constant in each step."""
+    """Return the outputs of a scan whose carry is held constant in each step."""
     p = eqn.params
     fixed, state = operands[: p["num_consts"]], operands[p["num_consts"] :][: p["num_carry"]]
 
@@ -241,7 +244,7 @@ def _without_state(eqn: Any, operands: list, outs: list) -> list:
 
 
 def _changed(rules: Rules, acts: Mapping[_Key, _Act]) -> Callable[[list], list]:
-    """Return the forward with the equations of these keys done otherwise, each as its act says."""
+    """Return the forward in which the equations of these keys are replaced, each by its act."""
 
     def forward(args: list) -> list:
         with own_lines():  # also where it is called by a backward

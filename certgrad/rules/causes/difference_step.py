@@ -1,4 +1,4 @@
-"""The step of a difference quotient: one that stays where the function has the derivative that it is to show."""
+"""The step of a difference quotient: one that is small enough to stay where the function is smooth."""
 
 from __future__ import annotations
 
@@ -18,29 +18,31 @@ from certgrad.obligations.certificate import Certificate, Witness
 from certgrad.rules.subject.user_rule import UserRule
 
 USUAL, SMALLEST = 6, 30
-"""10 to the power of minus these: the step where no edge is near, and the smallest one that is tried."""
+"""Negative powers of 10: the step where no edge of a domain is near, and the smallest step that is tried."""
 WITHIN = 1000
-"""The edge of the domain, or an excluded number, is at least so many steps away: six figures are right then."""
+"""Steps between the witness and the edge of a domain, or an excluded number, at least: for six right digits."""
 
 
 def difference_step(rule: UserRule, certificate: Certificate, witness: Witness) -> str:
-    """Return the step as a script writes it: `1e-6`, or a smaller one where a hypothesis of any claim that holds at the
-    witness fails near it along the tangents, or where a number that one excludes is near.
+    """Return the step as a script writes it: `1e-6`, or a smaller one where an edge is near the witness.
+
+    An edge is where a condition of the domain, or a hypothesis of any claim, starts or ceases to hold along the
+    tangents. The step is made smaller until each condition fails at the same entries `WITHIN` steps away on both sides.
     """
     point = _Point(witness, {n: s.dtype for n, s in zip(rule.arg_names, rule.signature.inputs, strict=True)})
     hypotheses = [h for claim in certificate.claims for h in claim.hypotheses]
-    statements = [*dict.fromkeys(one for h in hypotheses for one in _sides(h.tree))]
-    statements += [one for text in rule.domain for one in _sides(parse(text, (*rule.arg_names, *rule.params)))]
-    near = [(one, point.failing(one, Fraction(0))) for one in statements]
+    statements = [*dict.fromkeys(side for h in hypotheses for side in _sides(h.tree))]
+    statements += [side for text in rule.domain for side in _sides(parse(text, (*rule.arg_names, *rule.params)))]
+    at_witness = [(side, point.failing(side, Fraction(0))) for side in statements]
     power = USUAL
-    for one, failing in near:
-        while failing is not None and power < SMALLEST and not point.stays(one, failing, Fraction(WITHIN, 10**power)):
+    for side, failing in at_witness:
+        while failing is not None and power < SMALLEST and not point.stays(side, failing, Fraction(WITHIN, 10**power)):
             power += 1
     return f"1e-{USUAL if power == SMALLEST else power}"
 
 
 _TRUTHS = {"False": "0", "True": "1"}
-"""How a witness writes booleans."""
+"""The numbers of the booleans, as a witness writes them."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,14 @@ class _Point:
     dtypes: Mapping[str, str]
 
     def stays(self, statement: Statement, failing: Collection[Any], far: Fraction) -> bool:
-        """Return whether it fails at the very same entries on both sides, as far as that."""
+        """Return whether a statement, moved by `far` to either side, fails at just the entries `failing`."""
         return all(self.failing(statement, sign * far) == failing for sign in (1, -1))
 
     def failing(self, statement: Statement, moved: Fraction) -> set[tuple[int, ...]] | None:
-        """Return the entries at which it does not hold, that far along the tangents; None where nobody can say it."""
+        """Return the entries at which a statement fails, `moved` times the tangents from the witness.
+
+        None is returned where it cannot be evaluated or decided.
+        """
         arrays = {
             name: np.array(
                 _moved_along_tangent(value, self.witness.tangents.get(name), moved, self.dtypes.get(name)), dtype=object
@@ -67,7 +72,7 @@ class _Point:
 
 
 def _moved_along_tangent(value: list | str, tangent: list | str | None, moved: Fraction, dtype: str | None) -> Any:
-    """Return the entries as exact numbers, moved along the tangent."""
+    """Return nested lists of exact numbers: `value` + `moved`·`tangent`; integers, booleans and keys are not moved."""
     if isinstance(value, list):
         tangents = tangent if isinstance(tangent, list) else [None] * len(value)
         return [_moved_along_tangent(v, t, moved, dtype) for v, t in zip(value, tangents, strict=True)]
@@ -77,8 +82,9 @@ def _moved_along_tangent(value: list | str, tangent: list | str | None, moved: F
 
 
 def _sides(statement: Statement) -> Iterator[Statement]:
-    """Yield the conditions that a point and its surroundings share; for an excluded number, the side that they
-    are on.
+    """Yield the parts of a conjunction; `a < b` in the place of `a != b`.
+
+    Points on either side of an excluded number all satisfy `a != b`; whether `a < b` holds tells the sides apart.
     """
     if isinstance(statement, Both):
         for part in statement.parts:

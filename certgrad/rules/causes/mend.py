@@ -39,12 +39,11 @@ _WEAK = (ast.IfExp, ast.Lambda, ast.BoolOp, ast.Compare, ast.NamedExpr)
 
 
 def mend(rule: UserRule, report: Report, declaration: Declaration) -> Mend | None:
-    """Return the change as a diff, if every wrong cotangent lacks a term that can be written with what the backward
-    function has; else None.
+    """Return the diff that adds the missing terms to a wrong rule; None if there is no such diff, or it is not proved.
 
-    The function is compiled anew with the change and the rule checked as it was; only a proof makes it a mend. It is
-    for rules of `jax.custom_vjp` with a backward function of its own that closes over nothing, no surrogates among
-    them.
+    Every wrong cotangent has to lack a term that can be written with the arrays which the backward function has. The
+    backward function is compiled with the terms added, and the rule with it is audited under the same declaration. Only
+    rules of `jax.custom_vjp` are mended whose backward is a Python function without closure; no surrogates.
     """
     wrong = [a for a in report.arguments if a.verdict not in PROOFS]
     if declaration.surrogate or declaration.approximates is not None:
@@ -74,27 +73,31 @@ def _relative_path(file: Path) -> str:
 
 @dataclass(frozen=True)
 class _Source:
-    """The file of a backward function, the function in it, and which names it has for what."""
+    """The source of a rule's backward function, and the expressions by which arrays can be had in it."""
 
     rule: UserRule
     file: Path
     text: str
     function: ast.FunctionDef | ast.Lambda
     result: ast.expr
-    """What it returns."""
+    """The expression that the function returns."""
     arrays: Mapping[str, str]
-    """For each argument of the rule that the residuals hold, and for `seed`, an expression."""
+    """For each argument of the rule that the residuals hold, and for `seed`, an expression in the function."""
     numpy: str
+    """The name of `jax.numpy` in the function's module."""
 
     @classmethod
     def of(cls, rule: UserRule) -> _Source | None:
-        """Return the source of the backward function; None where it cannot be read or changed."""
+        """Return the source of the rule's backward function; None if it cannot be read, or is none that can be changed.
+
+        The forward function has to return a pair, so that its second part tells which arguments the residuals hold.
+        """
         custom, fwd, bwd = rule.custom, rule.fwd_rule, rule.vjp_rule
         plain = isinstance(custom, jax.custom_vjp) and not custom.nondiff_argnums
         if not plain or not isinstance(fwd, FunctionType) or not isinstance(bwd, FunctionType):
             return None
         numpy = next((n for n, v in bwd.__globals__.items() if v is jnp), "")
-        if bwd.__closure__ or not numpy:
+        if bwd.__closure__ or not numpy:  # compiled alone, the function would lose its closure
             return None
         file = Path(inspect.getsourcefile(bwd) or "")
         text = file.read_text(encoding="utf-8")
@@ -104,7 +107,7 @@ class _Source:
         result, kept = returned_by(function), returned_by(forward)
         if result is None or not isinstance(kept, ast.Tuple) or len(kept.elts) != 2:
             return None
-        residuals, seed = (a.arg for a in function.args.args)  # the names of the two
+        residuals, seed = (a.arg for a in function.args.args)
         parameters = [a.arg for a in forward.args.args]
         if len(parameters) != len(rule.arg_names):  # an argument of several arrays has no name for each
             return None
@@ -113,13 +116,17 @@ class _Source:
         return cls(rule, file, text, function, result, {**saved, "seed": seed}, numpy)
 
     def changed(self, lacks: Mapping[str, Missing]) -> str | None:
-        """Return the text with the missing terms added to the cotangents that are returned."""
+        """Return the file's text with the missing terms of arguments added to the cotangents that the function returns.
+
+        None is returned if the cotangents are no tuple of one expression for each argument. Raises NotCodeError if a
+        term has no code.
+        """
         names = list(self.rule.arg_names)
         parts = self.result.elts if isinstance(self.result, ast.Tuple) else [self.result]
         if len(parts) != len(names) or (not isinstance(self.result, ast.Tuple) and len(names) != 1):
             return None
         writer = Writer(self.arrays, self._sizes(), self.numpy)
-        source = self.text.encode()
+        source = self.text.encode()  # columns of a syntax tree count bytes
         edits: list[tuple[int, int, str]] = []
         for name, part in zip(names, parts, strict=True):
             if name not in lacks:
@@ -134,21 +141,23 @@ class _Source:
         return spliced(source, edits).decode() if edits else None
 
     def _sizes(self) -> dict[str, str]:
-        """Return, by size, an expression for it: an axis of an array in scope."""
-        found: dict[str, str] = {}
+        """Return for each size an expression: the length of an axis of an array that the function has."""
+        expressions: dict[str, str] = {}
         for name, spec in zip(self.rule.arg_names, self.rule.signature.inputs, strict=True):
             for k, dim in enumerate(spec.dims):
                 if name in self.arrays and isinstance(dim, Size) and dim.name is not None:
-                    found.setdefault(dim.name, f"{self.arrays[name]}.shape[{k}]")
-        return found
+                    expressions.setdefault(dim.name, f"{self.arrays[name]}.shape[{k}]")
+        return expressions
 
 
 def _kept_names(kept: ast.expr, name: str, function: ast.FunctionDef | ast.Lambda) -> dict[str, str]:
-    """Return the names that a forward function saves as they are, each with an expression for it in the backward.
+    """Return the variables of the forward that are saved as residuals, each with an expression for it in the backward.
+
+    The expression is `res[k]`, or the name to which the backward unpacks it (`x, y = res`).
 
     Args:
-        kept: the residuals that the forward returns.
-        name: what the backward calls these.
+        kept: the expression of the residuals that the forward returns.
+        name: the backward's parameter for the residuals.
         function: the backward.
     """
     if isinstance(kept, ast.Name):
@@ -174,7 +183,7 @@ def _assigned_once(name: str, body: Sequence[ast.stmt]) -> bool:
 
 
 def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declaration) -> str:
-    """Return the verdict on the rule with the changed backward function, of all that is claimed of it."""
+    """Return the verdict on all claims about the rule with the changed backward; "" if that cannot be compiled."""
     forward, old = rule.fwd_rule, rule.vjp_rule
     assert isinstance(forward, FunctionType), "the source was found"
     assert isinstance(old, FunctionType), "the source was found"
@@ -184,20 +193,24 @@ def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declara
     mended = jax.custom_vjp(rule.custom.fun)
     mended.defvjp(forward, backward)
     about = {"excluded": rule.excluded, "conformance": False, **declaration.claimed}
-    found = UserRule(mended, declaration.signature, name=f"{rule.name}, mended", **about)
-    apply_examination(found, examine(found))
-    found.seconds = SECONDS
-    return audit(found).verdict
+    mended_rule = UserRule(mended, declaration.signature, name=f"{rule.name}, mended", **about)
+    apply_examination(mended_rule, examine(mended_rule))
+    mended_rule.seconds = SECONDS
+    return audit(mended_rule).verdict
 
 
 def _compiled(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
-    """Return the function from the changed text, with the globals of the old one."""
+    """Return the backward function compiled from the changed text, with the globals of the old one.
+
+    None is returned where the function is not at its old line, or has decorators.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # of the user's code, which was compiled before
         return _function_from(changed, source, old)
 
 
 def _function_from(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
+    """Return the function at the old function's line and column, compiled; None if there is none that stands alone."""
     tree = ast.parse(changed)
     function = next(
         (
@@ -210,8 +223,8 @@ def _function_from(changed: str, source: _Source, old: FunctionType) -> Callable
     )
     if isinstance(function, ast.Lambda):
         code = compile(ast.Expression(function), str(source.file), "eval")
-        made: Callable[..., Any] = eval(code, dict(old.__globals__))
-        return made
+        compiled: Callable[..., Any] = eval(code, dict(old.__globals__))
+        return compiled
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return None
     scope = dict(old.__globals__)

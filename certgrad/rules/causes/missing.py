@@ -30,7 +30,7 @@ class Missing:
     """A term that a cotangent lacks. `axes` are the index variables of the argument's axes."""
 
     text: str = ""
-    """`add to the cotangent of x[i,j]: −(Σk seed[i,k])`."""
+    """What to add, such as `add to the cotangent of x[i,j]: −(Σk seed[i,k])`; "" if no term is shown."""
     term: Term | None = None
     axes: tuple[str, ...] = ()
 
@@ -39,9 +39,9 @@ NOTHING = Missing()
 
 
 def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
-    """Return what must be added to the active argument's cotangent in case `k`; nothing if it is not short.
+    """Return the term to add to the active argument's cotangent in case `k`; `NOTHING` if it is long or not known.
 
-    It is for the reader; no verdict rests on it.
+    No verdict rests on the term; it is for the reader.
     """
     try:
         with limited(seconds=SECONDS):
@@ -53,7 +53,8 @@ def missing_term(one: UserRule, k: int = 0, longest: int = LONGEST) -> Missing:
 def _term(one: UserRule, k: int, longest: int) -> Missing:
     """Return the term that a cotangent lacks; `NOTHING` where that is not one term of at most `longest` characters.
 
-    It is the right cotangent less the returned one, both in normal form.
+    The adjoint obligation has the two sides ⟨dx, returned⟩ and ⟨dx, right⟩ as normal forms in the entries of the
+    tangent dx. The term is the coefficient of one entry of dx in their difference.
     """
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
@@ -62,7 +63,7 @@ def _term(one: UserRule, k: int, longest: int) -> Missing:
     problem = build(posed(one, shapes, programs))
     moving = {problem.names[k] for k in problem.differentiable}
     unknown = any(value.tensors & moving for value in problem.opaque.values())
-    if unknown or not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function
+    if unknown or not_followed(problem, "vjp_is_adjoint"):  # then `derivative` would not be the function's own
         return NOTHING
     derivative = differentiated(problem, problem.facts, ())
     if derivative.failure is not None:
@@ -74,7 +75,7 @@ def _term(one: UserRule, k: int, longest: int) -> Missing:
     groups = paired_by_coordinates(difference, {tangent: argument.shape}, [{tangent}])
     if len(groups) != 1 or extent(groups[0][0]) > longest:
         return NOTHING
-    coefficient, places = groups[0]  # of the tangent's entry at these places
+    coefficient, places = groups[0]  # the coefficient of the tangent's entry at the indices `places`
     if len(places) != len(argument.shape) or coefficient.free - {*places}:
         return NOTHING
     names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))

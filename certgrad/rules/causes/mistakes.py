@@ -42,24 +42,34 @@ _FACTORS = {
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in words; the rules, the sizes and the domain with which the proof then goes through."""
+    """A possible mistake: in words, and the rules with it put right, of which a proof is tried.
+
+    `fixed` gives sizes, and `domain` conditions on arguments, under which these rules are to be proved.
+    """
 
     text: str
     rules: Rules
     fixed: Mapping[str, Size] = field(default_factory=dict)
     domain: tuple[str, ...] = ()
     change: Change | None = None
-    """What is done otherwise, if that is a step of the backward, or some."""
+    """The change of steps of the backward that puts it right; None for mistakes of other kinds."""
     of_another: bool = False
-    """The rule is right of another function's derivative: where that is the function's own, it is no mistake."""
+    """Whether `rules.jvp` is the derivative of another function; if it equals the right one, there is no mistake."""
 
 
 def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield possible mistakes in the cotangent of the only argument that is active in `one`; all are in `rule`."""
+    """Yield the mistakes of the catalogue for one argument, the likely ones first.
+
+    Args:
+        one: the rule in which only that argument is active.
+        rule: the rule in which all arguments are active.
+        rules: the functions of `one`.
+    """
     plain = replace(rules, jvp=None, primal=None)
     vjp = rules.vjp
 
     def changed(change: Callable[[Any, list], Any]) -> Rules:
+        """Return the rules with `change(cotangent, seeds)` in the place of each cotangent."""
         return replace(plain, vjp=lambda args, seeds, params: [change(c, seeds) for c in vjp(args, seeds, params)])
 
     yield from _about_zeros(one, rules, plain)
@@ -77,8 +87,10 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield candidate mistakes of omission, to be tried: negative indices are not handled, a term or a factor is not
-    differentiated, a sum is left out, the Jacobian is taken to be diagonal.
+    """Yield the mistakes of omission, to be tried.
+
+    They are: negative indices are not handled, a step is not differentiated, a sum is left out, the Jacobian is taken
+    to be diagonal.
     """
     plain = replace(rules, jvp=None, primal=None)
     for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
@@ -92,7 +104,11 @@ def forgotten(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Yield the mistake that the Jacobian is taken to be diagonal along an axis."""
+    """Yield for each axis the mistake that the Jacobian is taken to be diagonal along it.
+
+    With the mistake put right, the rule is compared with the diagonal alone: for each index of the axis, the entries of
+    the tangent at other indices are set to 0, and of the output's tangent only the entries at that index are kept.
+    """
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
 
     def along(axis: int) -> Callable[[list, list, list], list]:
@@ -103,9 +119,9 @@ def _diagonal(one: UserRule, plain: Rules) -> Iterator[Mistake]:
                 raise ValueError("entries of the result have no places of their own")
 
             def at(place: Any) -> list:
-                here = jnp.expand_dims(places == place, [j for j in range(x.ndim) if j != axis])
-                moved = jax.jvp(function, [x], [jnp.where(here, tangents[0], 0)])[1]
-                return [jnp.sum(jnp.where(here, y, 0), axis) for y in moved]
+                at_place = jnp.expand_dims(places == place, [j for j in range(x.ndim) if j != axis])
+                moved = jax.jvp(function, [x], [jnp.where(at_place, tangents[0], 0)])[1]
+                return [jnp.sum(jnp.where(at_place, y, 0), axis) for y in moved]
 
             return jax.vmap(at, out_axes=axis)(places)
 
@@ -126,8 +142,8 @@ def _about_zeros(one: UserRule, rules: Rules, plain: Rules) -> Iterator[Mistake]
     yield Mistake(f"0 is returned for the tangent of {name}", replace(plain, jvp=jvp, vjp=_zeros(one)))
 
     def as_one(args: list, seeds: list, params: list) -> list:
-        held = jvp(args, [jnp.zeros_like(x) for x in args[:1]], params)
-        return [sum(y * seed for y, seed in zip(held, seeds, strict=True))]
+        moved = jvp(args, [jnp.zeros_like(x) for x in args[:1]], params)
+        return [sum(y * seed for y, seed in zip(moved, seeds, strict=True))]
 
     yield Mistake(f"the tangent of {name} is ignored: it is treated as 1", replace(plain, vjp=as_one))
 
@@ -166,7 +182,10 @@ def _derivative_of(forward: Callable[[list], list], one: UserRule) -> Callable[[
 
 
 def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules) -> Iterator[Mistake]:
-    """Yield the mistakes that the seed is ignored, or taken for that of half a spectrum."""
+    """Yield the mistakes that the seed is ignored, or that frequencies of half a spectrum have a wrong factor.
+
+    The seed is ignored if the traced VJP depends on no seed.
+    """
     instance = family(one, one.cases[0]).prove[0]
     shapes = instance.shapes()
     try:
@@ -191,34 +210,37 @@ def _about_the_seed(one: UserRule, rules: Rules, changed: Callable, plain: Rules
 def _about_frequencies(
     k: int, shape: Sequence[Any], seed_shapes: Sequence[Any], changed: Callable, plain: Rules
 ) -> Iterator[Mistake]:
-    """Yield the mistakes about half spectra, in which most frequencies of a real transform stand for two.
+    """Yield the mistakes about half spectra: a missing factor of the frequencies that stand for two.
 
-    The first, and of an even length the last, stand for one.
+    A real transform (`rfft`) of length n keeps n // 2 + 1 frequencies. Each stands for itself and its conjugate, except
+    the first and, if n is even, the last.
 
     Args:
-        k: the place of the argument that the cotangent is for.
-        shape: that of this argument.
-        seed_shapes: those of the cotangents of the outputs.
-        changed: the rule with a function of its cotangent and the seeds in the cotangent's place.
+        k: the position of the argument that the cotangent is for.
+        shape: the shape of this argument.
+        seed_shapes: the shapes of the cotangents of the outputs.
+        changed: makes the rule with a function of the cotangent and the seeds in the place of the cotangent.
         plain: the rule as it is.
     """
 
     def scaled(spectrum: Any, length: Any, factor: float) -> Any:
+        """Return a spectrum with the frequencies that stand for two multiplied by `factor`."""
         place = jnp.arange(spectrum.shape[-1])
         return jnp.where((place == 0) | (2 * place == length), spectrum, factor * spectrum)
 
     def of_half(full: Sequence[Any], half: Sequence[Any]) -> bool:
+        """Return whether the last axis of the second shape is that of a half spectrum of the first."""
         return bool(full) and len(full) == len(half) and str(half[-1]) == str(full[-1] // 2 + 1)
 
     stand = "the frequencies but the first and, of an even length, the last stand for two each"
     if all(of_half(shape, seed) for seed in seed_shapes):
 
-        def halved(args: list, given: list, params: list) -> list:
-            return plain.vjp(args, [scaled(y, args[k].shape[-1], 0.5) for y in given], params)
+        def halved(args: list, seeds: list, params: list) -> list:
+            return plain.vjp(args, [scaled(y, args[k].shape[-1], 0.5) for y in seeds], params)
 
         yield Mistake(f"{stand}: in the cotangent of the output they are to be halved", replace(plain, vjp=halved))
     elif all(of_half(seed, shape) for seed in seed_shapes):
-        yield Mistake(f"{stand}: they are to be doubled", changed(lambda c, given: scaled(c, given[0].shape[-1], 2)))
+        yield Mistake(f"{stand}: they are to be doubled", changed(lambda c, seeds: scaled(c, seeds[0].shape[-1], 2)))
 
 
 def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
@@ -227,24 +249,22 @@ def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
 
 
 def passed_through(rules: Rules, sign: int = 1, what: str = "passed through unchanged (straight-through)") -> Mistake:
-    """Return the mistake that the rule is the identity, or its negative: usually a deliberate surrogate."""
+    """Return the mistake that the rule passes the cotangent through, times `sign`: usually a deliberate surrogate."""
     turned = replace(rules, primal=None, jvp=lambda a, t, p: [sign * t[0]])
     return Mistake(f"the cotangent is {what}; {INTENDED}", turned)
 
 
 def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield the mistakes in the divisor of a mean, a variance or of attention scores: missing, or there once
-    too often.
-    """
+    """Yield the mistakes in a divisor made of sizes: of a mean, a variance (n or n − 1), or attention scores (√n)."""
     named = {
         str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if isinstance(d, Size)
     }
     if any(s.stars for s in one.signature.inputs):
         return
     for count in (1, 2):
-        for chosen in combinations(named, count):
-            size = " · ".join(chosen)
-            places = [named[c] for c in chosen]
+        for size_names in combinations(named, count):
+            size = " · ".join(size_names)
+            places = [named[c] for c in size_names]
             for power, text in (
                 (-1, f"a division by {size} is missing, as of a mean"),
                 (1, f"divided by {size} once too often, as a mean is"),
@@ -263,6 +283,11 @@ def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 def _scaled_by_sizes(
     rules: Rules, places: Sequence[tuple[int, int]], power: int, of: Callable[[Any], Any] = lambda size: size
 ) -> Rules:
+    """Return the rules with the cotangent multiplied (power > 0) or divided by `of(n)`, n the product of some sizes.
+
+    Each of the `places` of these sizes is an argument's position and one of its axes.
+    """
+
     def vjp(args: list, seeds: list, params: list) -> list:
         sizes = [jnp.asarray(args[k].shape[axis], args[k].dtype) for k, axis in places]
         factor = of(reduce(operator.mul, sizes))
@@ -283,16 +308,16 @@ def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) 
         yield Mistake(f"reversed along axis {a}", changed(lambda c, _, a=a: jnp.flip(c, a)))
     yield from _about_halves(one, changed)
     full = rule.rules(rule.cases[0].statics)
-    for position, other in enumerate(rule.moving):
-        there = rule.signature.inputs[rule.arg_names.index(other)]
-        if other == one.moving[0] or [str(d) for d in there.dims] != dims:
+    for position, name in enumerate(rule.moving):
+        spec = rule.signature.inputs[rule.arg_names.index(name)]
+        if name == one.moving[0] or [str(d) for d in spec.dims] != dims:
             continue
-        text = f"the cotangent of {one.moving[0]} is what is returned for {other}"
+        text = f"the cotangent of {one.moving[0]} is what is returned for {name}"
         yield Mistake(text, replace(plain, vjp=_only(full, position)))
 
 
 def _about_halves(one: UserRule, changed: Callable) -> Iterator[Mistake]:
-    """Yield the mistakes that the halves of an axis, as of a gated unit, are exchanged in what is returned."""
+    """Yield the mistakes that the cotangent's halves along an axis are exchanged, as may happen for a gated unit."""
     for axis in _in_halves(one, one.moving[0]):
         turned = changed(lambda c, _, axis=axis: _halves_exchanged(axis, c))
         yield Mistake(f"its halves along axis {axis} are exchanged", turned)
@@ -308,7 +333,7 @@ def halves_of_arguments(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _in_halves(one: UserRule, name: str) -> Iterator[int]:
-    """Yield the axes of an array of floats that have even sizes."""
+    """Yield the axes of an argument of floats whose size is even, such as 2·n."""
     spec = one.signature.inputs[one.arg_names.index(name)]
     for axis, size in enumerate(spec.dims if spec.dtype in ("float", "held") and not spec.stars else ()):
         if isinstance(size, Size) and not any(size.evaluate(dict.fromkeys(size.names, n)) % 2 for n in (1, 2, 3)):
@@ -326,7 +351,11 @@ def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
 
 
 def _sums_to_one(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Yield the mistake that the rule is right only where a held argument's entries sum to 1: it is normalised."""
+    """Yield the mistakes that the rule is right only where an argument sums to 1 along its last axis.
+
+    To put the mistake right, that argument is normalised in the function and in the rule. Only "held" arguments are
+    tried: floats that are not differentiated.
+    """
     for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
         if spec.dtype != "held" or not spec.dims or str(spec.dims[-1]) == "1":  # one entry of sum 1 is 1
             continue
@@ -353,17 +382,20 @@ def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any], backward_al
 
 
 def right_in_a_domain(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield mistakes that leave a rule right only where arguments are unlike, above or below numbers or each other."""
+    """Yield the mistakes that leave a rule right only in a domain: x ≠ c, x > c, x < c, a < x < b, or x above y.
+
+    The numbers are 0 and those that the programs compare with. Domains that exclude least come first.
+    """
     plain = replace(rules, jvp=None, primal=None)
-    held = zip(one.arg_names, one.signature.inputs, strict=True)
-    floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
+    specs = zip(one.arg_names, one.signature.inputs, strict=True)
+    floats = [(n, [*map(str, s.dims)]) for n, s in specs if s.dtype in ("float", "held")]
     numbers = sorted(["0", *compared_constants(one, plain)], key=float)
     for name, _ in floats:  # what excludes least comes first
         for sign, ordered in (("!=", numbers), (">", numbers), ("<", numbers[::-1])):
             for number in ordered:
                 yield _right_where(plain, f"{name} {sign} {number}")
-    for (a, dims), (b, others) in combinations(floats, 2):
-        if dims == others or not others or not dims:
+    for (a, a_dims), (b, b_dims) in combinations(floats, 2):
+        if a_dims == b_dims or not b_dims or not a_dims:
             for sign in ("!=", ">", "<"):
                 yield _right_where(plain, f"{a} {sign} {b}")
     for name, _ in floats:
@@ -377,27 +409,28 @@ def _right_where(plain: Rules, *domain: str) -> Mistake:
 
 
 def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Yield the mistake of a sum that is missing, for each axis that the argument does not have."""
+    """Yield for each axis that the argument does not have the mistake that a sum over it is missing."""
     names = family(one, one.cases[0]).prove[0].names
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
-    own = {name for d in spec.dims if isinstance(d, Size) for name in d.names}
+    own_names = {name for d in spec.dims if isinstance(d, Size) for name in d.names}
     for n in () if spec.stars else names:
-        if n not in own:
+        if n not in own_names:
             yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
 
 
 def right_where_written_once(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield the mistake that the rule is right only where no entry is written twice; it is tried by proof, as drawn
-    points write twice.
+    """Yield the mistake that the rule is right only where no entry is written twice.
+
+    It has to be tried by proof: drawn points may write to an entry twice.
     """
     for text, promised in written_once(one, rules):
         yield Mistake(text, promised)
 
 
 def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """Yield, for each pair of sizes, the rule as it is where both are equal: the last mistake to be tried.
+    """Yield, for each pair of sizes, the mistake that the rule is right only where both are equal.
 
-    A rule that is right there has taken one size for the other.
+    Such a rule has taken one size for the other. These mistakes are the last to be tried.
     """
     plain = replace(rules, jvp=None, primal=None)
     for a, b in combinations(family(one, one.cases[0]).prove[0].names, 2):
@@ -405,14 +438,18 @@ def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
 
 
 def _summed(one: UserRule, plain: Rules, name: str) -> Rules:
-    """The sum of what the rule returns for each index of an axis alone: of arguments and seeds that have one entry."""
+    """Return the rules with a VJP that is called for each index of the axis `name` alone, and then summed.
+
+    Arguments and seeds with that axis are cut to one entry along it, so that the sum which the rule lacks is over
+    what it returns.
+    """
     axes = [_axis(s.dims, name) for s in one.signature.inputs]
     outs = [_axis(s.dims, name) for s in one.outputs_declared or ()]
 
     def vjp(args: list, seeds: list, params: list) -> list:
         def at(*slices: Any) -> Any:
-            whole = [x if a is None else jnp.expand_dims(x, a) for x, a in zip(slices, [*axes, *outs], strict=True)]
-            return plain.vjp(whole[: len(args)], whole[len(args) :], params)[0]
+            arrays = [x if a is None else jnp.expand_dims(x, a) for x, a in zip(slices, [*axes, *outs], strict=True)]
+            return plain.vjp(arrays[: len(args)], arrays[len(args) :], params)[0]
 
         return [jnp.sum(jax.vmap(at, [*axes, *outs])(*args, *seeds), axis=0)]
 

@@ -1,4 +1,4 @@
-"""A quick numeric test that spares most wrong hypotheses their proof. What passes it is then proved."""
+"""A quick numeric test of a possible mistake at drawn points; only mistakes that pass it go to a proof."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOLERANCE = 1e-7
 
 
 class Trial:
-    """Tries hypotheses about one argument at points, each drawn and evaluated once."""
+    """Tries possible mistakes in one argument's cotangent at points, each of which is drawn and evaluated once."""
 
     def __init__(self, one: UserRule) -> None:
         self.one = one
@@ -38,23 +38,28 @@ class Trial:
         self._derivatives: dict[Any, Any] = {}
 
     def agrees(self, mistake: Mistake) -> bool:
-        """Return whether a mistake is plausible at the points."""
-        found = self.plausible(mistake.rules, mistake.fixed, mistake.domain)
-        return found and (not mistake.of_another or self._moves_otherwise(mistake))
+        """Return whether the rule with a mistake put right obeys the adjoint law at the drawn points."""
+        plausible = self.plausible(mistake.rules, mistake.fixed, mistake.domain)
+        return plausible and (not mistake.of_another or self._moves_otherwise(mistake))
 
     def _moves_otherwise(self, mistake: Mistake) -> bool:
-        """Return whether the result moves otherwise than the function's, at a drawn point."""
+        """Return whether the mistake's JVP differs from the function's derivative at a drawn point.
+
+        If they agree, the derivative that the mistake speaks of is the right one, and it is no mistake.
+        """
         with jax.enable_x64(True), computed_by(compute):
             point = self._point(mistake.fixed, (*self.one.domain, *mistake.domain))
             if point is None or mistake.rules.jvp is None:
                 return False
             moved = mistake.rules.jvp(point.args, [point.tangent], [])
-            own = self._derivative(self.rules, point.args, point.tangent)
-            return not all(np.allclose(a, b, rtol=1e-6, atol=1e-9) for a, b in zip(moved, own, strict=True))
+            derivative = self._derivative(self.rules, point.args, point.tangent)
+            return not all(np.allclose(a, b, rtol=1e-6, atol=1e-9) for a, b in zip(moved, derivative, strict=True))
 
     def plausible(self, rules: Rules, fixed: Mapping[str, Size], domain: tuple[str, ...]) -> bool:
-        """The two sides of the adjoint law agree at drawn points of two sizes; also where the rule's own domain gives
-        none."""
+        """Return whether both sides of the adjoint law ⟨L·dx, seed⟩ = ⟨dx, vjp(seed)⟩ agree at points of two sizes.
+
+        If no point can be drawn, the rule counts as plausible in its own domain, and not in a further `domain`.
+        """
         with jax.enable_x64(True), computed_by(compute):
             first = self._point(fixed, (*self.one.domain, *domain))
             if first is None:
@@ -65,13 +70,14 @@ class Trial:
             return second is None or self._agree(rules, second, fixed)
 
     def _agree(self, rules: Rules, point: _Point, fixed: Mapping[str, Size]) -> bool:
+        """Return whether both sides of the adjoint law agree at a point, to the relative `TOLERANCE`."""
         args, tangent = point.args, point.tangent
         try:
             seeds = self._seeds_of(rules.forward(args, []))
             moved = rules.jvp(args, [tangent], []) if rules.jvp else self._derivative(rules, args, tangent)
             left = sum(float(np.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
             right = float(np.vdot(tangent, rules.vjp(args, seeds, [])[0]))
-        except Exception:  # the proof will fail for the same reason, and costs no more
+        except Exception:  # a rule that does not run here is not proved either
             return False
         if fixed and max(abs(left), abs(right)) < 1e-9:
             return False  # both are 0, as for a softmax of one entry: any multiple is right there
@@ -93,21 +99,22 @@ class Trial:
         return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
     def at_no_cotangent(self) -> bool:
-        """Return whether a cotangent of 0 gives one that is not 0, at a random point."""
+        """Return whether a seed of 0 gives a cotangent that is not 0, at a random point."""
         with jax.enable_x64(True), computed_by(compute):
             point = self._point({}, self.one.domain)
             if point is None:
                 return False
             try:
                 seeds = [jnp.zeros_like(y) for y in self.rules.forward(point.args, [])]
-                found = np.asarray(self.rules.vjp(point.args, seeds, [])[0])
+                cotangent = np.asarray(self.rules.vjp(point.args, seeds, [])[0])
             except Exception:  # as above
                 return False
-        return bool(np.all(np.isfinite(found)) and np.any(np.abs(found) > 1e-6))
+        return bool(np.all(np.isfinite(cotangent)) and np.any(np.abs(cotangent) > 1e-6))
 
     def _point(self, fixed: Mapping[str, Size], domain: tuple[str, ...], larger: bool = False) -> _Point | None:
-        """Arrays inside the domain, and where the function and its derivative are numbers if such were drawn; None
-        where none were drawn, or the function takes no larger sizes.
+        """Return the first drawn point in the domain; None if none was drawn there.
+
+        A point at which the function and its derivative are finite is preferred. If `larger`, sizes are larger by 1.
         """
         key = tuple(sorted(fixed.items())), domain, larger
         if key not in self._points:
@@ -123,18 +130,18 @@ class Trial:
             outs = self.rules.forward(point.args, [])
             values = [*outs, *self._derivative(self.rules, point.args, point.tangent)]
             return all(np.all(np.isfinite(np.asarray(y, float))) for y in values)
-        except Exception:  # what is compared there fails for the same reason
+        except Exception:  # the comparison at this point will fail for the same reason, and says so
             return True
 
     def _all(self, fixed: Mapping[str, Size], larger: bool) -> Iterator[_Point]:
-        """Yield the points at some sizes; they are the same in all domains, so that most values are known."""
+        """Yield the points at some sizes: the same ones for all domains, so that most values are computed already."""
         key = tuple(sorted(fixed.items())), larger
         if key not in self._drawn:
             self._drawn[key] = [], _points(self.one, fixed, larger)
-        known, further = self._drawn[key]
-        yield from known
+        earlier, further = self._drawn[key]
+        yield from earlier
         for point in further:
-            known.append(point)
+            earlier.append(point)
             yield point
 
     def _seeds_of(self, outs: list) -> list:
@@ -151,19 +158,19 @@ class Trial:
 
 
 def _once_at_each_point(rules: Rules) -> Rules:
-    """Return the same rules with their values at a concrete point remembered."""
+    """Return the same rules, which remember their values for arrays they were called with (by identity)."""
 
     def once(rule: Callable[..., list]) -> Callable[..., list]:
-        known: dict[tuple[int, ...], tuple[Any, list]] = {}
+        remembered: dict[tuple[int, ...], tuple[Any, list]] = {}
 
         def run(*groups: list) -> list:
             arrays = [x for group in groups for x in group]
             if any(isinstance(x, jax.core.Tracer) for x in arrays):
                 return rule(*groups)
             key = tuple(map(id, arrays))
-            if key not in known:
-                known[key] = arrays, rule(*groups)
-            return known[key][1]
+            if key not in remembered:
+                remembered[key] = arrays, rule(*groups)
+            return remembered[key][1]
 
         return run
 
@@ -172,7 +179,7 @@ def _once_at_each_point(rules: Rules) -> Rules:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Arrays, and a tangent of the one that moves."""
+    """Arguments, and a tangent of the active one."""
 
     args: list
     tangent: Any

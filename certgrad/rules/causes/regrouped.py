@@ -13,11 +13,11 @@ from .steps import Act, Change, Run, Step
 
 SUMS, PRODUCTS = ("add", "add_any", "sub"), ("mul", "div")
 _OF_ONE = frozenset("integer_pow square sqrt rsqrt exp log tanh logistic sin cos abs sign neg log1p expm1".split())
-"""Functions of one number that are taken of a sum or a product where one operand is meant, or the other way round."""
+"""Functions of one number that may be taken of a sum or product, or of one operand of it, by mistake."""
 
 
 def brackets(search: Search, step: Step) -> Iterator[Change]:
-    """Yield changes to a product or quotient of a sum, and not of one of its terms alone, or the other way round."""
+    """Yield the changes of a + b·c to (a + b)·c, and of (a + b)·c to a·c + b: brackets that are missing or too wide."""
     name = step.eqn.primitive.name
     for j, operand in enumerate(step.operands if name in (*SUMS, *PRODUCTS) else ()):
         inner = search.maker(operand.key)
@@ -35,7 +35,10 @@ def brackets(search: Search, step: Step) -> Iterator[Change]:
 
 
 def _exchanged(inner: Step, j: int, k: int) -> Act:
-    """Return f(.., g(.., b, ..), ..) regrouped as g(.., f(.., b, ..), ..), where b is operand k of g."""
+    """Return the act that makes g(.., f(.., b, ..), ..) of f(.., g(.., b, ..), ..).
+
+    f is the step, g is `inner`, the step that gives operand `j` of f, and b is operand `k` of g.
+    """
 
     def act(r: Run, s: Step) -> Any:
         within = r.program.step(inner.key)
@@ -47,7 +50,7 @@ def _exchanged(inner: Step, j: int, k: int) -> Act:
 
 
 def of_one_operand(search: Search, step: Step) -> Iterator[Change]:
-    """Yield changes to a function of one operand of a sum or product, and not of the whole, or the other way round."""
+    """Yield the changes of f(a·b) to f(a)·b, and of f(a)·b to f(a·b), and the same for sums and quotients."""
     name, joins = step.eqn.primitive.name, (*SUMS, *PRODUCTS)
     for j, operand in enumerate(step.operands if name in (*_OF_ONE, *joins) else ()):
         inner = search.maker(operand.key)
@@ -63,7 +66,7 @@ def of_one_operand(search: Search, step: Step) -> Iterator[Change]:
 
 
 def made_before(search: Search, step: Step) -> Iterator[Change]:
-    """Yield changes to a product or quotient that is made before other steps, and not of what these give."""
+    """Yield the changes of f(a)·b to f(a·b), and of f(a) / b to f(a / b), where f may be several steps."""
     name = step.eqn.primitive.name
     shape = np.shape(search.points[0].run.values[step.outs[0]])
     for j in range(len(step.operands) if name == "mul" else 1 if name == "div" else 0):

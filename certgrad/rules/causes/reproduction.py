@@ -31,7 +31,7 @@ WIDTH = 76
 
 
 def reproduction(rule: UserRule, certificate: Certificate) -> str:
-    """Python that prints both sides of the first refuted obligation; empty if none has a witness."""
+    """Return a Python script that prints both sides of the first obligation that has a witness; "" if none has one."""
     for claim in certificate.claims:
         for case in claim.cases:
             if case.witness is not None:
@@ -41,7 +41,11 @@ def reproduction(rule: UserRule, certificate: Certificate) -> str:
 
 
 def of_failure(rule: UserRule, found: Failure) -> str:
-    """Python that calls the function, and then its derivative, which raises."""
+    """Return a Python script that calls the function, and then its derivative, which raises.
+
+    Names between « and » are the script's own (see `_script_text`). `found` has the arrays, and whether the call was
+    under `jax.jit`.
+    """
     statics = rule.statics_of(found.case, found.numbers)
     moving = list(rule.moving)
     points = ", ".join(moving)
@@ -50,8 +54,8 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     lines += [*_imports_of_classes(rule), *needed, ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
     lines += in_code(rule, [n for n in rule.arg_names if n not in moving])
-    call, made = f"«function»({_call(rule, statics)})", in_code(rule, moving)
-    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
+    call, projections = f"«function»({_call(rule, statics)})", in_code(rule, moving)
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, projections)]
     lines.append(f"«outs» = jax.jit(«f»)({points})" if found.jitted else f"«outs» = «f»({points})")
     lines.append("print('the function returns', [y.shape for y in «outs»])")
     if rule.kind in REVERSE:
@@ -65,8 +69,14 @@ def of_failure(rule: UserRule, found: Failure) -> str:
 
 
 def _of_floats(name: str, points: str, call: str, parts: bool, made: Sequence[str]) -> list[str]:
-    """A function of the arrays that move, which returns the float outputs of a call; of complex ones, the `parts`.
-    `made` are lines that give arguments the properties that they have.
+    """Return the lines of a function of the active arguments that returns the float outputs of a call.
+
+    Args:
+        name: the function's name.
+        points: its parameters, with commas between them.
+        call: the expression of the call.
+        parts: whether complex outputs are returned as real and imaginary parts.
+        made: lines that give arguments the properties that the audit assumed of them.
     """
     of_each = "((y.real, y.imag) if jnp.iscomplexobj(y) else (y,))"
     taken_apart = [f"    «leaves» = [part for y in «leaves» for part in {of_each}]"] if parts else []
@@ -81,7 +91,12 @@ def _of_floats(name: str, points: str, call: str, parts: bool, made: Sequence[st
 
 
 def _script_text(lines: Sequence[str], taken: Sequence[str]) -> str:
-    """Return the script, with names of its own (those in guillemets) that no argument has."""
+    """Return the text of a script, in which each name «n» becomes n, with underscores if an argument has that name.
+
+    Args:
+        lines: the lines of the script.
+        taken: the names of the arguments.
+    """
 
     def own(match: re.Match[str]) -> str:
         name = match[1]
@@ -94,7 +109,7 @@ def _script_text(lines: Sequence[str], taken: Sequence[str]) -> str:
 
 
 def _wrapped_line(line: str) -> str:
-    """Return the line, or the same statement over several that fit on a page."""
+    """Return the line, wrapped after commas to `WIDTH` columns if it is then still the same statement."""
     begins = " " * (len(line) - len(line.lstrip()) + 4)
     cut = _AfterCommas(WIDTH, subsequent_indent=begins, break_long_words=False, break_on_hyphens=False).fill(line)
     try:
@@ -115,15 +130,15 @@ def _floats(value: Any) -> str:
 
 
 def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
-    """Return the values that the witness gives to the numbers that are left open."""
+    """Return the witness's values of the static numbers that the audit leaves open, by name."""
     return {n: float(Fraction(str(witness.inputs[n]))) for n in rule.params}
 
 
 def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witness, statics: Mapping[str, Any]) -> str:
-    """Return a Python script that shows the difference at a witness: the rule beside a central difference of the
-    function.
+    """Return a Python script that shows at a witness how the rule differs from a central difference of the function.
 
-    Names between « and » are the script's own, and made distinct from the rule's by `_script_text`.
+    For the claim `rule_runs_forward` it prints the function's value beside its value under `jax.vjp` instead. Names
+    between « and » are the script's own; `_script_text` makes them distinct from the names of the arguments.
     """
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
     statics, needed = _pasted(statics)
@@ -134,7 +149,7 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
         *_imports_of_classes(rule),
         *needed,
     ]
-    expected = "«f»"
+    expected = "«f»"  # the function whose difference quotient the rule has to return
     if rule.ideal is not None and kind != "rule_runs_forward":
         expected = "«ideal»"
         module, name = (getattr(rule.ideal, a, "") or "" for a in ("__module__", "__qualname__"))
@@ -146,23 +161,23 @@ def _script(rule: UserRule, kind: str, certificate: Certificate, witness: Witnes
     if kind != "rule_runs_forward":
         lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
     points = ", ".join(moving)
-    call, made = f"«function»({_call(rule, statics)})", in_code(rule, moving)
+    call, projections = f"«function»({_call(rule, statics)})", in_code(rule, moving)
     lines += in_code(rule, [n for n in rule.arg_names if n not in moving])
     if kind == "rule_runs_forward":
         lines += [
             "",
             f"def «f»({points}):",
-            *(f"    {line}" for line in made),
+            *(f"    {line}" for line in projections),
             f"    return {call}",
             "",
             f"print('the function:', «f»({points}))",
             f"print('under vjp:   ', jax.vjp(«f», {points})[0])",
         ]
         return _script_text(lines, rule.arg_names)
-    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, made)]
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs, projections)]
     if rule.ideal is not None:
         ideal = f"«approximated»({_call_ideal(rule, statics)})"
-        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs, made)
+        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs, projections)
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
     lines.append(f"«seeds» = [{seeds}]" if witness.seeds else f"«seeds» = [jnp.ones_like(y) for y in «f»({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} «h» * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
@@ -184,7 +199,7 @@ def _place(rule: UserRule) -> tuple[str, str]:
 
 
 def _import(variable: str, module: str, name: str) -> list[str]:
-    """Return the lines that bind a function to a variable: an import, where its module has it under its name."""
+    """Return the lines that bind a function to a variable: an import, or a comment if it has no importable name."""
     if not all(part.replace(".", "").isidentifier() for part in (module, name)):
         what = "the function under audit" if variable == "«function»" else "the function that it approximates"
         return [f"{variable} = ...  # {what}"]
@@ -198,8 +213,9 @@ def _imports_of_classes(rule: UserRule) -> list[str]:
 
 
 def _pasted(statics: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """Static values as the script writes them, and the lines that this needs: imports, and a comment on each value
-    that no text gives.
+    """Return the code of each static value, and the lines that it needs before it.
+
+    These are imports, and for each value that has no code a line `given_name = ...` with a comment.
     """
     needed: dict[str, None] = {}
 
@@ -223,16 +239,20 @@ def _pasted(statics: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
 
 
 def _arguments(rule: UserRule, statics: Mapping[str, str]) -> dict[str, str]:
+    """Return the code of each argument by name: of arrays as the function takes them, and of static values."""
     given = {a.name: _structure(a.made_of(a.leaves, lambda *z: " + 1j * ".join(z))) for a in rule.arguments}
     return {**given, **statics}
 
 
 def _call_ideal(rule: UserRule, statics: Mapping[str, str]) -> str:
-    """Return the arguments of the ideal function, as `UserRule.call_ideal` passes them."""
+    """Return the code of the arguments of the ideal function, as `UserRule.call_ideal` passes them.
+
+    The ideal function is the one that the rule's function approximates.
+    """
     given = _arguments(rule, statics)
     arrays = [given.pop(a.name) for a in rule.arguments]
-    known = keywords_of(rule.ideal) if rule.ideal is not None else ()
-    return ", ".join([*arrays, *(f"{n}={v}" for n, v in given.items() if n in known)])
+    accepted = keywords_of(rule.ideal) if rule.ideal is not None else ()
+    return ", ".join([*arrays, *(f"{n}={v}" for n, v in given.items() if n in accepted)])
 
 
 def _call(rule: UserRule, statics: Mapping[str, str]) -> str:

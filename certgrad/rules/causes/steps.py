@@ -1,4 +1,4 @@
-"""A program as a list of steps, which can be run by any arithmetic and with one step done otherwise."""
+"""A program as a list of steps, which can be run in any arithmetic and with some steps replaced."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from certgrad.obligations.tracing.jax_internals import from_library, inner_progr
 from .words import place_in_users_code
 
 Key = tuple[Any, ...]
-"""A value: ("in", 0) is an input, ("mul", place, 2, 0) the first output of the third product that a place in the source
-makes. At other sizes JAX may make fewer steps; those of a place are told apart there as well."""
+"""Names a value: ("in", 0) is the first input, ("mul", place, 2, 0) the first output of the third product that one
+place in the source makes. At other sizes JAX may make fewer steps; as they are counted by place, the keys of the others
+stay the same."""
 _ENTRIES = dict.fromkeys(READS_PLACES, "gather")
-"""What JAX reads entries by, where sizes are numbers and where they are not."""
+"""The name in keys of the primitives by which JAX reads entries, of which it chooses others where sizes are numbers."""
 Value = Any
 Apply = Callable[[Any, list[Value]], list[Value]]
-"""What an equation gives for its operands."""
+"""Returns the outputs of an equation for the values of its operands."""
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A value by its key, or a literal."""
+    """An operand of a step: a value by its key, or a `literal` if the key is None."""
 
     key: Key | None
     literal: Any = None
@@ -36,40 +37,49 @@ class Operand:
 
 @dataclass(frozen=True)
 class Step:
-    """An equation with its operands and the keys of its results."""
+    """An equation of a program, with its operands and the keys of its outputs."""
 
     eqn: Any
     operands: tuple[Operand, ...]
     outs: tuple[Key, ...]
     placed: Any
-    """The equation whose place in the source is this step's: a call of a library around it, if there is one. What that
-    computes has the place of whatever called it first."""
+    """The equation whose place in the source counts as this step's: the outermost call of a library's function around
+    the step, or the step's own. JAX traces a library's function once, so that its equations have the place of the
+    first call."""
 
     @property
     def key(self) -> Key:
-        """The step's key: its primitive, its place, and its number among those."""
+        """The step's key: its primitive, its place in the source, and its number among the steps of both."""
         return self.outs[0][:-1]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A program, called programs in line. A function with a rule in forward mode is one step, as are loops."""
+    """A program as steps in order, with the programs that it calls inlined.
+
+    A loop is one step, and so is a call of a function with a JVP rule of its own.
+    """
 
     steps: tuple[Step, ...]
     consts: Mapping[Key, Value]
     results: tuple[Operand, ...]
+    """What the program returns."""
 
     @classmethod
     def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
-        """Return the steps of a jaxpr with the programs that it calls inlined."""
+        """Return the steps of a jaxpr with the programs that it calls inlined.
+
+        Each output of an equation gets its key at once; an equation that calls a program makes no step, and its outputs
+        get the keys of that program's results.
+        """
         steps: list[Step] = []
         values: dict[Key, Value] = {}
         counts: Counter[Key] = Counter()
 
         def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand], call: Any) -> list[Operand]:
-            """Add the steps of a program, with those of the programs that it calls in their place; return its outputs.
+            """Append the steps of a program, those of called programs at their calls, and return its outputs.
 
-            Steps inside of a library's function get the place of its `call` in the user's code, None outside of those.
+            `call` is the user's call of a library's function inside of which the program runs; None outside of such.
             """
             refs = dict(zip(jaxpr.invars, operands, strict=True))
             for v, c in zip(jaxpr.constvars, consts, strict=True):
@@ -85,8 +95,8 @@ class Steps:
                 placed = eqn if call is None else call
                 if inner is not None:
                     info = getattr(inner.jaxpr, "debug_info", None)
-                    own = not from_library(str(getattr(info, "func_filename", "")))
-                    outs = inline(inner.jaxpr, inner.consts, inputs, None if own and call is None else placed)
+                    is_users = not from_library(str(getattr(info, "func_filename", "")))
+                    outs = inline(inner.jaxpr, inner.consts, inputs, None if is_users and call is None else placed)
                 else:
                     kind_and_place = _ENTRIES.get(name, name), place_in_users_code(placed)
                     keys = tuple((*kind_and_place, counts[kind_and_place], j) for j in range(len(eqn.outvars)))
@@ -100,15 +110,15 @@ class Steps:
         return cls(tuple(steps), values, tuple(results))
 
     def behind(self, step: Step) -> list[Key]:
-        """Return the values that a step depends on, the latest first."""
-        found = {o.key: None for o in step.operands if o.key is not None}
-        for other in reversed(self.steps):
-            if found.keys() & {*other.outs}:
-                found |= {o.key: None for o in other.operands if o.key is not None}
-        return list(found)
+        """Return the keys of all values that a step depends on, its own operands first."""
+        keys = {o.key: None for o in step.operands if o.key is not None}
+        for earlier in reversed(self.steps):
+            if keys.keys() & {*earlier.outs}:
+                keys |= {o.key: None for o in earlier.operands if o.key is not None}
+        return list(keys)
 
     def step(self, key: Key) -> Step:
-        """Return the step with a key, which in another trace of the same code has other literals and sizes."""
+        """Return the step with a key. The key may be from another trace of the same code, at other sizes."""
         return next(s for s in self.steps if s.key == key)
 
     def live(self) -> list[Step]:
@@ -124,7 +134,11 @@ class Steps:
 
 @dataclass
 class Run:
-    """The values of a program's steps at its inputs, in some arithmetic; `xp` has its functions, by numpy's names."""
+    """A program with the values of its steps at some inputs.
+
+    The arithmetic is that of `apply` (an equation's outputs), of `literal` (a literal's value), and of `xp`, a module
+    with numpy's functions.
+    """
 
     program: Steps
     inputs: Sequence[Value]
@@ -132,9 +146,9 @@ class Run:
     literal: Callable[[Any], Value]
     xp: Any
     statics: Mapping[str, float] = field(default_factory=dict)
-    """Real numbers that the program is given, by name."""
+    """The real numbers among the rule's static arguments, by name."""
     acts: Mapping[Key, Act] = field(default_factory=dict)
-    """What some steps give instead."""
+    """The acts that replace some steps, by the keys of these."""
     values: dict[Key, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -146,15 +160,15 @@ class Run:
         return self.literal(operand.literal) if operand.key is None else self.values[operand.key]
 
     def operands(self, step: Step) -> list[Value]:
-        """Return a step's operands."""
+        """Return the values of a step's operands."""
         return [self.read(o) for o in step.operands]
 
     def own(self, step: Step) -> Value:
-        """Return a step's value from its operands; it may not have been computed yet."""
+        """Return the first output of a step, computed from its operands without any act."""
         return self.apply(step.eqn, self.operands(step))[0]
 
     def all(self) -> list[Value]:
-        """Return the program's results."""
+        """Compute the values of all steps, and return the program's results."""
         for step in self.program.steps:
             self.values.update(zip(step.outs, self._outs(step, self), strict=True))
         return [self.read(o) for o in self.program.results]
@@ -164,21 +178,24 @@ class Run:
         return [act(at, step)] if act is not None else self.apply(step.eqn, at.operands(step))
 
     def with_value(self, step: Step, value: Value) -> list[Value]:
-        """Return the program's results with another value of a step."""
+        """Return the program's results if a step gives another value."""
         return self.recomputed({step.outs[0]: value}, self.program.results)
 
     def recomputed(self, over: Mapping[Key, Value], wanted: Sequence[Operand]) -> list[Value]:
-        """Return the values of operands if some steps have other values: what depends on these is computed again."""
-        there, moved = copy(self), set(over)
-        there.values = {**self.values, **over}
+        """Return the values of the operands `wanted` if some values are replaced by those in `over`.
+
+        Only the steps that depend on a replaced value are computed again.
+        """
+        rerun, changed_keys = copy(self), set(over)
+        rerun.values = {**self.values, **over}
         for step in self.program.steps:
-            if step.outs[0] in self.values and any(o.key in moved for o in step.operands):
-                there.values.update(zip(step.outs, self._outs(step, there), strict=True))
-                moved.update(step.outs)
-        return [there.read(o) for o in wanted]
+            if step.outs[0] in self.values and any(o.key in changed_keys for o in step.operands):
+                rerun.values.update(zip(step.outs, self._outs(step, rerun), strict=True))
+                changed_keys.update(step.outs)
+        return [rerun.read(o) for o in wanted]
 
     def before(self, step: Step) -> Iterator[tuple[Key, Value]]:
-        """Yield the values that are known at a step, each with its key."""
+        """Yield the values that are computed before a step, inputs and constants among them, each with its key."""
         for key, value in self.values.items():
             if key == step.outs[0]:
                 return
@@ -187,13 +204,17 @@ class Run:
 
 @dataclass(frozen=True)
 class ValueRef:
-    """A known value at a step, by its key; `rank` is that of the step where the value has only some of its axes."""
+    """A value that is computed before a step.
+
+    If it has only some of the axes of the step's value, `axes` says which, and `rank` is the number of all of these.
+    """
 
     key: Key
     axes: tuple[int, ...] | None = None
     rank: int = 0
 
     def value(self, run: Run) -> Value:
+        """Return the value in a run, with axes of length 1 for those that it lacks."""
         value = run.values[self.key]
         if self.axes is None:
             return value
@@ -201,12 +222,12 @@ class ValueRef:
 
 
 Act = Callable[[Run, Step], Value]
-"""What a step gives instead, of numpy's arrays as of traced ones."""
+"""Returns the value that replaces a step's, from a run in numpy's arrays or in traced ones, and the step."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A step done otherwise, or several, in words."""
+    """Acts that replace one or several steps, by their keys, with the text that says so."""
 
     text: str
     acts: Mapping[Key, Act]
@@ -215,9 +236,9 @@ class Change:
 def changed(
     function: Callable[..., list], acts: Mapping[Key, Act], statics: Mapping[str, float]
 ) -> Callable[..., list]:
-    """Return a function of arrays that are traced, with some of its steps done otherwise.
+    """Return a function that runs `function` with the steps of these keys replaced by their acts.
 
-    `statics` are the real numbers of the rule by name, which such a step may use.
+    It traces `function` at each call. `statics` are the rule's real numbers by name, which an act may use.
     """
 
     def typed(act: Act) -> Act:
@@ -226,15 +247,15 @@ def changed(
     def run(*arrays: Value) -> list[Value]:
         closed = jax.make_jaxpr(function)(*arrays)
         program = Steps.of(jaxpr_of(closed), closed.consts)
-        made = {key: typed(act) for key, act in acts.items()}
-        return Run(program, arrays, _bound, lambda v: v.val, jnp, statics, made).all()
+        typed_acts = {key: typed(act) for key, act in acts.items()}
+        return Run(program, arrays, _bound, lambda v: v.val, jnp, statics, typed_acts).all()
 
     return run
 
 
 def _bound(eqn: Any, operands: list[Value]) -> list[Value]:
-    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
-    return list(found) if eqn.primitive.multiple_results else [found]
+    outs = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    return list(outs) if eqn.primitive.multiple_results else [outs]
 
 
 def _typed(value: Value, step: Step) -> Value:

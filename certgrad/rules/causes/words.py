@@ -62,13 +62,13 @@ def word_of(primitive: str) -> str:
 
 
 def place_in_users_code(eqn: Any) -> tuple[str, int, int, int]:
-    """File, line and columns of what made an equation; an empty file where that is not a user's code."""
+    """Return the file, line and columns of the code that made an equation; ("", 0, 0, 0) if it is certgrad's own."""
     place = source_place(eqn)
     return ("", 0, 0, 0) if Path(place[0]).is_relative_to(_OWN) else place
 
 
 def place_of_step(eqn: Any) -> str:
-    """The line of the user's code that made an equation, with the expression there; empty where that is not known."""
+    """Return where the user's code makes an equation, as ` in line 3 of f.py (`x * y`)`; "" if that is not known."""
     file, line, start, end = place_in_users_code(eqn)
     if not file:
         return ""
@@ -78,7 +78,7 @@ def place_of_step(eqn: Any) -> str:
 
 
 def _expression(text: str, start: int, end: int) -> str:
-    """Return the text between two columns of a line, with the name it is assigned to; all of it without columns."""
+    """Return the text between two columns of a line; without columns, or if the line only assigns it, the line."""
     line = text.encode()
     before, after = (part.decode(errors="replace").strip() for part in (line[:start], line[end:]))
     if end <= start or (not after and _NAMED.fullmatch(before)):

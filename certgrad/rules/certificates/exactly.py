@@ -1,4 +1,4 @@
-"""Exact evaluation of what an audit proved, and how far both agree."""
+"""The check of an audit's proofs by exact evaluation: the level to which a certificate is confirmed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from certgrad.rules.finding.find import FoundRule
 
 
 def with_level(result: RuleResult, found: Callable[[str], FoundRule | None]) -> RuleResult:
-    """The result of a rule that is proved with the level of `certgrad verify`, and a remark where that is not exact.
+    """Return the result of a rule with the level of `certgrad verify`, and a remark if that level is not exact.
 
-    `found` gives the code of a rule by its name.
+    A result without a proof is returned as it is. `found` returns a rule in code by its name.
     """
     certificate = result.certificate
     if certificate is None or certificate.verdict not in (*PROOFS, AT_SIZES):
@@ -34,6 +34,7 @@ def with_level(result: RuleResult, found: Callable[[str], FoundRule | None]) -> 
 
 
 def _checked(certificate: Certificate, found: Callable[[str], FoundRule | None]) -> Verification:
+    """Return the second check of a certificate: of an op of the library, or of a rule in code, which has a `:`."""
     if ":" not in certificate.op:
         return verify(certificate)
     rule = found(certificate.op)

@@ -1,4 +1,4 @@
-"""The exhibit of a rule in code, for pages."""
+"""The exhibit of a rule in code: what a page shows beside its certificate."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from certgrad.rules.subject.user_rule import UserRule
 def exhibited(
     found: FoundRule, table: Mapping[str, Sequence[Declaration]], certificate: Certificate, report: Report | None
 ) -> Iterator[bytes]:
-    """Yield the exhibit of a rule, encoded, and then once more with its plots; b"" where none can be made.
+    """Yield the exhibit of a rule, encoded, and then once more with its plots; b"" alone if none can be made.
 
-    With a report on a wrong rule, a mend of it is looked for, and shown.
+    If there is a `report` on the rule and it is wrong, a mend of it is searched for and shown.
     """
     try:
         doc = inspect.getdoc(plain_function(unwrapped(found.rule))) or ""
@@ -34,10 +34,10 @@ def exhibited(
             at = certificate.sizes[0] if certificate.sizes else None
             pairs = [(_rule_at(found, d, certificate, at), d) for d in perhaps_audited(found, table)]
             fitting = [(s, d) for s, d in pairs if [str(c.signature) for c in s.cases] == certificate.signature]
-            rule, declaration = (fitting or pairs)[0]
+            rule, declaration = (fitting or pairs)[0]  # the declaration that the certificate is about, if it is there
             subject, mended = rule, mend(rule, report, declaration) if report is not None else None
         shown = exhibit(subject, doc, mended)
-    except Exception:  # a picture is no reason to lose a verdict
+    except Exception:  # a verdict must not be lost because of a picture
         yield b""
         return
     yield encode(shown)
@@ -48,7 +48,7 @@ def exhibited(
 
 
 def _rule_at(found: FoundRule, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:
-    """Return the rule at a declaration, about what the certificate is about."""
+    """Return the rule by a declaration, with the claims of the certificate: its arguments, sizes and assumed bounds."""
     without = () if d.differentiable is not None else tuple(certificate.without_gradient or ())
     about = {"excluded": without, "at": at, "assumed": assumed(certificate), **d.claimed}
     rule = UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **about)

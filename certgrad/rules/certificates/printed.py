@@ -1,4 +1,4 @@
-"""Certificates of rules in code as files of Coq: of the code that is there now, traced as the audit traces it."""
+"""Certificates of rules in code as files of Coq, from the current code, which is traced as the audit traces it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .verify import as_audited, named_as_found, traced_case, unlike_what_was_aud
 def print_rule(certificate: Certificate, found: FoundRule) -> File:
     """Return the certificate as a file of Coq; if it cannot be printed, a file in which each theorem says why.
 
-    What the certificate says chooses no code: it has to be about the rule that was found under its name, as its
-    declaration has it now.
+    The certificate does not choose the code: it has to be about the rule that was found under its name, with the rule's
+    current declaration.
     """
     if found.problem:
         return not_printed(certificate, found.problem)
     if is_op(found.rule):
         named = named_as_found(found)
-        other = unlike_what_was_audited(certificate, [named])
-        return not_printed(certificate, other[0]) if other else export(named, certificate)
+        differences = unlike_what_was_audited(certificate, [named])
+        return not_printed(certificate, differences[0]) if differences else export(named, certificate)
     if certificate.sizes:
         return not_printed(certificate, "it was proved at sizes alone")
     why = "nothing says the shapes of the rule"
@@ -43,7 +43,7 @@ def print_rule(certificate: Certificate, found: FoundRule) -> File:
             elif len(rule.whole.cases) != len(certificate.traced):
                 why = "the certificate is about other cases"
             else:
-                printed = _Printed(rule.whole, certificate)
+                printed = _Printed(rule.whole, certificate)  # `export` asks it for the programs of each case
                 file = export(rule.whole, certificate, printed.programs)
                 why = printed.other or "; ".join(unlike_what_was_audited(certificate, rule.parts))
                 if not why:
@@ -54,21 +54,24 @@ def print_rule(certificate: Certificate, found: FoundRule) -> File:
 
 
 class _Printed:
-    """The programs of a rule's cases that a certificate is about."""
+    """The traced programs of a rule's cases, for a certificate of the same programs."""
 
     def __init__(self, rule: Subject, certificate: Certificate) -> None:
         self.certificate, self.traces = certificate, Traces(rule)
         self.other = ""
-        """Why the rule is not the one that the certificate is about."""
+        """Why the rule is not the one that the certificate is about; "" if it is, as far as it was looked at."""
 
     def programs(self, k: int) -> Any:
-        """Return the programs of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
-        for made, digest in traced_case(self.traces, k):
-            if isinstance(made, CertgradError):
-                self.other = str(made)
+        """Return the programs of case `k`, in 64 or in 32 bits as the certificate has them.
+
+        Raises NotPrintedError if neither has the certificate's digest.
+        """
+        for programs, digest in traced_case(self.traces, k):
+            if isinstance(programs, CertgradError):
+                self.other = str(programs)
             elif digest == self.certificate.traced[k].digest:
                 self.other = ""
-                return made
+                return programs
             else:
                 self.other = "the code is another than the certificate is about"
         raise NotPrintedError(self.other)

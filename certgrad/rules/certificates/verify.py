@@ -1,4 +1,4 @@
-"""The second check of certificates of rules in code: against the code that is there now, by evaluation alone."""
+"""The second check of certificates of rules in code: against the current code, by evaluation alone."""
 
 from __future__ import annotations
 
@@ -36,11 +36,17 @@ from certgrad.rules.subject.user_rule import UserRule
 
 
 def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", draws: int = 10) -> Verification:
-    """Check a certificate against a rule that was found under its name. What the certificate says chooses no code.
+    """Return the second check of a certificate against the rule that was found under its name.
 
-    The rule is traced again at the shapes that its declaration gives, its digests compared, and its claims evaluated.
-    Then its code is heard as an audit hears it: everything that it asks of sizes, ranks and dtypes, at each answer, and
-    whether what runs is what was traced.
+    The certificate does not choose the code. The rule is traced again at the shapes of its declaration, its digests are
+    compared, and its claims evaluated. Then the rule is traced as an audit does at all sizes, ranks and dtypes that its
+    code distinguishes ("heard"), and the traces are compared with what runs.
+
+    Args:
+        certificate: the certificate to check.
+        found: the rule in code.
+        seed: chooses the points at which claims are evaluated.
+        draws: how many points are drawn for each claim.
     """
 
     def not_checked(why: str) -> Verification:
@@ -63,7 +69,7 @@ def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", d
             if isinstance(rule, str):
                 return Verification(op=certificate.op, outcome="failed", problems=(rule,))
             tried.append(_verified(certificate, rule.whole, rule.parts, seed, draws))
-            if tried[-1].outcome != "failed":
+            if tried[-1].outcome != "failed":  # else the certificate may be about another declaration
                 return tried[-1]
     except CertgradError as error:
         return not_checked(str(error))
@@ -73,8 +79,9 @@ def verify_rule(certificate: Certificate, found: FoundRule, *, seed: str = "", d
 def _verified(
     certificate: Certificate, subject: Subject, parts: Sequence[Subject], seed: str, draws: int
 ) -> Verification:
-    """Return the check of a subject's digests and claims, and then of what its code asks, as each of the parts that
-    were audited alone.
+    """Return the check of a subject's digests and claims; if it succeeds, that of each part's traces at all sizes.
+
+    The parts are the rules that were audited alone, of which `subject` has all cases.
     """
     traces = Traces(subject)
 
@@ -86,7 +93,7 @@ def _verified(
         return heard_of(certificate, parts)
 
     def one_program() -> bool:
-        return not any(isinstance(part, Composed) for part in parts) and not any(one.apart for one in hearing())
+        return not any(isinstance(part, Composed) for part in parts) and not any(h.apart for h in hearing())
 
     evaluated = verify.verify(certificate, subject, seed=seed, draws=draws, traced=traced, one_program=one_program)
     if evaluated.outcome != "verified" or not (problems := unlike_what_was_audited(certificate, parts, hearing)):
@@ -95,51 +102,55 @@ def _verified(
 
 
 def traced_case(traces: Traces, k: int) -> Iterator[tuple[Programs | CertgradError, str]]:
-    """Yield the programs of case `k` in wide and in narrow floats, with their digests; an error and "" where it does
-    not trace.
+    """Yield the programs of case `k` in 64 bits and then in 32, each with its digest.
+
+    In place of programs that do not trace an error is yielded, with "".
     """
     op = traces.op
     for wide in (True, False):
-        made = traces.make(Spec(k, 0, (), wide))
-        if not isinstance(made, Trace):
-            yield made, ""
+        trace = traces.make(Spec(k, 0, (), wide))
+        if not isinstance(trace, Trace):
+            yield trace, ""
             continue
-        alone = traces.apart(made.instance, made.programs)
-        yield alone, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in alone.all().items()})
+        programs = traces.apart(trace.instance, trace.programs)
+        yield programs, case_digest(op, op.cases[k], {n: (p.jaxpr, p.consts) for n, p in programs.all().items()})
 
 
 def heard_of(certificate: Certificate, parts: Sequence[Subject]) -> list[Heard]:
-    """Return what the code of each part asks; composed ops are not heard."""
+    """Return for each part what its code asks of sizes, ranks and dtypes; composed ops are left out.
+
+    Traces are compared with what runs if they were for the certificate.
+    """
     compared = not any(NOT_COMPARED in claim.measured for claim in certificate.claims)
-    found = []
+    heard_parts = []
     for part in parts:
         if not isinstance(part, Composed):
             subject = copy(part)
             subject.conformance = compared
-            found.append(heard(Traces(subject), certificate.claims))
-    return found
+            heard_parts.append(heard(Traces(subject), certificate.claims))
+    return heard_parts
 
 
 def unlike_what_was_audited(
     certificate: Certificate, parts: Sequence[Subject], hearing: Callable[[], list[Heard]] | None = None
 ) -> list[str]:
-    """Return how an audit of the code would find it changed since the proof; empty where it would not.
+    """Return in words how the code differs from what was proved; nothing if it does not.
 
     The certificate is about each of the parts, and about their traces at all sizes, ranks and dtypes that their code
-    asks for. `hearing` gives what was heard of them, where that is known.
+    distinguishes. `hearing` returns what `heard_of` would, if that was computed already.
     """
     for part in parts:
         if isinstance(part, Composed):
             return list(dict.fromkeys(_unsaid(certificate, part)))
     heard = heard_of(certificate, parts) if hearing is None else hearing()
-    if problems := list(dict.fromkeys(text for one in heard for text in one.problems)):
+    if problems := list(dict.fromkeys(text for h in heard for text in h.problems)):
         return problems
-    digests = [one.digest for one in heard]
+    digests = [h.digest for h in heard]
     if certificate.digest != (digests[0] if len(digests) == 1 else digest_of(digests)):
-        at = "; ".join(dict.fromkeys(text for one in heard for text in one.apart))
+        at = "; ".join(dict.fromkeys(text for h in heard for text in h.apart))
         where = f"sizes or ranks ({at})" if at else "sizes or ranks"
         return [f"at some {where} the code traces to other programs than those that were proved"]
-    scopes = [scope for one in heard for scope in one.scopes]
+    scopes = [scope for h in heard for scope in h.scopes]
     for claim in certificate.claims:
         for case, scope in zip(claim.cases, scopes, strict=False):
             if case.scope != scope:
@@ -148,14 +159,14 @@ def unlike_what_was_audited(
 
 
 def named_as_found(found: FoundRule) -> Subject:
-    """Return the op that was found, under the name that it was found by."""
+    """Return a copy of the op that was found, with the name under which it was found."""
     named = copy(found.rule)
     named.name = found.name
     return named
 
 
 def _unsaid(certificate: Certificate, op: Composed) -> Iterator[str]:
-    """Yield what a composed op's program asks of sizes, or keeps, that the certificate does not say."""
+    """Yield in words what a composed op's program asks of sizes, or keeps, and the certificate does not list."""
     from certgrad.accel.verify import unsaid
     from certgrad.graph.certifying.composed import graph_of
 
@@ -174,10 +185,10 @@ class AsAudited:
 
 
 def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate) -> AsAudited | str:
-    """Return the rule as `check` audits it, or what the certificate ought to list and does not.
+    """Return the rule as `check` audits it; a text if the certificate does not list a hypothesis that it has to.
 
-    That is: without arguments that have no gradient, with the values of options that were tried, at the sizes at which
-    it traces.
+    The audit leaves out arguments without a gradient, takes cases by the order of sizes or multiples of sizes if the
+    rule traces only so, and adds the cases at other values of options that are in the certificate.
     """
     statement = Statement(found.rule, declared.signature, declared.differentiable, declared.domain, name=found.name)
 
@@ -185,12 +196,12 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
         return first_look(part, Attempt(**{"static": declared.static, **more})).rule
 
     rule = rule_of(statement)
-    traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
-    seen = Traces(rule)
-    ordered = in_each_order(rule, seen)
-    if ordered is not None and {str(c.signature) for c in ordered.cases} == {said for said, _ in traced}:
+    traced = [(case.signature, dict(case.statics)) for case in certificate.traced]
+    traces = Traces(rule)
+    ordered = in_each_order(rule, traces)
+    if ordered is not None and {str(c.signature) for c in ordered.cases} == {signature for signature, _ in traced}:
         rule = ordered
-    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen), seen):
+    elif dividing := multiples(rule, lambda chosen: rule_of(statement, multiples=chosen), traces):
         for needed in hypotheses(rule, dividing):
             if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
                 return f"the rule traces only where {needed.text}, which the certificate does not list"
@@ -199,10 +210,11 @@ def as_audited(found: FoundRule, declared: Declaration, certificate: Certificate
         if any(needed.tree not in {h.tree for h in claim.hypotheses} for claim in certificate.claims):
             return f"the rule is audited only where {needed.text}, which the certificate does not list"
     whole, parts = copy(rule), [rule]
+    # If the certificate has more cases than the rule at its defaults, they are at other values of options.
     for name, value in choices(rule) if len(traced) > len(whole.cases) else ():
         with suppress(CertgradError):
-            other = rule_of(statement.of_inputs, static={**declared.static, name: value})
-            if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in other.cases):
-                whole.cases = (*whole.cases, *other.cases)
-                parts.append(other)
+            at_option = rule_of(statement.of_inputs, static={**declared.static, name: value})
+            if all((str(c.signature), {k: str(v) for k, v in c.statics.items()}) in traced for c in at_option.cases):
+                whole.cases = (*whole.cases, *at_option.cases)
+                parts.append(at_option)
     return AsAudited(whole, parts)

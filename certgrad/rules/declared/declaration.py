@@ -1,7 +1,7 @@
-"""What the author of a rule says about it: shapes, static arguments, hypotheses, intent.
+"""What the author of a rule declares about it: shapes, static arguments, hypotheses, intent.
 
-In this order: a declaration by `certgrad.declare`, one by name (`[tool.certgrad.signatures]`), jaxtyping annotations
-of the function, the shapes of recorded calls.
+The first of these counts: a declaration by `certgrad.declare`, one by name (`[tool.certgrad.signatures]`), jaxtyping
+annotations of the function, the shapes of recorded calls.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ F = TypeVar("F", bound=Callable)
 _ATTRIBUTE = "__certgrad__"
 _MARKED = "__certgrad_inferred__"
 SURROGATE = "surrogate"
-"""By this name `inferred` marks the reason that `surrogate` gives."""
+"""The word in `inferred=` that marks the reason in `surrogate=`."""
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*[.:][A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _KINDS = {"float": "", "int": ":int", "uint": ":int", "bool": ":bool"}
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """The arguments of `certgrad.check` for one rule. `origin` says where they come from."""
+    """The arguments of `certgrad.check` for one rule; `origin` is where they come from, such as "annotated"."""
 
     signature: str | Sequence[Any]
     static: Mapping[str, Any] = field(default_factory=dict)
@@ -44,29 +44,29 @@ class Declaration:
 
     @property
     def claimed(self) -> dict[str, Any]:
-        """The arguments of `check` beside the signature."""
+        """The arguments of `check` that an audit's claims depend on, without the signature."""
         return {"static": self.static, "differentiable": self.differentiable, "domain": self.domain}
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of `check` beside the signature."""
-        others = ("surrogate", "approximates", "sizes", "order")
-        return self.claimed | {name: getattr(self, name) for name in others}
+        """All arguments of `check` but the signature."""
+        further = ("surrogate", "approximates", "sizes", "order")
+        return self.claimed | {name: getattr(self, name) for name in further}
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions of `domain`, each by itself."""
+        """The conditions of `domain` as a tuple; empty if there are none."""
         return ((self.domain,) if self.domain else ()) if isinstance(self.domain, str) else tuple(self.domain)
 
     def without(self, marked: Sequence[str]) -> Declaration:
-        """Return the declaration without conditions and surrogate that are marked as inferred."""
-        kept = tuple(one for one in self.conditions if one not in marked)
+        """Return the declaration without the conditions in `marked`, and without the surrogate if that is marked."""
+        kept = tuple(condition for condition in self.conditions if condition not in marked)
         return replace(self, domain=kept, surrogate="" if SURROGATE in marked else self.surrogate)
 
     def with_objects(self) -> Declaration:
-        """Return the declaration with objects in the place of their names, as a file has them.
+        """Return the declaration with static values that name an object, as in a TOML file, replaced by the object.
 
-        Raises UsageError for a name that leads nowhere, and for a text that may or may not be a name.
+        Raises UsageError for a name of no object, and for a text that may be meant as one or as a name.
         """
         return replace(self, static={name: _object(name, value) for name, value in self.static.items()})
 
@@ -109,28 +109,31 @@ def declare(
 
 def named_function(name: str) -> Callable:
     """Return the function that a text such as `jax.numpy:exp` names. Raises UsageError."""
-    found: Callable = _led_to(name, "function such as 'jax.numpy:exp'")
-    return found
+    function: Callable = _led_to(name, "function such as 'jax.numpy:exp'")
+    return function
 
 
 def _led_to(name: str, what: str) -> Any:
-    """Return the object under a name of a module; `what` says in an error what should have been named."""
+    """Return the object that `module:name` names. Raises UsageError, in which `what` says what should be named."""
     module, _, attribute = name.partition(":")
     try:
-        found: Any = import_module(module)
+        value: Any = import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"'{name}' names no {what}: {error}.") from None
-    return found
+    return value
 
 
 def _object(argument: str, value: Any) -> Any:
-    """Return a static value with objects in place of their names."""
+    """Return the static value of an argument with objects in the place of their names.
+
+    Raises UsageError for a plain text that is also the name of an object, unless `argument` is "".
+    """
     if isinstance(value, Referred):
         return _led_to(value.name, "object such as 'mypkg.physics:argon'")
     if isinstance(value, Each):
-        return Each(tuple(_object("", one) for one in value.values))
+        return Each(tuple(_object("", part) for part in value.values))
     if argument and isinstance(value, str) and (name := _is_a_name(value)):
         raise UsageError(
             f"the static argument '{argument}' is the text '{value}', which also names an object: write "
@@ -140,33 +143,34 @@ def _object(argument: str, value: Any) -> Any:
 
 
 def _is_a_name(text: str) -> str:
-    """Return the text with the colon of a name, if it names something in a loaded module, else ""."""
+    """Return the name `module:object` that a text is, also with a dot for the colon; "" if no loaded module has it."""
     if not _NAME.fullmatch(text):
         return ""
     module, _, attribute = text.partition(":") if ":" in text else text.rpartition(".")
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in attribute.split("."):
-        found = getattr(found, part, None)
-    return "" if found is None or isinstance(found, ModuleType) else f"{module}:{attribute}"
+        value = getattr(value, part, None)
+    return "" if value is None or isinstance(value, ModuleType) else f"{module}:{attribute}"
 
 
 def declaration_of(function: Any, plain: Callable, annotated: bool = True) -> Declaration | None:
-    """Return the declaration of a rule: on a wrapper, or else, if `annotated`, by its plain function's annotations."""
-    said = _attached(function, _ATTRIBUTE)
-    return said if said is not None or not annotated else _annotated(plain)
+    """Return the declaration on a rule or its wrappers, else, if `annotated`, that of the annotations; else None."""
+    attached = _attached(function, _ATTRIBUTE)
+    return attached if attached is not None or not annotated else _annotated(plain)
 
 
 def marked_on(function: Any) -> Declaration | None:
-    """Return a declaration marked as inferred beside a rule, on a wrapper, with its unmarked parts."""
+    """Return the declaration on a rule or its wrappers of which all or a part is marked as inferred; None without."""
     return _attached(function, _MARKED)
 
 
 def _attached(function: Any, attribute: str) -> Declaration | None:
+    """Return the declaration in an attribute of a function, or of what its wrappers are around; None without one."""
     layer = function
     for _ in range(16):
-        found = getattr(layer, attribute, None)
-        if isinstance(found, Declaration):
-            return found
+        value = getattr(layer, attribute, None)
+        if isinstance(value, Declaration):
+            return value
         layer = getattr(layer, "func", None) or getattr(layer, "fun", None) or getattr(layer, "__wrapped__", None)
         if layer is None:
             break
@@ -175,21 +179,21 @@ def _attached(function: Any, attribute: str) -> Declaration | None:
 
 @dataclass(frozen=True)
 class Annotated:
-    """What the annotation of an argument says."""
+    """What the annotation of an argument says of it; None for what it leaves open."""
 
     shape: str | None = None
-    """As a signature writes it, without a dtype."""
+    """The shape as a signature writes it, without a dtype."""
     kind: str | None = None
-    """The dtype as a signature writes it: empty for floats, `:int`, `:bool`."""
+    """The dtype as a signature writes it: "" for floats, `:int`, `:bool`."""
     scalar: bool = False
-    """It is one number, or an array without axes."""
+    """Whether the argument is one number, or an array without axes."""
 
 
 _NUMBERS: Mapping[Any, str] = {float: "", "float": "", int: ":int", "int": ":int", bool: ":bool", "bool": ":bool"}
 
 
 def said_by(annotation: Any) -> Annotated:
-    """Return what the annotation of an array says of it."""
+    """Return the shape and dtype that an annotation says of an array, as far as it does."""
     if isinstance(annotation, (type, str)) and annotation in _NUMBERS:
         return Annotated(kind=_NUMBERS[annotation], scalar=True)
     text = _array(annotation)
@@ -200,8 +204,10 @@ def said_by(annotation: Any) -> Annotated:
 
 
 def _annotated(plain: Callable) -> Declaration | None:
-    """Return the declaration that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are
-    static. None where they do not spell the shapes of all others: `"..."` says nothing of shapes.
+    """Return the declaration that jaxtyping annotations are: `Float[Array, "n d"]`.
+
+    Other arguments that have a default are static. None is returned if an argument has neither, if none has a shape, or
+    if the shapes are no signature, as `"..."` is none. Outputs without an annotated shape are left open.
     """
     annotations, result = annotations_of(plain)
     inputs: list[str] = []
@@ -215,7 +221,7 @@ def _annotated(plain: Callable) -> Declaration | None:
         else:
             return None
     outputs = result if isinstance(result, tuple) else getattr(result, "__args__", None) or (result,)
-    output_shapes = [_array(one) for one in outputs]
+    output_shapes = [_array(annotation) for annotation in outputs]
     if not inputs:
         return None
     of_inputs = ", ".join(inputs)
@@ -236,7 +242,7 @@ def _is_signature(text: str) -> bool:
 
 
 def _array(annotation: Any) -> str | None:
-    """`n d` or `n:int` for a jaxtyping annotation; None for anything else."""
+    """Return `n d` or `n:int` for a jaxtyping annotation; None for any other one, and for complex arrays."""
     dims, dtypes = getattr(annotation, "dim_str", None), getattr(annotation, "dtypes", None)
     if not isinstance(dims, str) or dtypes is None:
         return None

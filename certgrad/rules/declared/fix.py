@@ -17,23 +17,24 @@ from .declaration import SURROGATE, Declaration
 from .written import UnwritableError, call, python
 
 _MAKERS = frozenset(("custom_vjp", "custom_jvp", "custom_gradient"))
-"""The decorators above which a declaration stands: what they make takes attributes."""
+"""The decorators above which a declaration is written, as the objects that they make take attributes."""
 _OUTERMOST = "certgrad"
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What is to be written beside the function at a line: a declaration, or additions to one."""
+    """What to write beside the function that begins in a line: a whole declaration, or additions to one."""
 
     line: int
     declared: Declaration
     whole: bool = True
+    """Whether it is a whole declaration."""
 
 
 def write(file: Path, wanted: Sequence[Beside]) -> set[int]:
-    """Write declarations into a file; return the lines of functions that have them now, or had them before.
+    """Write declarations into a file, and return the lines of the functions that have theirs now, or had it before.
 
-    Raises OSError where the file cannot be read or written.
+    Raises OSError if the file cannot be read or written.
     """
     source = file.read_bytes()
     changed, done = with_declarations(source, wanted)
@@ -43,10 +44,10 @@ def write(file: Path, wanted: Sequence[Beside]) -> set[int]:
 
 
 def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, set[int]]:
-    """Return the source with declarations, and the lines, as they were, of the functions that have theirs in it now.
+    """Return the source with declarations, and the original lines of the functions that have theirs in it.
 
-    A declaration is left out where it has no place: the function is no `def`, its declaration is written in a way that
-    takes no addition, or the file means something else by `certgrad`.
+    A declaration is left out if it cannot be written: the function is no `def`, its own declaration is written in a way
+    that takes no addition, or `certgrad` is another object in the file. `import certgrad` is added if it is missing.
     """
     try:
         tree = ast.parse(source)
@@ -54,14 +55,15 @@ def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, s
         return source, set()
     changed: bytes = source
     done: set[int] = set()
-    module = _name_of_certgrad(tree, min((one.line for one in wanted), default=0))
+    module = _name_of_certgrad(tree, min((addition.line for addition in wanted), default=0))
     imported = bool(module)
     module = module or (_OUTERMOST if not _is_bound(tree, _OUTERMOST) else "")
-    for one in sorted(wanted, key=lambda one: -one.line):  # from below, so that no line moves before its turn
-        written = _with_declaration(changed, one, module)
+    # From the last line to the first, so that the lines of the functions that are left do not move.
+    for addition in sorted(wanted, key=lambda addition: -addition.line):
+        written = _with_declaration(changed, addition, module)
         if written is not None:
             changed = written
-            done.add(one.line)
+            done.add(addition.line)
     if changed == source or imported:
         return changed, done
     with_import = _with_import(changed)
@@ -69,33 +71,41 @@ def with_declarations(source: bytes, wanted: Sequence[Beside]) -> tuple[bytes, s
 
 
 def _with_declaration(source: bytes, one: Beside, module: str) -> bytes | None:
-    """Return the source with one declaration; None where it has no place."""
+    """Return the source with one declaration or addition; None if it cannot be written.
+
+    `module` is the name of certgrad in the file; "" if it has none. A declaration that is marked as inferred as a whole
+    is replaced; one that the author wrote is only added to.
+    """
     function = _function(ast.parse(source), one.line)
     if function is None:
         return None
-    own = _declaration(function)
-    if own is None or _is_marked(own):
+    present = _declaration(function)
+    if present is None or _is_marked(present):
         try:
             text = call(one.declared, module) if module and one.whole else ""
         except UnwritableError:
             text = ""
         if not text:
             return None
-        changed = _inserted(source, function, text) if own is None else _replaced(source, own, text)
+        changed = _inserted(source, function, text) if present is None else _replaced(source, present, text)
         return changed if _same_but(source, changed, one.line, text) else None
-    if one.whole or not (own.args or own.keywords) or any(k.arg is None for k in own.keywords):
+    if one.whole or not (present.args or present.keywords) or any(k.arg is None for k in present.keywords):
         return None
-    return _added_to(source, own, one)
+    return _added_to(source, present, one)
 
 
 def _added_to(source: bytes, own: ast.Call, one: Beside) -> bytes | None:
-    """Return the source with conditions and a surrogate added to a declaration, marked as inferred."""
-    said = {k.arg: _texts(k.value) for k in own.keywords if k.arg in ("domain", SURROGATE, "inferred")}
-    if any(texts is None for texts in said.values()):
+    """Return the source with conditions and a surrogate added to the declaration `own`, marked as inferred.
+
+    None is returned if the keywords of the declaration are no literal texts, or if another part of the file would
+    change. Conditions that it has already are not added, nor is a surrogate if it has one.
+    """
+    present = {k.arg: _texts(k.value) for k in own.keywords if k.arg in ("domain", SURROGATE, "inferred")}
+    if any(texts is None for texts in present.values()):
         return None
-    domain, marked = said.get("domain") or [], said.get("inferred") or []
+    domain, marked = present.get("domain") or [], present.get("inferred") or []
     new = [c for c in one.declared.conditions if c not in domain]
-    reason = one.declared.surrogate if SURROGATE not in said else ""
+    reason = one.declared.surrogate if SURROGATE not in present else ""
     if not new and not reason:
         return source
     values = {"domain": python([*domain, *new])} if new else {}
@@ -106,7 +116,7 @@ def _added_to(source: bytes, own: ast.Call, one: Beside) -> bytes | None:
 
 
 def function_at(source: bytes, line: int) -> tuple[int, int] | None:
-    """The first and the last line of the function that begins in a line; None where none does, or nothing parses."""
+    """Return the first and last line of the function that begins in a line; None if none does, or on a syntax error."""
     try:
         function = _function(ast.parse(source), line)
     except (SyntaxError, ValueError, RecursionError):
@@ -115,9 +125,9 @@ def function_at(source: bytes, line: int) -> tuple[int, int] | None:
 
 
 def _function(module: ast.Module, line: int) -> ast.FunctionDef | None:
-    """Return the function that begins in a line."""
-    found = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef) and _first_line(n) == line]
-    return found[0] if len(found) == 1 else None
+    """Return the function whose first decorator, or `def`, is in a line; None if there is not just one."""
+    functions = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef) and _first_line(n) == line]
+    return functions[0] if len(functions) == 1 else None
 
 
 def _first_line(node: ast.FunctionDef) -> int:
@@ -125,26 +135,26 @@ def _first_line(node: ast.FunctionDef) -> int:
 
 
 def _declaration(function: ast.FunctionDef) -> ast.Call | None:
-    """Return the decorator `declare` of a function."""
+    """Return the decorator `declare(…)` of a function; None if it has none."""
     calls = (d for d in function.decorator_list if isinstance(d, ast.Call))
     return next((c for c in calls if "declare" in (getattr(c.func, "attr", ""), getattr(c.func, "id", ""))), None)
 
 
 def _is_marked(own: ast.Call) -> bool:
-    """Return whether all of a declaration is marked as inferred."""
+    """Return whether a declaration is marked as inferred as a whole: `inferred=True`."""
     mark = next((k.value for k in own.keywords if k.arg == "inferred"), None)
     return isinstance(mark, ast.Constant) and mark.value is True
 
 
 def _texts(said: ast.expr) -> list[str] | None:
-    """Return the texts that an argument gives; None where it is no text and no list of texts."""
+    """Return the texts of an argument that is a literal text or a list of such; None for any other expression."""
     parts = said.elts if isinstance(said, ast.List | ast.Tuple) else [said]
     texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return texts if len(texts) == len(parts) else None
 
 
 def _inserted(source: bytes, function: ast.FunctionDef, text: str) -> bytes:
-    """Return the source with a decorator above that which makes the rule; above the `def`, where none does."""
+    """Return the source with a decorator above the one that makes the rule, or above the `def` if no decorator does."""
     makers = (d for d in function.decorator_list if _names(d) & _MAKERS)
     line = next((d.lineno for d in makers), function.lineno)
     lines = source.splitlines(keepends=True)
@@ -163,25 +173,27 @@ def _line_end(line: bytes) -> bytes:
 
 
 def _replaced(source: bytes, node: ast.expr, text: str) -> bytes:
+    """Return the source with an expression replaced by `text`, unless both are the same code."""
     if ast.dump(node) == ast.dump(ast.parse(text, mode="eval").body):
         return source
     return spliced(source, [(start_of(source, node), end_of(source, node), text)])
 
 
 def _with_keywords(source: bytes, own: ast.Call, values: Mapping[str, str]) -> bytes:
-    """Return the source with these values for keywords of a call: in the place of old ones, else at the end."""
-    there = {k.arg: k.value for k in own.keywords if k.arg in values}
+    """Return the source with these values for keywords of the call `own`: in place of old values, or at its end."""
+    old_values = {k.arg: k.value for k in own.keywords if k.arg in values}
     last = max((*own.args, *(k.value for k in own.keywords)), key=lambda node: end_of(source, node))
-    added = "".join(f", {name}={value}" for name, value in values.items() if name not in there)
+    added = "".join(f", {name}={value}" for name, value in values.items() if name not in old_values)
     splices = [(end_of(source, last), end_of(source, last), added)]
-    splices += [(start_of(source, node), end_of(source, node), values[str(name)]) for name, node in there.items()]
+    splices += [(start_of(source, node), end_of(source, node), values[str(name)]) for name, node in old_values.items()]
     return spliced(source, splices)
 
 
 def spliced(source: bytes, splices: Sequence[tuple[int, int, str]]) -> bytes:
-    """Return the source with texts in the place of what stands from one offset up to another."""
+    """Return the source with splices (start, end, text) made: `text` replaces the bytes from `start` up to `end`."""
     changed = source
-    for start, end, text in sorted(splices, key=lambda one: one[:2], reverse=True):
+    # From the last to the first, so that the offsets of the splices that are left do not move.
+    for start, end, text in sorted(splices, key=lambda splice: splice[:2], reverse=True):
         changed = changed[:start] + text.encode() + changed[end:]
     return changed
 
@@ -197,14 +209,16 @@ def end_of(source: bytes, node: ast.expr) -> int:
 
 
 def _offset(source: bytes, line: int | None, column: int | None) -> int:
-    """Return the offset of a syntax tree's position in the source; its columns count bytes."""
+    """Return the offset in bytes of a line and column of a syntax tree, whose columns count bytes."""
     lines = source.splitlines(keepends=True)
     return sum(map(len, lines[: (line or 1) - 1])) + (column or 0)
 
 
 def _same_but(before: bytes, after: bytes, line: int, text: str = "") -> bool:
-    """Return whether the source parses, and but for a function's declaration is the same program. With `text`, that is
-    the declaration.
+    """Return whether both sources are the same program but for the declaration of the function that begins in `line`.
+
+    With `text`, the declaration of the second source has to be `text`, and all of it may differ. Without, only its
+    `domain`, `surrogate` and `inferred` may.
     """
     trees = []
     for source in (before, after):
@@ -213,13 +227,13 @@ def _same_but(before: bytes, after: bytes, line: int, text: str = "") -> bool:
         except (SyntaxError, ValueError):
             return False
         function = _function(tree, line)
-        own = _declaration(function) if function is not None else None
-        if source is after and (own is None or (text and ast.dump(own) != _dumped(text))):
+        declaration = _declaration(function) if function is not None else None
+        if source is after and (declaration is None or (text and ast.dump(declaration) != _dumped(text))):
             return False
-        if function is not None and own is not None and text:
-            function.decorator_list.remove(own)
-        elif own is not None:
-            own.keywords = [k for k in own.keywords if k.arg not in ("domain", SURROGATE, "inferred")]
+        if function is not None and declaration is not None and text:
+            function.decorator_list.remove(declaration)
+        elif declaration is not None:
+            declaration.keywords = [k for k in declaration.keywords if k.arg not in ("domain", SURROGATE, "inferred")]
         trees.append(ast.dump(tree))
     return trees[0] == trees[1]
 
@@ -229,7 +243,7 @@ def _dumped(text: str) -> str:
 
 
 def _name_of_certgrad(tree: ast.Module, above: int) -> str:
-    """Return the name under which a module imports certgrad above a line and means nothing else; "" if none."""
+    """Return the name under which a module imports certgrad above a line, if it is bound to nothing else, or ""."""
     imports = (node for node in tree.body if isinstance(node, ast.Import) and node.lineno < above)
     aliases = [a for node in imports for a in node.names if _is_of(a.name, _OUTERMOST)]
     names = (a.asname or _OUTERMOST for a in aliases if a.name == _OUTERMOST or not a.asname)
@@ -237,7 +251,7 @@ def _name_of_certgrad(tree: ast.Module, above: int) -> str:
 
 
 def _is_bound(tree: ast.Module, name: str) -> bool:
-    """Return whether a name stands for something else than certgrad somewhere in a module."""
+    """Return whether a name is bound to something other than certgrad anywhere in a module."""
     for node in ast.walk(tree):
         match node:
             case ast.Import():
@@ -260,9 +274,10 @@ def _is_of(module: str, package: str) -> bool:
 
 
 def _with_import(source: bytes) -> bytes | None:
-    """Return the source with `import certgrad`: before the first import of JAX at its top, or else after the last one.
+    """Return the source with `import certgrad` added to the imports at its top.
 
-    None where there is no import at the top, or one that shares its line.
+    The line goes before the first `import jax…`, or else after the last import. None is returned if there is no import
+    at the top, or if the result is not the same program with that import, as where imports share a line.
     """
     tree = ast.parse(source)
     imports = []
@@ -284,6 +299,7 @@ def _with_import(source: bytes) -> bytes | None:
         after = ast.parse(changed)
     except (SyntaxError, ValueError):
         return None
+    # Without the added import the program has to be the old one; it is not where a line holds several statements.
     added = after.body.pop(k) if k < len(after.body) else None
     is_the_import = isinstance(added, ast.Import) and [a.name for a in added.names] == [_OUTERMOST]
     return changed if is_the_import and ast.dump(after) == ast.dump(tree) else None

@@ -24,40 +24,40 @@ from certgrad.jaxpr.closures import captured
 MAX_CASES = 64
 """Combinations of static values, at most; more are a UsageError."""
 MAX_SHOWN = 16
-"""An array of so many integers is shown by its entries."""
+"""Entries of an array of integers, at most, that is shown by its entries; a longer one by a digest."""
 
 
 @dataclass(frozen=True)
 class Real:
-    """Every real number, or every one that satisfies a condition over the argument's name."""
+    """A static argument that is every real number, or every one that satisfies a condition on the argument's name."""
 
     condition: str = ""
 
 
 @dataclass(frozen=True)
 class Each:
-    """Each of some values."""
+    """A static argument that takes each of some values, one case for each."""
 
     values: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Referred:
-    """The object that a name leads to: `mypkg.physics:argon`."""
+    """A static argument that is the object of a name: `mypkg.physics:argon`."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Default:
-    """The value that an argument has where nobody says another."""
+    """The default of an argument for which no value is declared."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Named:
-    """A value that is no number or text, under a text that is the same in every run."""
+    """A value that is no number or text, with a text for it that is the same in every run."""
 
     value: Any
     text: str
@@ -83,12 +83,15 @@ def each(*values: Any) -> Each:
 
 
 def reals(static: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the arguments that are left open, each with its condition."""
+    """Return the static arguments that are open real numbers, each with its condition, or None without one."""
     return {name: v.condition or None for name, v in static.items() if isinstance(v, Real)}
 
 
 def combinations(static: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every choice of the values of the other arguments. Raises UsageError for too many."""
+    """Return every choice of values of the static arguments that are no open numbers.
+
+    Raises UsageError for more than `MAX_CASES` choices.
+    """
     choices = {n: v.values if isinstance(v, Each) else (v,) for n, v in static.items() if not isinstance(v, Real)}
     out = [
         {name: _as_named(value) for name, value in zip(choices, values, strict=True)}
@@ -103,19 +106,20 @@ def different(values: Iterable[Any]) -> list[Any]:
     """Return the values, each once; 1, 1.0 and True are three."""
     out: list[Any] = []
     for value in values:
-        if not any(type(value) is type(one) and value == one for one in out):
+        if not any(type(value) is type(earlier) and value == earlier for earlier in out):
             out.append(value)
     return out
 
 
 def plain_values(statics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as the function takes them."""
+    """Return the static values as the function takes them, without the texts of `Named` ones."""
     return {name: v.value if isinstance(v, Named) else v for name, v in statics.items()}
 
 
 def from_table(value: Any) -> Any:
-    """A static value as TOML says it: `{ real = "c > 0" }`, `{ each = [0, 1] }`, `{ object = "mypkg.physics:argon" }`,
-    or the value itself.
+    """Return the static value that TOML writes as a table; any other value as it is.
+
+    The tables are `{ real = "c > 0" }`, `{ each = [0, 1] }` and `{ object = "mypkg.physics:argon" }`.
     """
     if isinstance(value, dict) and len(value) == 1:
         if isinstance(value.get("real"), str):
@@ -132,7 +136,10 @@ def _as_named(value: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return a value in words that are the same in every run and on every machine."""
+    """Return a text for a value that is the same in every run and on every machine.
+
+    Functions are described by their full name or a digest of their code, arrays by their entries or a digest of them.
+    """
     if isinstance(value, partial):
         given = [*map(text_of, value.args), *(f"{k}={text_of(v)}" for k, v in value.keywords.items())]
         return f"partial({', '.join([text_of(value.func), *given])})"
@@ -152,21 +159,24 @@ def text_of(value: Any) -> str:
 
 
 def path_of(value: Any) -> tuple[str, str] | None:
-    """The module of a function, a class or a member of an enum and its name there, where that leads to the value."""
+    """Return the module of a function, a class or a member of an enum, and its name there.
+
+    None is returned if the name in the module is not bound to that very value.
+    """
     kind = type(value)
     module = getattr(kind if isinstance(value, Enum) else value, "__module__", "")
     name = f"{kind.__qualname__}.{value.name}" if isinstance(value, Enum) else getattr(value, "__qualname__", "")
     try:
-        held: Any = importlib.import_module(module)
+        named: Any = importlib.import_module(module)
         for part in (name or getattr(value, "__name__", "")).split("."):
-            held = getattr(held, part)
+            named = getattr(named, part)
     except (ImportError, AttributeError, ValueError, TypeError):
         return None
-    return (module, name or value.__name__) if held is value else None
+    return (module, name or value.__name__) if named is value else None
 
 
 def _function(value: Callable) -> str:
-    """Return a function's full name, where that leads to it; else its name and a digest of its code."""
+    """Return a function's full name if it can be found by that; else its name and a digest of its code and closure."""
     module = getattr(value, "__module__", "")
     name = getattr(value, "__qualname__", "") or getattr(value, "__name__", "")
     if not name:  # an object that can be called
@@ -174,8 +184,8 @@ def _function(value: Callable) -> str:
     if path_of(value) is not None:
         return f"{module}.{name}"
     outer = _described.get()
-    if any(one is value for one in outer):  # a function that calls itself has itself in its closure
-        return f"{name}, {next(k for k, one in enumerate(reversed(outer)) if one is value)} functions further out"
+    if any(f is value for f in outer):  # a function that calls itself has itself in its closure
+        return f"{name}, {next(k for k, f in enumerate(reversed(outer)) if f is value)} functions further out"
     digest = hashlib.blake2b(digest_size=4)
     for part in _code(getattr(value, "__code__", None)):
         digest.update(repr(part).encode())
@@ -188,10 +198,11 @@ def _function(value: Callable) -> str:
 
 
 _described: ContextVar[tuple[Callable, ...]] = ContextVar("_described", default=())
-"""The functions whose closures are being described."""
+"""The functions whose closures `_function` is describing, the outermost first."""
 
 
 def _code(code: Any) -> Iterator[Any]:
+    """Yield the bytecode, the names and the constants of a code object, and of those inside of it."""
     if code is not None:
         yield code.co_code
         yield code.co_names
@@ -203,12 +214,16 @@ def _code(code: Any) -> Iterator[Any]:
 
 
 def annotations_of(plain: Callable) -> tuple[dict[str, Any], Any]:
-    """The annotations of the arguments and of the result; of arguments alone as texts, where these are no code."""
+    """Return the annotations of a function's arguments, by name, and of its result.
+
+    Annotations that are texts are evaluated. Where one of them is no code, such as `x: "n d"`, those of the arguments
+    are returned as they are, and none of the result. A function without a signature has none.
+    """
     for as_code in (True, False):
         try:
-            found = inspect.signature(plain, eval_str=as_code)
+            signature = inspect.signature(plain, eval_str=as_code)
         except Exception:  # an annotation that is a text can be any code, or none: `x: "n d"`
             continue
-        result = found.return_annotation if as_code else inspect.Signature.empty
-        return {n: p.annotation for n, p in found.parameters.items()}, result
+        result = signature.return_annotation if as_code else inspect.Signature.empty
+        return {n: p.annotation for n, p in signature.parameters.items()}, result
     return {}, inspect.Signature.empty

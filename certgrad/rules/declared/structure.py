@@ -1,11 +1,12 @@
 """Signatures of functions of nested arguments: `"{w: d m, b: m}, (n d, n:int) -> n m"`.
 
-Where an argument is a dict, tuple, list or `None`, its shapes are written as one; an object of a named tuple or of a
-dataclass that JAX can flatten is written as `Params(w: d m, b: m, bias=True)`, where the rule's module, its code or its
-annotations name the class. For other classes that JAX can flatten, the arguments are given as a tuple of objects with
-texts for arrays: `(Params(w="d m", b="m"), "n d")`.
+An argument that is a dict, tuple, list or `None` is written as such a container of shapes. An object of a named tuple
+or of a dataclass that JAX can flatten is written as `Params(w: d m, b: m, bias=True)`, if the rule's module, its code
+or its annotations name the class. For other classes that JAX can flatten, the signature is a tuple of objects with
+texts in the place of arrays: `(Params(w="d m", b="m"), "n d")`.
 
-An array of complex numbers is two of real ones, the real and the imaginary parts: `n:complex` for z is `z_re`, `z_im`.
+An array of complex numbers counts as two of real numbers, its real and imaginary parts: `n:complex` for z is `z_re`,
+`z_im`.
 """
 
 from __future__ import annotations
@@ -25,31 +26,34 @@ from certgrad.signatures.nested import OfClass, has_fields, nested, split_at_com
 from certgrad.signatures.signature import PARTS, ArraySpec, Signature, parse
 
 _LITERAL = re.compile(r"[\w.+-]+|'[\w .+-]*'")
-"""Values of fields that a signature says: numbers, words and short texts."""
+"""Values of fields that a signature can write: numbers, words and short texts."""
 jax.tree_util.register_dataclass(OfClass, ["fields"], ["name", "values"])
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument: its arrays of real numbers by name, and how they are put together."""
+    """An argument of a function: the names and shapes of its arrays of real numbers (`leaves`), and its structure."""
 
     name: str
     leaves: tuple[str, ...]
     specs: tuple[ArraySpec, ...]
     tree: Any
     pairs: tuple[bool, ...]
-    """Of each array of the argument, whether it is complex, and so two of the `leaves`."""
+    """For each array of the argument, whether it is complex, so that it is two of the `leaves`."""
 
     def cotangents(self, returned: Any) -> list[Any]:
-        """Return, for each of the `leaves`, its part of the returned cotangent; None where it has none."""
+        """Return for each of the `leaves` the part of a returned cotangent at its array.
+
+        If the cotangent has another structure than the argument, all parts are None.
+        """
         try:
-            found = self.tree.flatten_up_to(returned)
+            parts = self.tree.flatten_up_to(returned)
         except (ValueError, TypeError):
             return [None] * len(self.leaves)
-        return [part for part, pair in zip(found, self.pairs, strict=True) for _ in range(1 + pair)]
+        return [part for part, pair in zip(parts, self.pairs, strict=True) for _ in range(1 + pair)]
 
     def made_of(self, parts: Sequence[Any], joined: Callable[[Any, Any], Any] = lax.complex) -> Any:
-        """Return the argument, of what stands for each of the `leaves`."""
+        """Return the argument with `parts` in place of its `leaves`; `joined` makes a complex array of two parts."""
         rest = iter(parts)
         return jax.tree_util.tree_unflatten(
             self.tree, [joined(next(rest), next(rest)) if pair else next(rest) for pair in self.pairs]
@@ -58,19 +62,22 @@ class Argument:
 
 @dataclass(frozen=True)
 class Declared:
-    """The arguments that hold arrays, not yet named, and the outputs' shapes, if they are stated."""
+    """The structures of the arguments that hold arrays, without names, and the outputs' shapes; None if not stated."""
 
     inputs: tuple[Any, ...]
     outputs: tuple[ArraySpec, ...] | None
 
 
 def parse_structure(signature: str | Sequence[Any]) -> Declared:
-    """Return the structure of a signature. Raises SignatureError where it does not parse."""
+    """Return the structures of arguments and the shapes of outputs in a signature.
+
+    A signature that is a tuple of objects states no outputs. Raises SignatureError if a text does not parse.
+    """
     if not isinstance(signature, str):
         return Declared(tuple(signature), None)
     left, arrow, right = signature.partition("->")
     if "->" in right:
-        parse(signature, pairs=True)  # says what is wrong
+        parse(signature, pairs=True)  # raises, and says what is wrong
     inputs = tuple(_side(left, signature))
     outputs = tuple(jax.tree_util.tree_leaves(list(_side(right, signature)))) if arrow else None
     shown = ", ".join(jax.tree_util.tree_leaves(list(inputs)))
@@ -80,9 +87,9 @@ def parse_structure(signature: str | Sequence[Any]) -> Declared:
 
 
 def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) -> tuple[Any, ...]:
-    """Return the arguments with objects of the classes that a signature names, which `class_of` knows by name.
+    """Return the structures of arguments with objects in the place of `Params(w: d m)`, of the class `Params`.
 
-    Raises SignatureError where one cannot be made.
+    `class_of` returns the class of a name. Raises SignatureError if there is none, or it cannot hold texts.
     """
 
     def instance(structure: Any) -> Any:
@@ -107,7 +114,7 @@ def with_objects(inputs: Sequence[Any], class_of: Callable[[str], type | None]) 
 
 
 def field_names(kind: Any) -> list[str]:
-    """Return the fields of a named tuple or a dataclass, in order; none of any other class."""
+    """Return the fields of a named tuple or a dataclass, in order; none for any other class."""
     if not has_fields(kind):
         return []
     return [f.name for f in fields(kind) if f.init] if is_dataclass(kind) else [*kind._fields]
@@ -115,8 +122,10 @@ def field_names(kind: Any) -> list[str]:
 
 @lru_cache(maxsize=256)
 def array_fields(kind: Any) -> tuple[str, ...]:
-    """The fields of a named tuple or a dataclass in which JAX looks for arrays, in its order; none where JAX does not
-    flatten the class, or its fields alone do not make an object.
+    """Return the fields of a named tuple or a dataclass in which JAX looks for arrays, in JAX's order.
+
+    None are returned if JAX does not flatten the class, or if its fields alone do not make an object. To find them, an
+    object is made with a marker in each field, and flattened.
     """
     values = {name: object() for name in field_names(kind)}
     try:
@@ -127,7 +136,7 @@ def array_fields(kind: Any) -> tuple[str, ...]:
 
 
 def structure_text(structure: Any) -> str | None:
-    """Return a structure of texts as one text; None where it is of a class that no text names."""
+    """Return a structure of texts as a signature writes it; None if it has an object of a class that no text names."""
     if structure is None or type(structure) is str:
         return "None" if structure is None else structure
     kind: Any = type(structure)
@@ -149,21 +158,24 @@ def structure_text(structure: Any) -> str | None:
 
 
 def named_arguments(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
-    """Return the arguments, each array under a name of its own: `params_w` for the entry `w` of `params`."""
+    """Return the arguments with a name for each array: `params_w` for the entry `w` of `params`.
+
+    Raises SignatureError if an array has no text for its shape, or if two arrays would have the same name.
+    """
     out = []
     for name, structure in zip(names, inputs, strict=True):
-        found, tree = named_leaves(name, structure), jax.tree_util.tree_structure(structure)
-        wrong = next((x for _, x in found if not isinstance(x, str)), None)
+        leaves, tree = named_leaves(name, structure), jax.tree_util.tree_structure(structure)
+        wrong = next((x for _, x in leaves if not isinstance(x, str)), None)
         if wrong is not None:
             raise SignatureError(
                 f'The shapes of an array are written as text, such as "n d", but {name} has {wrong!r}.'
             )
-        specs = [parse(f"{text} -> ", pairs=True).inputs[0] for _, text in found]
-        parts = [part for (leaf, _), spec in zip(found, specs, strict=True) for part in _named_real_parts(leaf, spec)]
+        specs = [parse(f"{text} -> ", pairs=True).inputs[0] for _, text in leaves]
+        parts = [part for (leaf, _), spec in zip(leaves, specs, strict=True) for part in _named_real_parts(leaf, spec)]
         pairs = tuple(spec.dtype == "complex" for spec in specs)
         out.append(Argument(name, tuple(n for n, _ in parts), tuple(s for _, s in parts), tree, pairs))
-    taken = [leaf for a in out for leaf in a.leaves]
-    twice = next((x for x in taken if taken.count(x) > 1), None)
+    all_leaves = [leaf for a in out for leaf in a.leaves]
+    twice = next((x for x in all_leaves if all_leaves.count(x) > 1), None)
     if twice is not None:
         raise SignatureError(f"Two arrays of the arguments would be called '{twice}'; rename an argument or a key.")
     return tuple(out)
@@ -176,12 +188,12 @@ def named_leaves(name: str, structure: Any) -> list[tuple[str, Any]]:
 
 
 def flat_signature(arguments: Sequence[Argument], outputs: tuple[ArraySpec, ...] | None) -> Signature:
-    """Return the signature of the arrays, in order."""
+    """Return the signature of all arrays of the arguments, in order, and of the outputs."""
     return Signature(tuple(s for a in arguments for s in a.specs), outputs or ())
 
 
 def _named_real_parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
-    """Yield the arrays of real numbers that an array is."""
+    """Yield the name and shape of each array of real numbers that an array is: itself, or its two parts if complex."""
     if spec.dtype != "complex":
         yield name, spec
         return
@@ -190,12 +202,12 @@ def _named_real_parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySp
 
 
 def real_parts(arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays with complex ones as real and imaginary parts."""
+    """Return the arrays, with the real and the imaginary part in the place of each complex one."""
     return [part for x in arrays for part in ((lax.real(x), lax.imag(x)) if jnp.iscomplexobj(x) else (x,))]
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether it is an array of integers or booleans."""
+    """Return whether a value is an array of integers or booleans."""
     kind = jnp.result_type(value)
     return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))
 

@@ -12,11 +12,11 @@ from .statics import Default, Each, Real, Referred, text_of
 
 
 class UnwritableError(Exception):
-    """A value that the file cannot hold; the message says which."""
+    """Raised for a value of a declaration that no text can give; the message says which."""
 
 
 def entries(declared: Declaration) -> list[str]:
-    """Return the lines of a declaration: `signature = "n d"`. Arguments that stand at their defaults need no line.
+    """Return the lines of a declaration in TOML: `signature = "n d"`. Options at their defaults get no line.
 
     Raises UnwritableError.
     """
@@ -38,8 +38,8 @@ def entries(declared: Declaration) -> list[str]:
             raise UnwritableError("what it approximates is a function, which text cannot say")
         lines.append(f"approximates = {text(declared.approximates)}")
     if declared.sizes:
-        given = [declared.sizes] if isinstance(declared.sizes, Mapping) else declared.sizes
-        tables = ("{ " + ", ".join(f"{name} = {value}" for name, value in one.items()) + " }" for one in given)
+        choices = [declared.sizes] if isinstance(declared.sizes, Mapping) else declared.sizes
+        tables = ("{ " + ", ".join(f"{name} = {value}" for name, value in sizes.items()) + " }" for sizes in choices)
         lines.append(f"sizes = [{', '.join(tables)}]")
     if declared.order != 1:
         lines.append(f"order = {declared.order}")
@@ -47,7 +47,7 @@ def entries(declared: Declaration) -> list[str]:
 
 
 def _text_parts(declared: Declaration) -> tuple[str, dict[str, Any]]:
-    """Return the declared shapes, and the static values but for defaults, which need no text."""
+    """Return the signature as a text, and the static values but for defaults. Raises UnwritableError."""
     if not isinstance(declared.signature, str):
         raise UnwritableError("an argument is an object of a class, which text cannot say")
     return declared.signature, {n: value for n, value in declared.static.items() if not isinstance(value, Default)}
@@ -60,22 +60,22 @@ def inline(declared: Declaration) -> str:
 
 
 def unwritten(declared: Declaration) -> list[str]:
-    """Return the static values that the file cannot hold, in words: `config = Config(rate=0.1)`."""
-    found = []
+    """Return the static values that a file cannot hold, in words: `config = Config(rate=0.1)`."""
+    texts = []
     for name, value in declared.static.items():
         try:
             if not isinstance(value, Default):
                 _value(name, value)
         except UnwritableError:
             several = value.values if isinstance(value, Each) else [value]
-            found.append(f"{name} = {', '.join(map(text_of, several))}")
-    return found
+            texts.append(f"{name} = {', '.join(map(text_of, several))}")
+    return texts
 
 
 def call(declared: Declaration, module: str = "certgrad") -> str:
     """Return the declaration as a decorator, marked as inferred: `certgrad.declare("n d", inferred=True)`.
 
-    `module` is what certgrad is called where the decorator stands. Raises UnwritableError.
+    `module` is the name of certgrad in the file of the decorator. Raises UnwritableError.
     """
     signature, static = _text_parts(declared)
     parts = [python(signature)]
@@ -90,14 +90,14 @@ def call(declared: Declaration, module: str = "certgrad") -> str:
 
 
 def python(value: str | list[str]) -> str:
-    """Return a text, or several, as Python writes them, in double quotes; one condition stands without brackets."""
+    """Return a text as Python code in double quotes, or a list of texts; a list of one text is written as that text."""
     if isinstance(value, list):
         return python(value[0]) if len(value) == 1 else f"[{', '.join(map(python, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
 def _python_value(name: str, value: Any, module: str) -> str:
-    """Return a static value as code that makes it."""
+    """Return the Python code of a static value. Raises UnwritableError; `name` is the argument, for its message."""
     if isinstance(value, Each):
         return f"{module}.each({', '.join(_python_value(name, v, module) for v in value.values)})"
     if isinstance(value, Real):
@@ -110,7 +110,7 @@ def _python_value(name: str, value: Any, module: str) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    """Return a static value as TOML. A tuple is no list: what would be read back as another value is not written."""
+    """Return a static value as TOML. Raises UnwritableError for one that would not be read back, as a tuple."""
     if isinstance(value, Each):
         return f"{{ each = [{', '.join(_value(name, v) for v in value.values)}] }}"
     if isinstance(value, Real):
@@ -135,5 +135,5 @@ def _texts(values: Iterable[str]) -> str:
 
 
 def text(value: str) -> str:
-    """Return a text as TOML writes it."""
+    """Return a text as a TOML string."""
     return json.dumps(value)

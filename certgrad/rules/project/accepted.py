@@ -18,41 +18,46 @@ from .configuration import Configuration, nearest
 
 
 def accepted_codes(function: Callable, report: Report) -> set[str]:
-    """The codes of the findings that are no failure. Raises UsageError for a configuration that cannot be read."""
+    """Return the codes of a report's findings that the project accepts, so that they are no failures.
+
+    They are accepted by a comment on the function, by the baseline, or by the configuration. Raises UsageError if the
+    configuration or the baseline cannot be read.
+    """
     plain = plain_function(unwrapped(function))
     file, _ = place_of(plain)
     configured, entries = _project(Path.cwd())
     missing = f"no gradient for {', '.join(report.lost_gradient)}"
     remarks = [Remark(NO_GRADIENT, missing)] if report.lost_gradient else []
-    found = findings_of(_name(plain), report.certificate, remarks)
+    findings = findings_of(_name(plain), report.certificate, remarks)
     ignored = ignores_of(plain).reasons
-    return {f.code for f in found if f.code in ignored or f in entries or not configured.wants(f.code, file)}
+    return {f.code for f in findings if f.code in ignored or f in entries or not configured.wants(f.code, file)}
 
 
 def declared(function: Callable) -> list[Declaration]:
-    """Return the declarations of a function: on it, by name in the configuration, or by its annotations.
+    """Return the declarations of a function: the one on it, else those by name in the configuration, else annotations.
 
-    Raises UsageError where there are none.
+    Raises UsageError if there are none.
     """
     plain = plain_function(unwrapped(function))
     configured, _ = _project(Path.cwd())
     named = configured.declarations.get(_name(plain), ())
-    said = declaration_of(function, plain, annotated=not named)
-    if said is None and not named:
+    declaration = declaration_of(function, plain, annotated=not named)
+    if declaration is None and not named:
         name = getattr(plain, "__name__", "the function")
         raise UsageError(
             f'Nothing says the shapes of {name}: give a signature, as in assert_certified({name}, "n d, d -> n"), or '
             "declare one with certgrad.declare."
         )
-    return [said] if said is not None else [one.with_objects() for one in named]
+    return [declaration] if declaration is not None else [d.with_objects() for d in named]
 
 
 def _name(plain: Callable) -> str:
-    """Return the name by which a project's files speak of a function."""
+    """Return the name of a function in the files of a project: `module:name`."""
     return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', '')}"
 
 
 @lru_cache(maxsize=4)
 def _project(folder: Path) -> tuple[Configuration, frozenset[Finding]]:
+    """Return the configuration of the project around a folder, and the findings in its baseline."""
     configured = nearest(folder)
     return configured, frozenset(baseline.read(configured.baseline_file) if configured.has_baseline else ())

@@ -1,6 +1,6 @@
-"""The baseline: findings that a project knows of and has not mended yet. Only new ones fail an audit.
+"""The baseline: findings that a project knows of and has not mended yet. Only other findings fail an audit.
 
-The file is JSON with one finding a line, sorted, so that a review shows what came and what went.
+The file is JSON with one finding a line, sorted, so that a review shows which findings were added and removed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ class _Head(msgspec.Struct):
 
 @dataclass(frozen=True)
 class AuditScope:
-    """What an audit looked at: modules with all that is in them, `module:object`; and modules that did not import."""
+    """What an audit covered: modules with all that is in them, or `module:object`, except the modules in `unseen`.
+
+    Those did not import.
+    """
 
     names: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
 
     def at(self, rule: str) -> bool:
-        """Return whether a rule of that name would have been found."""
+        """Return whether the audit would have found a rule of that name."""
         module = rule.partition(":")[0]
         return any(_covers_rule(n, rule, module) for n in self.names) and not any(
             _covers_rule(n, rule, module) for n in self.unseen
@@ -46,6 +49,7 @@ class AuditScope:
 
 
 def _covers_rule(name: str, rule: str, module: str) -> bool:
+    """Return whether a name is that of a rule, of its module, or of a package around it."""
     return name in (rule, module) or module.startswith(f"{name}.")
 
 
@@ -61,12 +65,12 @@ def read(path: Path) -> list[Finding]:
     if len(data) > MAX_BYTES:
         raise UsageError(f"The baseline '{path}' is larger than {MAX_BYTES // 2**20} MiB, and was not read.")
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        head = msgspec.json.decode(data, type=_Head)  # first, as another format may have other fields
         if head.format != FORMAT:
             raise UsageError(
                 f"The baseline '{path}' has format {head.format}, and this certgrad reads format {FORMAT}. {again}"
             )
-        found = msgspec.json.decode(data, type=_File).findings
+        findings = msgspec.json.decode(data, type=_File).findings
     except msgspec.ValidationError as error:
         raise UsageError(f"'{path}' is JSON, but no baseline: {error}. {again}") from None
     except (msgspec.DecodeError, RecursionError) as error:
@@ -74,17 +78,17 @@ def read(path: Path) -> list[Finding]:
             f"The baseline '{path}' is no JSON, or not the whole of it: {error}. Take it from version control, or "
             "resolve a merge; each finding is one line."
         ) from None
-    unknown = next((f for f in found if f.code not in ALL_CODES), None)
+    unknown = next((f for f in findings if f.code not in ALL_CODES), None)
     if unknown is not None:
         raise UsageError(
             f"The baseline '{path}' lists '{unknown.code}' of {unknown.rule}, which is no code; "
             f"those are {', '.join(ALL_CODES)}. {again}"
         )
-    return found
+    return findings
 
 
 def write(path: Path, findings: Iterable[Finding]) -> None:
-    """Write the file whole or not at all. Raises UsageError."""
+    """Write the findings as a baseline, whole or not at all. Raises UsageError if the file cannot be written."""
     lines = [msgspec.json.encode(f).decode() for f in sorted(set(findings))]
     body = ",\n".join(f"    {line}" for line in lines)
     text = f'{{\n  "format": {FORMAT},\n  "findings": [' + (f"\n{body}\n  ]" if lines else "]") + "\n}\n"
@@ -95,5 +99,5 @@ def write(path: Path, findings: Iterable[Finding]) -> None:
 
 
 def stale(entries: Iterable[Finding], findings: Collection[Finding], looked: AuditScope) -> list[Finding]:
-    """Return the entries that are no findings any more, for the rules that were audited."""
+    """Return the entries of a baseline that are no findings any more, among the rules that were audited, sorted."""
     return sorted({e for e in entries if e not in findings and looked.at(e.rule)})

@@ -47,22 +47,24 @@ RECORDED = "certgrad-recorded.toml"
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds that one step may take."""
+    """Seconds that each step of the audit of a target may take."""
 
     starting: float = 180
+    """For the start of a process, up to its first event."""
     importing: float = 60
+    """For one import."""
     auditing: float = AUDIT_SECONDS
-    """Processor seconds after which the audit itself ends."""
+    """Processor seconds after which the audit of a rule ends itself."""
 
     @property
     def waiting(self) -> float:
-        """The limit by the clock, for an audit that does not come back."""
+        """Seconds of the clock after which the process of an audit that does not end itself is stopped."""
         return CLOCK_FACTOR * self.auditing
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The configuration of a project. `file` is empty where there is none."""
+    """The configuration of a project. `file` is "" if there is no [tool.certgrad] for it."""
 
     targets: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -73,17 +75,17 @@ class Configuration:
     baseline: str = ""
     signatures: Mapping[str, Declaration] = field(default_factory=dict)
     recorded: Mapping[str, tuple[Declaration, ...]] = field(default_factory=dict)
-    """What `certgrad run --save` wrote: several for a rule that was called in several ways."""
+    """The declarations that `certgrad run --save` wrote: several for a rule that was called in several ways."""
     recorded_name: str = ""
     timeout: float = Budget.auditing
     """Seconds for the audit of one rule."""
     import_timeout: float = Budget.importing
     """Seconds for one import."""
     jobs: int | None = None
-    """How many processes; None for as many as are useful."""
+    """The number of processes; None for as many as are useful."""
     conformance: bool = True
     order: int = 1
-    """2: the rule of each rule is looked at as well."""
+    """2 to audit the derivative of each rule as well."""
     format: str = "text"
     output: tuple[str, ...] = ()
     """Reports to write, each FORMAT=PATH; paths are from `folder`."""
@@ -95,50 +97,47 @@ class Configuration:
 
     def wants(self, code: str, file: str) -> bool:
         """Return whether findings with a code count for the rules of a file."""
-        remark = code in REMARKS  # `select` is about obligations
-        chosen = remark or not self.select or code.startswith(self.select)
-        return chosen and not code.startswith((*self.ignore, *self.ignored_in(file)))
+        is_remark = code in REMARKS  # `select` is about obligations alone
+        selected = is_remark or not self.select or code.startswith(self.select)
+        return selected and not code.startswith((*self.ignore, *self.ignored_in(file)))
 
     def ignored_in(self, file: str) -> tuple[str, ...]:
         """Return the codes, or prefixes of codes, that are left out for the rules of a file."""
         return tuple(c for glob, codes in self.per_file_ignores.items() if self._matches(glob, file) for c in codes)
 
     def _matches(self, glob: str, file: str) -> bool:
-        """Return whether a pattern matches the file's name or its path from this folder; `!` in front turns it
-        round.
-        """
+        """Return whether a pattern matches a file's name, or its path from `folder`; `!p` is the opposite of p."""
         if glob.startswith("!"):
             return not self._matches(glob[1:], file)
         path = Path(file)
         if not file:
             return False
-        inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
-        return fnmatch(path.name, glob) or fnmatch(inside, glob)
+        from_folder = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
+        return fnmatch(path.name, glob) or fnmatch(from_folder, glob)
 
     @property
     def declarations(self) -> Mapping[str, tuple[Declaration, ...]]:
-        """The declarations of rules: recorded ones, replaced by those of the project."""
-        return {**self.recorded, **{name: (said,) for name, said in self.signatures.items()}}
+        """The declarations of rules by name: those under `signatures`, and recorded ones of other rules."""
+        return {**self.recorded, **{name: (declared,) for name, declared in self.signatures.items()}}
 
     @property
     def baseline_file(self) -> Path:
-        """Where `certgrad baseline` writes."""
+        """The file that `certgrad baseline` writes."""
         return self.folder / (self.baseline or DEFAULT)
 
     @property
     def cache_folder(self) -> Path:
-        """The folder of the cache without a flag: by the environment, or this file, or else in the project's root, from
-        whichever of its folders an audit is started.
-        """
-        said = os.environ.get("CERTGRAD_CACHE_DIR")
-        if said:
-            return Path.cwd() / said
+        """The folder of the cache unless a flag names one: by the environment, by `cache-dir`, or in the root."""
+        by_environment = os.environ.get("CERTGRAD_CACHE_DIR")
+        if by_environment:
+            return Path.cwd() / by_environment
         return self.folder / self.cache_dir if self.cache_dir else self.root / ".certgrad_cache"
 
     @property
     def root(self) -> Path:
-        """The project's root: the folder of the file, if there is one; else of the repository, if it is in one; else of
-        the nearest pyproject.toml, or the working directory.
+        """The project's root: the folder of the file with [tool.certgrad], else of the repository, else `folder`.
+
+        `folder` is then that of the nearest pyproject.toml, or the one from which the search began.
         """
         if self.file:
             return self.folder
@@ -146,12 +145,12 @@ class Configuration:
 
     @property
     def recorded_file(self) -> Path:
-        """Where `certgrad run --save` is expected to write."""
+        """The file that `certgrad run --save` is expected to write."""
         return self.folder / (self.recorded_name or RECORDED)
 
     @property
     def has_baseline(self) -> bool:
-        """Whether there is a baseline, or the project says that there is."""
+        """Whether there is a baseline file, or the configuration names one."""
         return bool(self.baseline) or self.baseline_file.exists()
 
 
@@ -159,7 +158,7 @@ def nearest(start: Path) -> Configuration:
     """Return the configuration of the first pyproject.toml in the folder or above.
 
     Raises:
-        UsageError: it does not parse, or says something that certgrad does not know.
+        UsageError: the file does not parse, or has an unknown key or a value of a wrong type.
     """
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
@@ -169,7 +168,10 @@ def nearest(start: Path) -> Configuration:
 
 
 def _read_configuration(file: Path) -> Configuration:
-    """Return what [tool.certgrad] of a file says. Raises UsageError for an unknown key or a value of another type."""
+    """Return the configuration in a file, the default one if it has no [tool.certgrad].
+
+    Raises UsageError for a file that does not parse, an unknown key or a value of a wrong type.
+    """
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("certgrad")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -216,52 +218,52 @@ def _read_configuration(file: Path) -> Configuration:
 
 
 def _order(table: Mapping[str, Any], what: str) -> int:
-    found = table.get("order", 1)
-    if type(found) is not int or found not in (1, 2):
-        raise UsageError(f"{what} is {found!r}, and not 1 or 2.")
-    return found
+    value = table.get("order", 1)
+    if type(value) is not int or value not in (1, 2):
+        raise UsageError(f"{what} is {value!r}, and not 1 or 2.")
+    return value
 
 
 def _truth(table: Mapping[str, Any], key: str, usual: bool, file: Path) -> bool:
-    found = table.get(key, usual)
-    if not isinstance(found, bool):
+    value = table.get(key, usual)
+    if not isinstance(value, bool):
         raise UsageError(f"{_key(key, file)} is neither true nor false.")
-    return found
+    return value
 
 
 def _strict(table: Mapping[str, Any], file: Path) -> Strictness:
     if not isinstance(table.get("strict"), list):
         return _truth(table, "strict", False, file)
-    found = _texts(table["strict"], _key("strict", file))
-    unknown = next((x for x in found if x not in STRICT), None)
+    value = _texts(table["strict"], _key("strict", file))
+    unknown = next((x for x in value if x not in STRICT), None)
     if unknown is not None:
         raise UsageError(
             f"{_key('strict', file)} has '{unknown}'; a list knows {', '.join(STRICT)}, and true means all."
         )
-    return found
+    return value
 
 
 def _name(table: Mapping[str, Any], key: str, usual: str, file: Path) -> str:
-    found = table.get(key, usual)
-    if not isinstance(found, str) or (key in table and not found.strip()):
+    value = table.get(key, usual)
+    if not isinstance(value, str) or (key in table and not value.strip()):
         raise UsageError(f"{_key(key, file)} is no text.")
-    return found
+    return value
 
 
 def _jobs(table: Mapping[str, Any], file: Path) -> int | None:
-    found = table.get("jobs", "auto")
-    if found == "auto":
+    value = table.get("jobs", "auto")
+    if value == "auto":
         return None
-    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f'{_key("jobs", file)} is neither "auto" nor a number of processes of at least 1.')
-    return found
+    return value
 
 
 def _seconds(table: Mapping[str, Any], key: str, usual: float, file: Path) -> float:
-    found = table.get(key, usual)
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+    value = table.get(key, usual)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
         raise UsageError(f"{_key(key, file)} is no number of seconds above 0.")
-    return float(found)
+    return float(value)
 
 
 def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
@@ -275,7 +277,7 @@ def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
     wrong = next((n for n, v in table.items() if not isinstance(v, list)), None)
     if wrong is not None:
         raise UsageError(f"'{wrong}' in '{file}' is no list of declarations; `certgrad run --save` writes them.")
-    return {name: tuple(declaration_from(name, one, file) for one in found) for name, found in table.items()}
+    return {name: tuple(declaration_from(name, entry, file) for entry in entries) for name, entries in table.items()}
 
 
 def _key(key: str, file: Path) -> str:
@@ -291,10 +293,10 @@ def _check_keys(table: Mapping[str, Any], keys: Sequence[str], where: str) -> No
 
 
 def _table(table: Mapping[str, Any], key: str, file: Path) -> Mapping[str, Any]:
-    found = table.get(key, {})
-    if not isinstance(found, dict):
+    value = table.get(key, {})
+    if not isinstance(value, dict):
         raise UsageError(f"[tool.certgrad.{key}] in '{file}' is no table.")
-    return found
+    return value
 
 
 def _texts(found: Any, where: str) -> tuple[str, ...]:
@@ -304,7 +306,7 @@ def _texts(found: Any, where: str) -> tuple[str, ...]:
 
 
 def _codes(found: Any, where: str) -> tuple[str, ...]:
-    """Codes, or prefixes of codes."""
+    """Return a list of codes, or prefixes of codes, in capitals. Raises UsageError for one that begins no code."""
     codes = tuple(c.strip().upper() for c in _texts(found, where))
     unknown = next((c for c in codes if not c or not any(known.startswith(c) for known in ALL_CODES)), None)
     if unknown is not None:
@@ -320,7 +322,7 @@ def _failing(found: tuple[str, ...], file: Path) -> tuple[str, ...]:
 
 
 def declaration_from(name: str, value: Any, file: Path) -> Declaration:
-    """The declaration that an entry of `signatures` writes. Raises UsageError for an unknown key or another type."""
+    """Return the declaration that an entry of `signatures` is. Raises UsageError for an unknown key or a wrong type."""
     where = f"The signature of '{name}' in '{file}'"
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):
@@ -333,12 +335,12 @@ def declaration_from(name: str, value: Any, file: Path) -> Declaration:
     if not isinstance(options.get("approximates", ""), str):
         raise UsageError(f"'approximates' of {where[0].lower()}{where[1:]} is no text such as 'jax.numpy:exp'.")
     for key in ("differentiable", "domain"):
-        said = options.get(key, [])
-        if not (isinstance(said, str) and key == "domain") and key in options:
-            _texts(said, f"'{key}' of {where[0].lower()}{where[1:]}")
-    given = options.get("sizes", [])
-    given = [given] if isinstance(given, dict) else given
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        texts = options.get(key, [])
+        if not (isinstance(texts, str) and key == "domain") and key in options:
+            _texts(texts, f"'{key}' of {where[0].lower()}{where[1:]}")
+    sizes = options.get("sizes", [])
+    sizes = [sizes] if isinstance(sizes, dict) else sizes
+    if not isinstance(sizes, list) or not all(isinstance(table, dict) for table in sizes):
         raise UsageError(f"'sizes' of {where[0].lower()}{where[1:]} is no table such as {{ n = 128 }} and no list.")
     _order(options, f"'order' of {where[0].lower()}{where[1:]}")
     static = {name: from_table(value) for name, value in options.get("static", {}).items()}

@@ -1,4 +1,4 @@
-"""Inferred declarations: the shapes, assumed bounds and likely intent that an audit takes for an undeclared rule."""
+"""Declarations that an audit infers for an undeclared rule: shapes, assumed bounds and a likely intent."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _INTENT = re.compile(rf"^{LIKELY_CAUSE}(?: in [^:]*)?: (.*); {re.escape(INTENDED
 
 
 def of_result(one: RuleResult) -> Beside | None:
-    """Return what is to be written beside a rule, marked as inferred; None where its author declares all of it.
+    """Return what `audit --fix` is to write beside a rule, marked as inferred; None if there is nothing to write.
 
-    What the project's baseline covers is not written.
+    That is the inferred shapes of a rule without a declaration, or the assumed bounds and a likely intent that its
+    declaration does not state. What the project's baseline covers is not written.
     """
     codes = {r.code for r in one.remarks} - {*(one.covered or ())}
     bounds = tuple(assumed(one.certificate)) if BOUNDED in codes and one.certificate is not None else ()
@@ -43,16 +44,18 @@ def of_result(one: RuleResult) -> Beside | None:
 
 
 def _intent(one: RuleResult) -> str:
-    """Return why a refuted rule may be meant as it is, where the audit names an intent."""
+    """Return why a refuted rule may be meant as it is, by the likely causes that the audit calls intended; else ""."""
     claims = one.certificate.claims if one.certificate is not None else []
     reasons = [case.reason for claim in claims if claim.code not in (one.covered or ()) for case in claim.cases]
-    found = dict.fromkeys(text for reason in reasons for text in _INTENT.findall(reason))
-    return "; ".join(found)
+    intents = dict.fromkeys(text for reason in reasons for text in _INTENT.findall(reason))
+    return "; ".join(intents)
 
 
 def as_marked(result: RuleResult, function: Any) -> RuleResult:
-    """The result; of a rule beside which a declaration is marked as inferred, the remark says so, and whether that
-    still is what the audit infers.
+    """Return the result of a rule, in which the remark on inferred shapes speaks of a declaration marked as inferred.
+
+    If there is such a mark beside the rule, the remark says so, and whether its shapes still are those that the audit
+    infers. Without one the result is returned as it is.
     """
     marked = marked_on(function) if result.inferred else None
     if marked is None:
@@ -61,7 +64,9 @@ def as_marked(result: RuleResult, function: Any) -> RuleResult:
         written = inline(replace(marked, domain=(), surrogate=""))
     except UnwritableError:
         written = "another one"
-    said = _MARKED if written == result.inferred else _MARKED + _OTHERWISE.format(written)
+    wording = _MARKED if written == result.inferred else _MARKED + _OTHERWISE.format(written)
     change = msgspec.structs.replace
-    remarks = [change(r, text=r.text.replace(NOT_DECLARED, said)) if r.code == INFERRED else r for r in result.remarks]
+    remarks = [
+        change(r, text=r.text.replace(NOT_DECLARED, wording)) if r.code == INFERRED else r for r in result.remarks
+    ]
     return change(result, remarks=remarks)

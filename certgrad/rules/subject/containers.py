@@ -1,8 +1,8 @@
-"""Arguments that hold several arrays, of which nobody declares the structure.
+"""Arguments that hold several arrays (dicts, tuples, objects), where no signature declares their structure.
 
-It is what annotations say; how the function's text takes an argument apart (`params["w"]`, `w, b = params`,
-`params.w`), where a trace fails for that; or what the rule returns as the cotangent. Of classes only those count that
-annotations or the rule's code name.
+The structure is read from annotations; from how the source of the function takes an argument apart (`params["w"]`,
+`w, b = params`, `params.w`), if a trace fails otherwise; or from the cotangent that the rule returns. Only classes that
+annotations or the rule's code name are considered.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from certgrad.signatures.nested import has_fields
 from .layers import parts_of_rule, plain_function, unwrapped
 
 DEEPEST = 3
-"""An argument is followed through at most this many functions that pass it on whole."""
+"""Functions of the module through which an argument is followed, at most, where one hands it to the next."""
 NO_ARRAY = re.compile(r"string indexing|has no attribute|Tracer' and '(builtin_function_or_method|method|function)'")
-"""What JAX says of an array where code takes it for a container."""
+"""JAX's messages where code takes an array for a container."""
 _MAPPINGS = (dict, typing.get_origin(Mapping[str, int]))
 _SEQUENCES = (tuple, list, typing.get_origin(Sequence[int]))
 
 
 class OtherFormsError(Exception):
-    """The arguments are of other structures than those that are tried."""
+    """Raised where the arguments have other structures than the ones that were tried; `forms` are those to try next."""
 
     def __init__(self, forms: Forms) -> None:
         super().__init__()
@@ -49,30 +49,31 @@ class OtherFormsError(Exception):
 
 @dataclass
 class Accesses:
-    """How the text of a function takes a value apart."""
+    """How the source of a function takes a value apart: by keys, attributes or places, each with its own accesses."""
 
     keys: dict[str, Accesses] = field(default_factory=dict)
     fields: dict[str, Accesses] = field(default_factory=dict)
-    """Attributes that no array has, or that are methods of one and are not called."""
+    """Attributes that are read and that are no properties of an array."""
     places: dict[int, Accesses] = field(default_factory=dict)
     count: int = 0
-    """It is unpacked into so many."""
+    """The number of variables that the value is unpacked into; 0 if it is not unpacked."""
 
 
 _OF_ARRAYS = frozenset(n for n, v in vars(jax.Array).items() if isinstance(v, property)) | {"at", "T", "mT"}
-"""Attributes of an array that are no methods: these are called."""
+"""Attributes of an array that are properties. Its methods need no place here: the reader skips what is called."""
 
 
 @dataclass(frozen=True)
 class Forms:
-    """The structures of a rule's arguments, with what is known of each array in its place."""
+    """The structures of a rule's arguments: containers with what is known of each array in the array's place."""
 
     custom: Any
     names: tuple[str, ...]
     forms: tuple[Any, ...]
     open: frozenset[int] = frozenset()
-    """The arguments whose structure nobody says."""
+    """The positions of the arguments whose structure no annotation says."""
     text_read: bool = False
+    """Whether the source of the function was read for the structures."""
 
     @cached_property
     def leaves(self) -> list[tuple[str, Annotated]]:
@@ -81,23 +82,25 @@ class Forms:
         return [leaf for name, form in pairs for leaf in named_leaves(name, form)]
 
     def signature(self, texts: Iterable[str]) -> str:
-        """Return the signature with these shapes for the arrays."""
+        """Return the signature of the arguments, with the shapes in `texts` for their arrays."""
         tree = jax.tree_util.tree_structure(self.forms)
-        return ", ".join(str(structure_text(one)) for one in jax.tree_util.tree_unflatten(tree, texts))
+        return ", ".join(str(structure_text(form)) for form in jax.tree_util.tree_unflatten(tree, texts))
 
     def by_text(self) -> Forms | None:
-        """Return the structures by the function's text; None where they are the same."""
+        """Return these structures, but for open arguments those in the function's source; None if nothing changes."""
         if self.text_read:
             return None
         try:
-            found = forms_of(self.custom, self.names, by_text=True)
+            from_source = forms_of(self.custom, self.names, by_text=True)
         except SignatureError:
             return None
-        pairs = enumerate(zip(self.forms, found.forms, strict=True))
-        return self._unless_same(replace(found, forms=tuple(pair[k in self.open] for k, pair in pairs), open=self.open))
+        pairs = enumerate(zip(self.forms, from_source.forms, strict=True))
+        return self._unless_same(
+            replace(from_source, forms=tuple(pair[k in self.open] for k, pair in pairs), open=self.open)
+        )
 
     def as_returned(self, cotangents: Mapping[str, Any]) -> Forms | None:
-        """Return the structures of the cotangents, where these are others and nobody says the argument's."""
+        """Return these structures, but for open arguments those of their cotangents; None if nothing changes."""
         forms = list(self.forms)
         for k in self.open:
             cotangent = cotangents.get(self.names[k])
@@ -106,6 +109,7 @@ class Forms:
         return self._unless_same(replace(self, forms=tuple(forms)))
 
     def _unless_same(self, other: Forms) -> Forms | None:
+        """Return `other`; None if it has the structures of these forms, or ones that no signature can write."""
         same = jax.tree_util.tree_structure(self.forms) == jax.tree_util.tree_structure(other.forms)  # type: ignore[operator]
         unwritten = None in map(structure_text, jax.tree_util.tree_map(lambda _: "()", other.forms))
         return None if same or unwritten else other
@@ -116,10 +120,10 @@ def _is_none_or_array(value: Any) -> bool:
 
 
 def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
-    """Return the structures of arguments by their annotations, and by the function's text where these name a container
-    of which they do not say the parts, or if that is asked for (`by_text`).
+    """Return the structures of a rule's arguments, by their annotations.
 
-    Raises SignatureError where an argument is of a class that is no container for JAX.
+    The source of the function is read as well if an annotation names a container, whose parts it may not say, or if
+    `by_text`. Raises SignatureError if an argument is of a class that JAX does not flatten into arrays.
     """
     custom = unwrapped(rule)
     plain = plain_function(custom)
@@ -134,21 +138,24 @@ def forms_of(rule: Any, names: Sequence[str], by_text: bool = False) -> Forms:
             forms.append(form_of(custom, annotation, accesses.get(name, Accesses())))
         except SignatureError as error:
             raise SignatureError(f"{name} {error}") from None
-    closed = (
+    says_structure = (
         has_fields(a) or said_by(a) != Annotated() or (_is_array(a) and "tree" not in str(a).lower())
         for a in annotations
     )
-    left_open = frozenset(k for k, one in enumerate(closed) if not one)
+    left_open = frozenset(k for k, said in enumerate(says_structure) if not said)
     return Forms(custom, tuple(names), tuple(forms), left_open, bool(accesses) or by_text)
 
 
 def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
-    """Return the structure of an argument or of a part of it, with what its annotation says of each array.
+    """Return the structure of an argument, or of a part of one, with what is known of each array in its place.
 
-    `asked` is how the function's text takes it apart, which says what an annotation leaves open.
+    The annotation comes first; what it leaves open, such as the keys of a dict, is said by `asked`: how the function's
+    source takes the argument apart. Without either the argument is one array.
+
+    Raises SignatureError if a class is no container for JAX.
     """
     origin, args = get_origin(annotation), get_args(annotation)
-    if origin in (Union, UnionType):
+    if origin in (Union, UnionType):  # `Params | None` is read as `Params`
         types = [a for a in args if a is not type(None)]
         return form_of(custom, types[0] if len(types) == 1 else None, asked)
     if has_fields(annotation):
@@ -156,21 +163,24 @@ def form_of(custom: Any, annotation: Any, asked: Accesses) -> Any:
     kind = origin or annotation
     if kind is tuple and args and Ellipsis not in args:
         return tuple(form_of(custom, a, asked.places.get(k, Accesses())) for k, a in enumerate(args))
-    each = args[-1] if args and kind in _MAPPINGS else args[0] if args and kind in _SEQUENCES else None
+    of_items = args[-1] if args and kind in _MAPPINGS else args[0] if args and kind in _SEQUENCES else None
     if asked.keys:
-        return {key: form_of(custom, each, inner) for key, inner in asked.keys.items()}
-    if asked.fields:
+        return {key: form_of(custom, of_items, inner) for key, inner in asked.keys.items()}
+    if asked.fields:  # `params.w`: the class is the only one in the rule's code with such fields
         classes = [c for c in _named_in_code(custom) if _has(c, asked.fields) and array_fields(c)]
         return _object_of(custom, classes[0], asked) if len(classes) == 1 else Annotated()
     parts = [asked.places.get(k, Accesses()) for k in range(max([asked.count, *(k + 1 for k in asked.places)]))]
     if asked.count or (parts and (kind in _SEQUENCES or any(p.keys or p.fields or p.count for p in parts))):
-        entries = [form_of(custom, each, part) for part in parts]
+        entries = [form_of(custom, of_items, part) for part in parts]
         return entries if kind is list else tuple(entries)
     return said_by(annotation)
 
 
 def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
-    """Return an object of a class; a field that is None by default, and no array by its annotation, stays None."""
+    """Return an object of a class whose fields are structures; one that may be None and is no array stays None.
+
+    Raises SignatureError if the class is no container for JAX, or cannot be made of its arrays alone.
+    """
     names = array_fields(kind)
     if not names:
         raise SignatureError(
@@ -180,17 +190,17 @@ def _object_of(custom: Any, kind: Any, asked: Accesses) -> Any:
         )
     hints, defaults = _hints(kind), _defaults(kind)
     empty = {n for n in names if n in defaults and defaults[n] is None and not _is_array(hints.get(n))}
-    given = {n: form_of(custom, hints.get(n), asked.fields.get(n, Accesses())) for n in names if n not in empty}
+    forms = {n: form_of(custom, hints.get(n), asked.fields.get(n, Accesses())) for n in names if n not in empty}
     try:
-        return kind(**given)
+        return kind(**forms)
     except Exception as error:  # a user's constructor
         raise SignatureError(f"is of {kind.__name__}, which its arrays alone do not make: {error}") from None
 
 
 def _has(kind: Any, names: Iterable[str]) -> bool:
-    """Return whether an object of a class has these fields and properties."""
-    own = field_names(kind)
-    return any(n in own for n in names) and all(n in own or hasattr(kind, n) for n in names)
+    """Return whether objects of a class have all of these names as attributes, and at least one as a field."""
+    fields = field_names(kind)
+    return any(n in fields for n in names) and all(n in fields or hasattr(kind, n) for n in names)
 
 
 def _is_container(annotation: Any) -> bool:
@@ -220,27 +230,28 @@ def _defaults(kind: Any) -> Mapping[str, Any]:
 
 
 def classes_of(rule: Any) -> dict[str, type]:
-    """The named tuples and dataclasses in a rule's annotations, its code or its module, in this order, by name."""
+    """Return by name the named tuples and dataclasses in a rule's annotations, its code or its module."""
     custom = unwrapped(rule)
     named = [v for part in parts_of_rule(custom) for v in part.__globals__.values() if has_fields(v)]
-    found: dict[str, type] = {}
-    for one in _with_parts([*annotations_of(plain_function(custom))[0].values(), *_named_in_code(custom), *named]):
-        found.setdefault(one.__name__, one)
-    return found
+    classes: dict[str, type] = {}
+    for kind in _with_parts([*annotations_of(plain_function(custom))[0].values(), *_named_in_code(custom), *named]):
+        classes.setdefault(kind.__name__, kind)
+    return classes
 
 
 def _named_in_code(custom: Any) -> list[type]:
-    """Return the named tuples and dataclasses that the code of a rule names, or that of the functions that it names."""
+    """Return the named tuples and dataclasses that the code of a rule names, or the code of functions that it names."""
     named = [v for part in parts_of_rule(custom) for v in _named_by(part)]
     named += [v for f in named if isinstance(f, FunctionType) for v in _named_by(f)]
     return [*_with_parts(v for v in named if isinstance(v, type))]
 
 
 def _named_by(function: FunctionType) -> Iterator[Any]:
-    known, names = function.__globals__, function.__code__.co_names
+    """Yield the values that a function closes over, its globals that it names, and `m.n` for modules m it names."""
+    scope, names = function.__globals__, function.__code__.co_names
     yield from captured(function)
-    yield from (known[n] for n in names if n in known)
-    modules = [known[n] for n in names if isinstance(known.get(n), ModuleType)]
+    yield from (scope[n] for n in names if n in scope)
+    modules = [scope[n] for n in names if isinstance(scope.get(n), ModuleType)]
     yield from (getattr(m, n) for m in modules for n in names if hasattr(m, n))
 
 
@@ -249,38 +260,42 @@ def _with_parts(waiting: Iterable[Any]) -> Iterator[Any]:
     done: set[int] = set()
     stack = [*waiting][::-1]
     while stack:
-        one = stack.pop()
-        if id(one) in done:
+        annotation = stack.pop()
+        if id(annotation) in done:
             continue
-        done.add(id(one))
-        stack += get_args(one)[::-1]
-        if has_fields(one):
-            yield one
-            stack += [*_hints(one).values()][::-1]
+        done.add(id(annotation))
+        stack += get_args(annotation)[::-1]
+        if has_fields(annotation):
+            yield annotation
+            stack += [*_hints(annotation).values()][::-1]
 
 
 # --- how a text takes arguments apart ---
 
 
 def asked_of(plain: Callable) -> dict[str, Accesses]:
-    """Return, by name, how a function takes its arguments apart."""
-    found: dict[str, Accesses] = {}
+    """Return, by argument, how the source of a function takes it apart; empty if there is no source."""
+    accesses: dict[str, Accesses] = {}
     if isinstance(plain, FunctionType) and (tree := source_tree(plain)) is not None:
-        found = {name: Accesses() for name in parameters_of(tree)}
-        with suppress(RecursionError):  # names that stand for each other
-            _Reader(plain, tree, found).read()
-    return found
+        accesses = {name: Accesses() for name in parameters_of(tree)}
+        with suppress(RecursionError):  # variables that are assigned from each other
+            _Reader(plain, tree, accesses).read()
+    return accesses
 
 
 class _Reader:
-    """Reads what one function does with some of its parameters, and what it hands them on to."""
+    """Reads how the source of a function takes some of its parameters apart.
+
+    `given` has the accesses of these parameters, to which the reader adds; `deep` is the number of calls through which
+    the parameters came here.
+    """
 
     def __init__(self, plain: FunctionType, tree: Any, given: Mapping[str, Accesses], deep: int = 0) -> None:
         self.plain, self.tree, self.given, self.deep = plain, tree, given, deep
         self.bound = bindings(tree)
 
     def read(self) -> None:
-        """Add the accesses of the function to what is given."""
+        """Add the accesses in the function's source, and in functions that it hands parts to, to `given`."""
         for name, bound in self.bound.items():
             if isinstance(bound, Part):
                 self._of(ast.Name(name))
@@ -292,40 +307,44 @@ class _Reader:
             self._of(node)
             if isinstance(node, ast.Call):
                 self._handed_on(node)
+                # `x.sum()` reads x, and no field `sum` of it.
                 method = node.func.value if isinstance(node.func, ast.Attribute) else node.func
                 waiting += [method, *node.args, *(k.value for k in node.keywords)]
             else:
                 waiting += ast.iter_child_nodes(node)
 
     def _of(self, node: ast.AST) -> Accesses | None:
-        """Return the accesses to the part of a parameter that an expression reads; None for any other expression."""
+        """Return the accesses of the part of a parameter that an expression reads, added if new; None for others.
+
+        For `params["w"]` these are the accesses of key "w" of `params`.
+        """
         if isinstance(node, ast.Name):
             bound = self.bound.get(node.id)
             if isinstance(bound, Parameter):
                 return self.given.get(node.id)
             if isinstance(bound, Part):
-                whole = self._of(bound.of)
-                if whole is not None:
-                    whole.count = bound.count
-                    return whole.places.setdefault(bound.place, Accesses())
+                container = self._of(bound.of)
+                if container is not None:
+                    container.count = bound.count
+                    return container.places.setdefault(bound.place, Accesses())
             return self._of(bound) if isinstance(bound, (ast.Name, ast.Subscript, ast.Attribute)) else None
         if isinstance(node, ast.Attribute):
-            whole = None if node.attr in _OF_ARRAYS or node.attr.startswith("_") else self._of(node.value)
-            return whole and whole.fields.setdefault(node.attr, Accesses())
+            container = None if node.attr in _OF_ARRAYS or node.attr.startswith("_") else self._of(node.value)
+            return container and container.fields.setdefault(node.attr, Accesses())
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            key, whole = node.slice.value, self._of(node.value)
-            if whole is not None and isinstance(key, str):
-                return whole.keys.setdefault(key, Accesses())
-            if whole is not None and type(key) is int and key >= 0:
-                return whole.places.setdefault(key, Accesses())
+            key, container = node.slice.value, self._of(node.value)
+            if container is not None and isinstance(key, str):
+                return container.keys.setdefault(key, Accesses())
+            if container is not None and type(key) is int and key >= 0:
+                return container.places.setdefault(key, Accesses())
         return None
 
     def _handed_on(self, call: ast.Call) -> None:
-        """Add the accesses of a function of the module that is called with a part."""
+        """Add the accesses in a function of the module that is called with a parameter, or a part of one."""
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         value = self.plain.__globals__.get(name)
         callee = plain_function(unwrapped(value)) if isinstance(value, FunctionType) or kind_of_rule(value) else None
         if self.deep < DEEPEST and isinstance(callee, FunctionType) and (tree := source_tree(callee)) is not None:
-            pairs = ((parameter, self._of(given)) for parameter, given in given_to(tree, call))
-            if given := {parameter: asked for parameter, asked in pairs if parameter and asked is not None}:
-                _Reader(callee, tree, given, self.deep + 1).read()
+            pairs = ((parameter, self._of(argument)) for parameter, argument in given_to(tree, call))
+            if handed := {parameter: accesses for parameter, accesses in pairs if parameter and accesses is not None}:
+                _Reader(callee, tree, handed, self.deep + 1).read()

@@ -24,51 +24,51 @@ from .returned import absent, recorded
 from .user_rule import REVERSE_ONLY, VALUE_ONLY, UserRule
 
 GENERAL = Spec(0, 0, (), True)
-"""The first case at its general shapes, in 64 bits."""
+"""The trace of a rule's first case at its general shapes, in 64 bits."""
 
 
 NUMBERS = (2, 3, 5, 4)
-"""Sizes at which a rule is called."""
+"""Numbers for the sizes at which a rule is called, in turn."""
 
 
 def assigned_sizes(names: Iterable[str], numbers: Sequence[int] = NUMBERS) -> dict[str, int]:
-    """Return a number for each size, by turns."""
+    """Return a number for each name of a size: the `numbers` in turn, from the start again when they are used up."""
     return dict(zip(names, cycle(numbers), strict=False))
 
 
 @dataclass(frozen=True)
 class Examined:
-    """The results of the first traces."""
+    """What the first traces of a rule show."""
 
     without_gradient: tuple[str, ...] = ()
-    """Float arrays for which the rule returns `None`."""
+    """Float arrays for which the backward returns `None`."""
     only_compared: tuple[str, ...] = ()
-    """Those of them that the function only compares with numbers, as it does a mask: no gradient is lost."""
+    """The arrays without a gradient that the function only compares with numbers, as a mask: no gradient is lost."""
     reverse_only: bool = False
-    """A custom rule inside has no forward mode."""
+    """Whether the function calls one with a rule in reverse mode only."""
     outputs: int = 1
-    """How many outputs are floats."""
+    """The number of float outputs."""
     integers: bool = False
-    """There are outputs of integers or booleans."""
+    """Whether there are outputs of integers or booleans."""
     strange: str = ""
-    """The dtype of an output that is neither: the claims cannot speak of it."""
+    """The dtype of an output that is no float, integer or boolean, of which claims cannot speak; "" without such."""
     complex_outputs: bool = False
-    """An output is complex."""
+    """Whether an output is complex."""
     sees_zeros: bool = False
-    """A rule that the function calls sees symbolic zeros."""
+    """Whether a rule that the function calls sees symbolic zeros."""
     traces: Traces | None = None
-    """The rule at its general shapes, as it was traced for this look."""
+    """The traces of the rule that were made; None if only the function was traced."""
 
 
 def examine(rule: UserRule) -> Examined:
-    """Return what a trace of the function, and one of the rule as the audit makes it, say of outputs and gradients.
+    """Return what traces of the function and of its rule show about the outputs and about missing gradients.
 
-    What does not trace is left to the audit to report.
+    Of a function that does not trace only the missing gradients are looked for; the audit reports the error.
 
     Raises:
         SignatureError: the function returns other shapes than its signature says.
     """
-    instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)  # on symbols of its own
+    instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)  # on symbols that no other trace has
     shapes = instance.shapes()
     try:
         arrays = shapes.structs()
@@ -115,11 +115,14 @@ def examine(rule: UserRule) -> Examined:
 def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:
     """Raise UsageError or SignatureError unless the ideal function takes and returns what the function does.
 
+    UsageError is raised if the ideal cannot be called with the function's arguments, SignatureError if it returns other
+    shapes or kinds of dtypes.
+
     Args:
-        rule: the rule that approximates it.
-        forward: the trace of its function.
-        ideal: the ideal function of arrays and open numbers.
-        arrays: those that `forward` was traced with.
+        rule: the rule that approximates the ideal.
+        forward: the trace of the rule's function.
+        ideal: the ideal as a function of arrays and open numbers.
+        arrays: the arrays that `forward` was traced with.
     """
     name = f"{rule.derivative_of}, which {rule.name} ({rule.where}) approximates,"
     try:
@@ -127,32 +130,37 @@ def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays
     except Exception as error:
         raise UsageError(f"{name} cannot be called as that is: {type(error).__name__}: {error}") from None
     avals, expected_avals = ([v.aval for v in p.jaxpr.outvars] for p in (traced, forward))
-    found, wanted = ([(a.shape, a.dtype.kind) for a in some] for some in (avals, expected_avals))
-    if found != wanted:  # a function may compute in 64 bits whatever it is given
+    # Only kinds of dtypes are compared: a function may compute in 64 bits whatever it is given.
+    kinds, expected_kinds = ([(a.shape, a.dtype.kind) for a in outs] for outs in (avals, expected_avals))
+    if kinds != expected_kinds:
         shown, expected = (
-            ", ".join(f"{a.dtype} ({' '.join(map(str, a.shape))})" for a in some) for some in (avals, expected_avals)
+            ", ".join(f"{a.dtype} ({' '.join(map(str, a.shape))})" for a in outs) for outs in (avals, expected_avals)
         )
         raise SignatureError(f"{name} returns {shown}, and not {expected} as that does.")
 
 
 def apply_examination(rule: UserRule, found: Examined) -> Traces:
-    """Set the rule's claims and cases by what `examine` found; return its traces if they still are of these claims,
-    else new ones.
+    """Set the rule's claims and cases by what `examine` found, and return traces of the rule.
+
+    The traces that `examine` made are returned if the claims and cases stayed as they were, else new ones.
     """
     before = rule.kinds, rule.cases, rule.ideal
     if found.reverse_only:
         rule.claim(REVERSE_ONLY)
-    if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
+    if not rule.moving:  # there is no derivative to prove, only the value that the fwd returns
         rule.ideal = None
         rule.claim(VALUE_ONLY)
     rule.split(found.outputs, found.sees_zeros)
     rule.complex_outputs = found.complex_outputs
-    same = found.traces is not None and found.traces.op is rule and before == (rule.kinds, rule.cases, rule.ideal)
-    return found.traces if same and found.traces is not None else Traces(rule)
+    unchanged = found.traces is not None and found.traces.op is rule and before == (rule.kinds, rule.cases, rule.ideal)
+    return found.traces if unchanged and found.traces is not None else Traces(rule)
 
 
 def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
-    """Return the arguments that get no gradient, of a rule that does not trace where sizes are left open."""
+    """Return the arguments that get no gradient, by a trace of the rule at numbers for its sizes.
+
+    It is called for rules that do not trace with open sizes. A rule without a backward of the author's has none.
+    """
     backward = backward_of(rule.custom)
     if backward is None:
         return ()
@@ -170,7 +178,10 @@ def _heard_at_numbers(rule: UserRule) -> tuple[str, ...]:
 
 
 def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
-    """Return the moving arrays for which the backward returned None, in one of its calls."""
+    """Return the arrays that the claim is about for which the backward returned None, in one of its calls.
+
+    `returned` has what it returned at each call.
+    """
     missing: set[str] = set()
     names = {a.name: a.made_of(a.leaves, lambda *parts: parts) for a in rule.arguments}
     for cotangents in returned:
@@ -187,8 +198,9 @@ def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
 
 
 def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) -> None:
-    """Raise SignatureError if the shapes of the outputs are other than the signature says; UsageError if it names a
-    size that no argument has.
+    """Raise SignatureError if the shapes of the outputs, `found`, are other than the signature says.
+
+    UsageError is raised if the signature names a size of an output that no argument has.
     """
     declared = rule.outputs_declared
     if declared is None:
@@ -205,8 +217,9 @@ def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) 
 
 
 def _fit(found: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Return whether the shapes are the same. Where `l-2` is negative a window of 3 has no place: JAX says
-    max(l-2, 0).
+    """Return whether a traced shape is the declared one, where JAX may write a declared size n as max(n, 0).
+
+    A window of 3 over an axis of length l has l-2 places, or none where that is negative.
     """
     pairs = zip(map(str, found), map(str, expected), strict=False)
-    return len(found) == len(expected) and all(one in (said, f"max({said}, 0)") for one, said in pairs)
+    return len(found) == len(expected) and all(traced in (size, f"max({size}, 0)") for traced, size in pairs)

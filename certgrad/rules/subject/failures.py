@@ -1,4 +1,4 @@
-"""A rule that fails where its function runs is wrong: the function has no derivative there, but an error."""
+"""A rule that raises where its function runs is wrong: the derivative of the function is an error there."""
 
 from __future__ import annotations
 
@@ -30,26 +30,29 @@ from .traced import traces
 from .user_rule import UserRule
 
 _OF_PLATFORM = ("pallas", "mlir.py", "jaxlib", "triton")
-"""Where an error comes from that says of the platform, and not of the rule, that something is missing."""
+"""Parts of the file names from which an error comes that is the platform's, and not the rule's."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A call under which a rule fails, and how, in full. `jitted`: under `jit` alone, where the function runs too."""
+    """A call at which a rule raises and its function does not, with the arguments and the full error."""
 
     case: int
+    """The number of the rule's case."""
     arrays: dict[str, np.ndarray]
     numbers: dict[str, float]
+    """Values of the static numbers that are left open."""
     error: str
     jitted: bool
+    """Whether the rule raises only under `jit`, where the function runs as well."""
 
 
 Called = tuple[list[np.ndarray], list[float], list[Any]]
-"""A point of the domain, the numbers that are left open, and what the function returns there."""
+"""The arrays of a point of the domain, values of the static numbers that are left open, and the function's outputs."""
 
 
 def runs(rule: UserRule) -> bool:
-    """Return whether the function runs at a point of its domain; the rule is at numbers."""
+    """Return whether the function runs at a point of its domain; all sizes of the rule have to be numbers."""
     return _first_call(rule) is not None
 
 
@@ -58,20 +61,20 @@ def _first_call(rule: UserRule) -> Called | None:
 
 
 def failure(rule: UserRule, first: Called | None = None) -> Failure | None:
-    """The first case of a rule at numbers in which the function runs at a point of its domain, and the rule does not.
+    """Return the first case in which the function runs at a point of its domain and its rule raises; None if none does.
 
-    Only a rule of the user's own can fail: what JAX cannot differentiate has none. `first` is a call of the function in
-    its first case, where one was made.
+    All sizes of the rule have to be numbers. A function without a rule of the user's cannot fail. `first` is a call of
+    the function in its first case, if one was made already.
     """
     if not rule.kind:
         return None
-    rule = copy(rule)  # as it runs, and not as what it approximates
+    rule = copy(rule)  # what is called is the function itself, and not the ideal that it approximates
     rule.ideal, rule.ideals = None, ()
     for k, case in enumerate(rule.cases):
         instance = family(rule, case).prove[0]
-        found = _failing(rule, instance, first if k == 0 else None)
-        if found is not None:
-            arrays, scalars, error, jitted = found
+        failing_call = _failing(rule, instance, first if k == 0 else None)
+        if failing_call is not None:
+            arrays, scalars, error, jitted = failing_call
             named = dict(zip(rule.arg_names, arrays, strict=True))
             return Failure(k, named, dict(zip(rule.params, scalars, strict=True)), error, jitted)
     return None
@@ -80,8 +83,10 @@ def failure(rule: UserRule, first: Called | None = None) -> Failure | None:
 def _failing(
     rule: UserRule, instance: Instance, called: Called | None
 ) -> tuple[list[np.ndarray], list[float], str, bool] | None:
-    """Return arrays and scalars at which the rule raises where its function does not, the error, and whether only under
-    `jit`; None where the rule runs, or the function does not. `called` is a call of the function, if one was made.
+    """Return arrays and scalars at which the rule raises, the error, and whether it raises only under `jit`.
+
+    None is returned if the rule runs, or if its function does not. `called` is a call of the function, if one was made
+    already.
     """
     called = called or _call_at_point(rule, instance)
     if called is None:
@@ -91,11 +96,11 @@ def _failing(
     with wide_floats(False):
         inputs = list(map(_as_jax_argument, arrays))
         if rule.kind in REVERSE:
-            derivative, ones = programs.vjp, [jnp.ones_like(y) for y in outs]  # seeds
+            derivative, ones = programs.vjp, [jnp.ones_like(y) for y in outs]  # `ones` are seeds
         else:
             assert programs.jvp is not None
             moving = [x for x, n in zip(inputs, rule.arg_names, strict=True) if n in rule.moving]
-            derivative, ones = programs.jvp, list(map(jnp.ones_like, moving))  # tangents
+            derivative, ones = programs.jvp, list(map(jnp.ones_like, moving))  # `ones` are tangents
         if error := _error(lambda: derivative(inputs, ones, list(scalars))):
             return arrays, scalars, error, False
         if _error(lambda: jax.eval_shape(lambda xs: programs.forward(xs, list(scalars)), inputs)):
@@ -105,7 +110,10 @@ def _failing(
 
 
 def _call_at_point(rule: UserRule, instance: Instance) -> Called | None:
-    """Return a point of the domain and the function's results there; None without a point, or where it does not run."""
+    """Return a point of the domain with the function's outputs there.
+
+    None is returned if no point was found, if the function raises, or if its outputs have other shapes than declared.
+    """
     point = _point(rule, instance)
     if point is None:
         return None
@@ -119,8 +127,10 @@ def _call_at_point(rule: UserRule, instance: Instance) -> Called | None:
 
 
 def _as_declared(rule: UserRule, outs: list[Any]) -> bool:
-    """The float outputs have the shapes of the signature, with at least one entry along each axis: where code
-    broadcasts to others, or `l-2` is no size, nothing is claimed.
+    """Return whether the float outputs have the shapes of the signature, with at least one entry along each axis.
+
+    Nothing is claimed of a call for which code broadcasts to other shapes, or for which a size such as `l-2` is
+    negative. Shapes that the signature does not give as numbers are not compared.
     """
     declared = [s for s in rule.outputs_declared or () if s.dtype == "float"]
     if rule.outputs_declared is None or len(declared) != len(outs) or any(s.stars for s in declared):
@@ -132,7 +142,7 @@ def _as_declared(rule: UserRule, outs: list[Any]) -> bool:
 
 
 def _point(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float]] | None:
-    """Arrays in the domain, floats in 32 bits, and the numbers that are left open."""
+    """Return arrays in the domain, floats in 32 bits, and values of the open numbers; None if none were found."""
     values = arguments(rule, instance, instance.shapes(), seeded(rule.name, "fails", str(instance.inputs)))
     if values is None:
         return None
@@ -146,6 +156,10 @@ def _as_jax_argument(x: np.ndarray) -> Any:
 
 
 def _error(run: Callable[[], Any]) -> str:
+    """Return the error that a call raises, with its type; "" if it raises none, or one that is not the rule's fault.
+
+    Errors of the platform, lack of memory, and open numbers whose value is needed are not the rule's fault.
+    """
     try:
         run()
     except (jax.errors.JaxRuntimeError, MemoryError, OpenNumberError):
@@ -160,7 +174,7 @@ def _error(run: Callable[[], Any]) -> str:
 
 
 def refuted(rule: UserRule, found: Failure) -> Certificate:
-    """Return the certificate of a rule that fails."""
+    """Return the certificate of a rule that fails, in which the case of the failure is refuted."""
     kind = "vjp_is_adjoint" if rule.kind in REVERSE else "jvp_is_derivative"
     where = " under jit" if found.jitted else ""
     reason = f"the function runs{where} and its rule fails: {found.error}"
@@ -177,16 +191,18 @@ def refuted(rule: UserRule, found: Failure) -> Certificate:
 
 
 def runs_at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> bool:
-    """Return whether the function runs with numbers for all sizes: a trace does not see callbacks out of its
-    program.
+    """Return whether the function runs at a point, with numbers for all sizes.
+
+    It is called and not traced, as a trace does not run callbacks.
     """
     return runs(at_numbers(function, declared, numbers))
 
 
 def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
-    """Return whether the function does not run with numbers for all sizes, or its rule fails where it does.
+    """Return whether, with numbers for all sizes, the function does not run, or its rule fails where it does.
 
-    What traces with them is not called: a call of a large function costs hundreds of traces.
+    A rule that traces at these sizes counts as one that runs, without a call: that of a large function costs as much as
+    hundreds of traces.
     """
     rule = at_numbers(function, declared)
     if traces(Traces(rule)):
@@ -196,6 +212,6 @@ def fails_at_numbers(function: Callable, declared: Declaration) -> bool:
 
 
 def at_numbers(function: Callable, declared: Declaration, numbers: Sequence[int] = NUMBERS) -> UserRule:
-    """Return the rule of a function at these numbers for its sizes, by turns."""
+    """Return the rule of a function with numbers for all of its sizes: the `numbers` in turn."""
     names = [str(n) for n in UserRule(function, declared.signature, static=declared.static).signature.names]
     return UserRule(function, declared.signature, static=declared.static, at=assigned_sizes(names, numbers))

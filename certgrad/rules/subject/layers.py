@@ -15,7 +15,7 @@ from certgrad.jaxpr.closures import captured, kind_of_rule
 
 
 def _layers(function: Any) -> Iterator[Any]:
-    """A rule, what its wrappers `jit` and `partial` are around, and so on; the custom function inside is the last."""
+    """Yield a rule, then what its wrapper (`jit`, `partial`) is around, and so on to the custom function inside."""
     layer = function
     for _ in range(16):
         yield layer
@@ -33,21 +33,21 @@ def unwrapped(function: Any) -> Any:
 
 
 def unwrapped_safely(function: Any) -> Any:
-    """Return the same; None where the object raises on a question about its attributes."""
+    """Return what `unwrapped` does; None if the object raises when its attributes are read."""
     try:
         return unwrapped(function)
-    except Exception:  # an object may answer any question with one
+    except Exception:  # whatever the object's own `__getattr__` raises
         return None
 
 
 def bound_by(function: Any) -> tuple[int, frozenset[str]]:
     """Return how many leading arguments the partials around a rule bind by position, and which by name."""
     partials = [layer for layer in _layers(function) if isinstance(layer, partial)]
-    return sum(len(one.args) for one in partials), frozenset(name for one in partials for name in one.keywords)
+    return sum(len(layer.args) for layer in partials), frozenset(n for layer in partials for n in layer.keywords)
 
 
 def keywords_of(function: Callable) -> set[str]:
-    """Return the arguments that can be given by name."""
+    """Return the parameters of a function that can be given by name; none if its signature cannot be read."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -63,11 +63,11 @@ _MADE_BY = {
     "equinox.filter_custom_vjp": ("fn_fwd fn_bwd", "a filter_custom_vjp without def_fwd and def_bwd"),
     "equinox.filter_custom_jvp": ("jvp", "a filter_custom_jvp without def_jvp"),
 }
-"""The attributes that hold the rule of a custom function, and what it is without them."""
+"""By kind of custom function: the attributes that hold its rule, and what the function is called without them."""
 
 
 def incomplete(custom: Any) -> str:
-    """Return what a custom function lacks to have a rule; "" if it has one."""
+    """Return in words what a custom function lacks to have a rule; "" if it has one."""
     kind = "op" if is_op(custom) else kind_of_rule(custom)
     names, what = _MADE_BY.get(kind, ("", ""))
     holder = custom.fn if kind == "equinox.filter_custom_jvp" else custom
@@ -75,7 +75,7 @@ def incomplete(custom: Any) -> str:
 
 
 def plain_function(function: Any) -> Callable:
-    """The Python function that a rule is for."""
+    """Return the Python function that a rule is for: the one that was decorated, without any wrapper."""
     inner = function
     if kind_of_rule(function) == "jax.custom_gradient":
         inner = inspect.getclosurevars(function.fun).nonlocals["fun"]
@@ -95,25 +95,27 @@ def plain_function(function: Any) -> Callable:
 
 def parts_of_rule(custom: Any) -> list[FunctionType]:
     """Return the Python functions of a rule: the primal function, its forward and its backward or its JVP."""
-    others = (getattr(custom, name, None) for name in ("fwd", "bwd", "jvp", "fn_fwd", "fn_bwd"))
-    return [part for part in (plain_function(custom), *others) if isinstance(part, FunctionType)]
+    rule_parts = (getattr(custom, name, None) for name in ("fwd", "bwd", "jvp", "fn_fwd", "fn_bwd"))
+    return [part for part in (plain_function(custom), *rule_parts) if isinstance(part, FunctionType)]
 
 
 def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:
-    """What a call can give the function of a rule. Inside JAX's custom functions a partial has given its arguments, and
-    what has no position stays as it is.
+    """Return the parameters that a call can give the function of a rule, by name.
+
+    For JAX's custom functions, parameters that a partial inside has bound are left out, and so are keyword-only ones
+    with a default.
 
     Raises:
-        TypeError, ValueError: they cannot be read.
+        TypeError, ValueError: the parameters cannot be read.
     """
     if kind_of_rule(custom) not in ("jax.custom_vjp", "jax.custom_jvp"):
         return dict(inspect.signature(plain).parameters)
-    found = inspect.signature(custom.fun if isinstance(custom.fun, partial) else plain).parameters
-    return {n: p for n, p in found.items() if p.kind != p.KEYWORD_ONLY or p.default is p.empty}
+    parameters = inspect.signature(custom.fun if isinstance(custom.fun, partial) else plain).parameters
+    return {n: p for n, p in parameters.items() if p.kind != p.KEYWORD_ONLY or p.default is p.empty}
 
 
 def seen_by_jax(custom: Any, plain: Callable) -> frozenset[str]:
-    """The parameters of the function that JAX's custom function holds, which may be a wrapper of the one meant."""
+    """Return the parameters of the function that JAX's custom function holds, which may be a wrapper of `plain`."""
     try:
         return frozenset(inspect.signature(custom.fun if hasattr(custom, "fun") else plain).parameters)
     except (TypeError, ValueError):
@@ -121,18 +123,18 @@ def seen_by_jax(custom: Any, plain: Callable) -> frozenset[str]:
 
 
 def by_name(custom: Any) -> frozenset[str]:
-    """Arguments that the rule takes by their names: Equinox hands on those that a call names, beside the others."""
+    """Return the arguments that a rule takes by name: of Equinox's JVP rules, those after primals and tangents."""
     if kind_of_rule(custom) != "equinox.filter_custom_jvp":
         return frozenset()
     rule: Any = custom.fn.jvp
     while inspect.isfunction(inner := inspect.getclosurevars(inspect.unwrap(rule)).nonlocals.get("fn_jvp")):
         rule = inner
-    others = [*inspect.signature(rule).parameters.values()][2:]  # after the primals and their tangents
-    return frozenset(p.name for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    keywords = [*inspect.signature(rule).parameters.values()][2:]  # after the primals and their tangents
+    return frozenset(p.name for p in keywords if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
 def backward_of(custom: Any) -> tuple[Any, str] | None:
-    """The object and attribute that hold the backward function which runs; None if there is none of the author's."""
+    """Return the object and the attribute that hold the backward function; None if the author wrote none."""
     kind = kind_of_rule(custom)
     if kind == "flax.nnx.custom_vjp":
         inner = getattr(custom, "custom_vjp_fn", None)
@@ -145,7 +147,7 @@ REVERSE = ("jax.custom_vjp", "jax.custom_gradient", "equinox.filter_custom_vjp",
 
 
 def place_of(function: Callable) -> tuple[str, int]:
-    """File and line of a function; a decorated one starts at its `def`."""
+    """Return the file and the first line of a function; ("?", 0) if it has no code."""
     code = getattr(function, "__code__", None)
     if code is None:
         return "?", 0
@@ -154,7 +156,7 @@ def place_of(function: Callable) -> tuple[str, int]:
 
 def closed_over(function: Any) -> tuple[Callable, ...]:
     """Return the functions that a library's wrapper around a rule closes over, also in lists: the rule's own code."""
-    found: list[Callable] = []
+    functions: list[Callable] = []
     for value in captured(function):
-        found += [f for f in (value if isinstance(value, (tuple, list)) else (value,)) if inspect.isfunction(f)]
-    return tuple(found)
+        functions += [f for f in (value if isinstance(value, (tuple, list)) else (value,)) if inspect.isfunction(f)]
+    return tuple(functions)

@@ -1,4 +1,4 @@
-"""Hypotheses that the audit itself adds to a certificate: sizes that divide, bounds that nobody declares."""
+"""Hypotheses that the audit itself adds to a certificate: divisors of sizes, bounds that no declaration states."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 def listing(
     certificate: Certificate, rule: UserRule, of_case: Callable[[str, list[Hypothesis]], Iterable[Hypothesis]]
 ) -> Certificate:
-    """The certificate with other hypotheses: `of_case` gives them, of an obligation and what a case of it lists."""
+    """Return the certificate with other hypotheses in each case, and verdicts and statements that fit them.
+
+    `of_case` returns the hypotheses of a case from the kind of obligation and the hypotheses that the case has.
+    """
 
     def case(kind: str, one: CaseClaim) -> CaseClaim:
-        found = each_once(of_case(kind, one.hypotheses))
-        verdict = "proved under hypotheses" if found and one.verdict == "proved" else one.verdict
-        return msgspec.structs.replace(one, hypotheses=found, verdict=verdict)
+        hypotheses = each_once(of_case(kind, one.hypotheses))
+        verdict = "proved under hypotheses" if hypotheses and one.verdict == "proved" else one.verdict
+        return msgspec.structs.replace(one, hypotheses=hypotheses, verdict=verdict)
 
     def turned(claim: Claim) -> Claim:
         cases = [case(claim.kind, one) for one in claim.cases]
-        found = each_once(h for one in cases for h in one.hypotheses)
-        return with_cases(claim, cases, hypotheses=found, statement=statement(rule, claim.kind, bool(found)))
+        hypotheses = each_once(h for one in cases for h in one.hypotheses)
+        return with_cases(claim, cases, hypotheses=hypotheses, statement=statement(rule, claim.kind, bool(hypotheses)))
 
     return with_claims(certificate, map(turned, certificate.claims))

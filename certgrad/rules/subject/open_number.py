@@ -1,7 +1,7 @@
-"""An open parameter: a Python number without a value while a rule is traced.
+"""An open parameter: it stands for a Python float that has no value while a rule is traced.
 
-It computes as a number does, and its results are traced. What needs its value fails (a comparison that is tested, a
-conversion, a look-up), so that a trace is about every value or there is none.
+It computes as a number does, and its results are traced. Code that needs its value raises (a comparison in an `if`, a
+conversion, a look-up), so that a trace is about every value, or there is no trace.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from certgrad.jaxpr.stands_for import stands_for
 
 
 class OpenNumberError(TraceError):
-    """Code needs the value of an open parameter, which it has where it runs."""
+    """Raised where code needs the value of an open parameter, which it would have in a call."""
 
 
 class OpenNumber:
@@ -41,7 +41,7 @@ class OpenNumber:
     __hash__ = __str__ = __repr__ = __format__ = __iter__ = __len__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(float, name):  # which a float answers with no as well
+        if name.startswith("__") or not hasattr(float, name):  # a float has no such attribute either
             raise AttributeError(name)
         return self._refuse()
 

@@ -1,9 +1,9 @@
 """Sizes that tracing compares by order, as `m > n`: each outcome is a case of the rule.
 
-JAX refuses the question of symbols, and code that runs with either answer is one program where m is greater and another
-where it is not, as JAX's own derivative of a triangular solve. With n + k in the place of m, n in the place of m, and
-m + k in the place of n, where k ≥ 1 is another size, each question has one answer. The three together are all sizes;
-beside a number c, these are n + k = c + k, and 1, …, c. A rule is proved that is proved in each.
+JAX raises where symbolic sizes are compared, and code that compares them is one program where m is greater and another
+where it is not, as JAX's own derivative of a triangular solve is. Substituting m = n + k, m = n, and n = m + k, where
+k ≥ 1 is a further size, leaves one answer to each comparison, and the three substitutions together are all sizes. For a
+number c in the place of n they are m = c + k, and m = 1, …, c. A rule that is proved in each of these cases is proved.
 """
 
 from __future__ import annotations
@@ -29,29 +29,32 @@ from .user_rule import UserRule
 INCONCLUSIVE_ORDER = re.compile(
     r"Symbolic dimension comparison '(?P<left>.+?)' (?P<than>[<>])=? '(?P<right>.+?)' is inconclusive"
 )
-"""What JAX says of an order that symbols leave open."""
+"""JAX's message where the order of two symbolic sizes is open."""
 LARGEST = 4
-"""The largest number that sizes are compared with for which each smaller one is a case."""
+"""The largest number c for which 1, …, c are cases of their own, where a size is compared with c."""
 Order = tuple[str, str | int]
 """A size by its name, and the size or the number that it is compared with."""
 
 
 def in_each_order(rule: UserRule, seen: Traces) -> UserRule | None:
-    """Return the rule with each outcome of the comparison at which its trace fails as a case; None where it fails for
-    something else, or takes sizes that are not its own.
+    """Return the rule with a case for each outcome of the size comparison at which its traces, `seen`, fail.
+
+    None is returned if they fail for another reason, or if the rule has declared outputs, an ideal function, integer
+    outputs or symbolic zeros, for which cases are not split by sizes.
     """
     order = _order_asked(untraced(seen), rule.signature.names)
     if order is None or rule.sees_zeros or rule.ideal is not None or rule.integers or rule.outputs_declared:
         return None
-    found = copy(rule)
-    sizes = [*_outcomes(order, rule.signature.names)]
-    found.cases = tuple(Case(c.signature.renamed(one), c.statics) for c in rule.cases for one in sizes)
-    return found
+    split_rule = copy(rule)
+    outcomes = [*_outcomes(order, rule.signature.names)]
+    split_rule.cases = tuple(Case(c.signature.renamed(sizes), c.statics) for c in rule.cases for sizes in outcomes)
+    return split_rule
 
 
 def said_in_general(certificate: Certificate, rule: UserRule) -> Certificate:
-    """Return the certificate with hypotheses of a size 1 as those of other sizes where they are the same: of a matrix
-    of one entry, that this is not 0 and that the diagonal is not.
+    """Return the certificate in which cases of size 1 word their hypotheses as the first, general case does.
+
+    This is done where both say the same: for a matrix of one entry, `a[0,0] ≠ 0` and `the diagonal of a has no 0`.
     """
 
     def in_general(claim: Claim, case: CaseClaim) -> CaseClaim:
@@ -62,39 +65,45 @@ def said_in_general(certificate: Certificate, rule: UserRule) -> Certificate:
             if all(isinstance(d, Size) and d.value == 1 for d in spec.dims)
         }
         general = {_first_entries(h.tree, ranks): h for h in claim.cases[0].hypotheses}
-        said = [general.get(_first_entries(h.tree, ranks), h) for h in case.hypotheses]
-        return msgspec.structs.replace(case, hypotheses=each_once(said))
+        reworded = [general.get(_first_entries(h.tree, ranks), h) for h in case.hypotheses]
+        return msgspec.structs.replace(case, hypotheses=each_once(reworded))
 
     changed = [with_cases(c, [in_general(c, case) for case in c.cases]) for c in certificate.claims]
-    whole = [
+    claims = [
         with_cases(c, c.cases, hypotheses=each_once(h for case in c.cases for h in case.hypotheses)) for c in changed
     ]
-    return with_claims(certificate, whole)
+    return with_claims(certificate, claims)
 
 
 def sizes_of_witnesses(signature: Signature, certificate: Certificate) -> list[Mapping[str, int]]:
-    """Return the sizes of a signature at which some of the cases are shown to be wrong."""
-    found: list[Mapping[str, int]] = []
+    """Return the sizes of `signature` at the witnesses of the certificate's cases, one mapping for each witness.
+
+    The signature of a case has other sizes, such as `n+more` in the place of m; these are evaluated at the witness.
+    """
+    at_witnesses: list[Mapping[str, int]] = []
     for case in (case for claim in certificate.claims for case in claim.cases):
         dims = case.witness.dims if case.witness is not None else {}
         pairs = zip(signature.inputs, parse(case.signature).inputs, strict=True)
-        lengths = [(d, own) for spec, there in pairs for d, own in zip(spec.dims, there.dims, strict=True)]
-        found.append(
+        dim_pairs = [(d, size) for spec, of_case in pairs for d, size in zip(spec.dims, of_case.dims, strict=True)]
+        at_witnesses.append(
             {
-                d.name: own.evaluate(dims)
-                for d, own in lengths
-                if isinstance(d, Size) and isinstance(own, Size) and d.name is not None and {*own.names} <= {*dims}
+                d.name: size.evaluate(dims)
+                for d, size in dim_pairs
+                if isinstance(d, Size) and isinstance(size, Size) and d.name is not None and {*size.names} <= {*dims}
             }
         )
-    return [sizes for sizes in found if sizes and sizes.keys() == {*signature.names}]
+    return [sizes for sizes in at_witnesses if sizes and sizes.keys() == {*signature.names}]
 
 
 def _first_entries(statement: t.Statement, ranks: Mapping[str, int]) -> t.Statement:
-    """Return what a statement says of arrays of one entry, whose number of axes is given; itself of other arrays."""
+    """Return what a statement says of arrays of one entry: the statement about the entry at index 0 of each.
+
+    `ranks` has the number of axes of each such array. A statement that names other arrays is returned as it is.
+    """
     sizes = [r.size for node in t.walk(statement) if isinstance(node, t.ForAll) for r in node.over]
     named = {n.name for n in t.walk(statement) if isinstance(n, (t.Array, t.Entry))}
-    other = any(isinstance(n, t.BINDERS) and not isinstance(n, t.ForAll) for n in t.walk(statement))
-    if other or not named <= {*ranks} or not all(isinstance(n, t.Axis) and n.array in ranks for n in sizes):
+    has_sums = any(isinstance(n, t.BINDERS) and not isinstance(n, t.ForAll) for n in t.walk(statement))
+    if has_sums or not named <= {*ranks} or not all(isinstance(n, t.Axis) and n.array in ranks for n in sizes):
         return statement
 
     def first(node: t.Node) -> t.Node:
@@ -108,26 +117,28 @@ def _first_entries(statement: t.Statement, ranks: Mapping[str, int]) -> t.Statem
 
 
 def _order_asked(failure: str, names: Sequence[str]) -> Order | None:
-    """Return the order that a failing trace asks for; None where it is not of two sizes with these names, or one and a
-    small number.
+    """Return the comparison at which a trace failed, as a size's name and a size's name or number.
+
+    None is returned if the message `failure` is another one, or if the sides are not two of these names, or one and a
+    number from 1 to `LARGEST`.
     """
     if (match := INCONCLUSIVE_ORDER.search(failure)) is None:
         return None
     sides = [parse_size(match[k]) for k in ("left", "right")]
-    known = [side.name if side.name in names else side.value for side in sides]
-    one, other = known if isinstance(known[0], str) else known[::-1]
-    if not isinstance(one, str) or other is None or one == other:
+    operands = [side.name if side.name in names else side.value for side in sides]
+    name, compared = operands if isinstance(operands[0], str) else operands[::-1]
+    if not isinstance(name, str) or compared is None or name == compared:
         return None
-    return None if isinstance(other, int) and not 1 <= other <= LARGEST else (one, other)
+    return None if isinstance(compared, int) and not 1 <= compared <= LARGEST else (name, compared)
 
 
 def _outcomes(order: Order, names: Sequence[str]) -> Iterator[Mapping[str, Size]]:
-    """Yield what sizes are in each outcome of a comparison; together these are all sizes."""
-    one, other = order
-    more = next(n for k in count() if (n := f"more{k or ''}") not in names)
-    yield {one: parse_size(f"{other}+{more}")}
-    if isinstance(other, int):
-        yield from ({one: integer_size(k)} for k in range(other, 0, -1))
+    """Yield for each outcome of a comparison what to substitute for a size; the outcomes together are all sizes."""
+    name, compared = order
+    extra = next(n for k in count() if (n := f"more{k or ''}") not in names)
+    yield {name: parse_size(f"{compared}+{extra}")}
+    if isinstance(compared, int):
+        yield from ({name: integer_size(k)} for k in range(compared, 0, -1))
     else:
-        yield {one: named_size(other)}
-        yield {other: parse_size(f"{one}+{more}")}
+        yield {name: named_size(compared)}
+        yield {compared: parse_size(f"{name}+{extra}")}

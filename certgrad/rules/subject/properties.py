@@ -1,6 +1,6 @@
 """The properties of arrays that no comparison says: symmetric matrices, unit vectors, probabilities, permutations.
 
-What an audit makes of them: `projections.py`.
+`projections.py` says how an audit uses them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from certgrad.signatures.sizes import Star
 
 _SAID = re.compile(r"\s*([A-Za-z_]\w*)\s+is\s+([A-Za-z][A-Za-z _-]*?)\s*")
 Says = Callable[[Callable[..., t.Term], Sequence[t.Range]], t.Statement]
-"""What holds of the arrays with a property, of an entry at indices and the ranges of the axes that it is about."""
+"""Makes the statement that an array has a property, from a function that gives its entry at indices, and the ranges of
+the axes that the property is about."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +30,23 @@ class Property:
     """A property of an array's last axes."""
 
     axes: int
-    """Number of last axes that it is about; two of them have equal length."""
+    """The number of last axes that the property is about; if two, they are equally long."""
     project: Callable[[Any, Any], Any]
-    """The projection of an array, written with the functions of JAX or numpy."""
+    """Returns the projection of an array, by the functions of the module `jax.numpy` or `numpy` that it is given."""
     code: str
-    """The projection in Python, of an array `{0}`."""
+    """The projection of an array `{0}` as Python code."""
     says: Says
     prose: str
     bounds: tuple[str, ...] = ()
-    """What is assumed beside, of an array `{0}`."""
+    """Comparisons of an array `{0}` that the property implies and the domain gets as well."""
     dtypes: tuple[str, ...] = ("float", "held")
     row: Callable[[np.ndarray], Any] | None = None
-    """What is made of a last axis of rationals, where the projection has no rational value of each."""
+    """Returns a vector of rationals with the property, for a projection that takes rationals to irrational numbers."""
     move: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    """The tangent that keeps the property, where that is not the projection of it."""
+    """Returns the derivative of the projection at x along dx; None if it is linear, and so its own derivative."""
 
     def structured(self, x: np.ndarray) -> np.ndarray:
-        """Return an array with the property that is made of `x`; `x` itself if it has it."""
+        """Return an array with the property that is made of `x`: `x` itself if it has the property."""
         return self.project(np, x) if self.row is None else np.apply_along_axis(self.row, -1, x)
 
     def along(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
@@ -54,6 +55,8 @@ class Property:
 
 
 def _transposed(sign: int) -> Says:
+    """Return what makes the statement that x[i,j] = sign · x[j,i]."""
+
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         i, j = (t.Index(r.variable) for r in over)
         both = tuple(t.Range(r.variable, over[0].size) for r in over)  # they are equally long
@@ -65,7 +68,7 @@ def _transposed(sign: int) -> Says:
 
 
 def _beyond(sign: int) -> Says:
-    """Entries on one side of the diagonal are 0."""
+    """Return what makes the statement that x[i,j] = 0 wherever sign · (j − i) > 0."""
 
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         i, j = (t.Index(r.variable) for r in over)
@@ -79,6 +82,8 @@ def _beyond(sign: int) -> Says:
 
 
 def _total(power: int) -> Says:
+    """Return what makes the statement that the entries to that power sum to 1."""
+
     def says(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
         (i,) = (t.Index(r.variable) for r in over)
         body = entry(i) if power == 1 else t.Power(entry(i), str(power))
@@ -88,15 +93,16 @@ def _total(power: int) -> Says:
 
 
 def _in_order(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
-    """Return the statement that no entry is less than one before it."""
+    """Return the statement that no entry is less than one before it: (x[j] − x[i])·[j > i] ≥ 0."""
     later = t.Range(f"{over[0].variable}_", over[0].size)
     i, j = (t.Index(r.variable) for r in (*over, later))
     before = t.Truth(t.Compare(">", t.sum_of_terms([j, t.scaled(Fraction(-1), [i])]), t.ZERO))
-    more = t.sum_of_terms([entry(j), t.scaled(Fraction(-1), [entry(i)])])
-    return t.ForAll((*over, later), t.Compare(">=", t.Mul((more, before)), t.ZERO))
+    increase = t.sum_of_terms([entry(j), t.scaled(Fraction(-1), [entry(i)])])
+    return t.ForAll((*over, later), t.Compare(">=", t.Mul((increase, before)), t.ZERO))
 
 
 def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t.Statement:
+    """Return the statement that the entries of an axis of length n are from 0 to n − 1 and distinct."""
     axis, at = over[0], t.Index(over[0].variable)
     below = t.sum_of_terms([axis.size, t.scaled(Fraction(-1), [entry(at)])])
     within = [t.Compare(">=", entry(at), t.ZERO), t.Compare(">", below, t.ZERO)]
@@ -104,7 +110,10 @@ def _each_place_once(entry: Callable[..., t.Term], over: Sequence[t.Range]) -> t
 
 
 def _on_the_sphere(x: np.ndarray) -> np.ndarray:
-    """Return the stereographic projection of all but the last entry, on the side of the last one."""
+    """Return a rational unit vector: the inverse stereographic projection of all entries of `x` but the last.
+
+    The sign of its last entry is that of `x`. A unit vector is returned as it is.
+    """
     if sum(x**2) == 1:
         return x
     square = sum(x[:-1] ** 2, start=0 * x[-1])
@@ -184,39 +193,41 @@ PROPERTIES: Mapping[str, Property] = {
 
 
 def properties_in(domain: Sequence[str], where: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the comparisons of a domain, and by array the property that the domain states of it.
+    """Return the comparisons of a domain, and by array the property that the domain states of it (`a is symmetric`).
 
-    Raises DomainError for an unknown property, for two of one array, and for one beside `or`.
+    Bounds that a property implies are among the comparisons. `where` is what messages call the rule. Raises DomainError
+    for an unknown property, for two of one array, and for one in a condition with `or`.
     """
     compared: list[str] = []
-    found: dict[str, str] = {}
+    property_of: dict[str, str] = {}
     for text in domain:
         rest = []
         for part in text.split(" and "):
-            said = _SAID.fullmatch(part)
-            if said is None:
+            match = _SAID.fullmatch(part)
+            if match is None:
                 rest.append(part)
                 continue
-            name, words = said[1], said[2].replace("_", " ").replace("-", " ")
+            name, words = match[1], match[2].replace("_", " ").replace("-", " ")
             if words not in PROPERTIES:
                 raise DomainError(f"{where}: '{part.strip()}': the properties are {', '.join(PROPERTIES)}.")
-            if found.setdefault(name, words) != words:
-                raise DomainError(f"{where}: '{name}' is said to be {found[name]} and {words}: say one.")
+            if property_of.setdefault(name, words) != words:
+                raise DomainError(f"{where}: '{name}' is said to be {property_of[name]} and {words}: say one.")
             if " or " in _outside_brackets(text):
                 raise DomainError(f"{where}: '{text}': put what 'or' joins in brackets, or say '{part.strip()}' apart.")
             compared += [bound.format(name) for bound in PROPERTIES[words].bounds]
         compared += [" and ".join(rest)] if rest else []
-    return tuple(compared), found
+    return tuple(compared), property_of
 
 
 def _outside_brackets(text: str) -> str:
-    while (found := re.sub(r"\([^()]*\)", "", text)) != text:
-        text = found
+    """Return a text without what is in brackets."""
+    while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = shorter
     return text
 
 
 def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpec], where: str) -> None:
-    """Raises DomainError where an array that is said to have a property cannot have it."""
+    """Raise DomainError if an array cannot have the property that is declared of it: by its dtype or its last axes."""
     for name, words in properties.items():
         if name not in specs:
             raise DomainError(f"{where}: '{name} is {words}' names no array of it: they are {', '.join(specs)}.")
@@ -231,7 +242,7 @@ def check_properties(properties: Mapping[str, str], specs: Mapping[str, ArraySpe
 
 
 def projected(properties: Mapping[str, str], names: Sequence[str], arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays of these names, those with a property projected."""
+    """Return the arrays, of which those whose name has a property are projected to have it."""
     return [
         PROPERTIES[properties[n]].project(jnp, x) if n in properties else x for n, x in zip(names, arrays, strict=True)
     ]

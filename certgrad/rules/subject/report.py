@@ -1,4 +1,4 @@
-"""What `certgrad.check` returns: the verdict on one rule, with everything that a test or a person asks next."""
+"""What `certgrad.check` returns: the verdict on one rule, with what a test or a person may ask about it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the 
 
 @dataclass(frozen=True)
 class ArgumentClaim:
-    """The derivative in one argument alone: its verdict, and what is known where it is not proved."""
+    """The claim about the derivative in one argument alone, with the likely cause where it is wrong."""
 
     name: str
     verdict: VerdictName
@@ -43,15 +43,15 @@ class ArgumentClaim:
     missing: str = ""
     """What must be added to the cotangent, where that is a short formula."""
     domain: str = ""
-    """Where it is right, in the words of `domain=`, if it is wrong outside of that alone."""
+    """The domain in which alone the derivative is right, as `domain=` takes it; "" if none was found."""
     mended: UserRule | None = field(default=None, compare=False, repr=False)
-    """The rule but for the cause, which is proved."""
+    """The rule without the mistake, which is proved."""
     lacks: Missing | None = field(default=None, compare=False, repr=False)
     """The missing term as a term."""
 
 
 class Judged:
-    """An object with a certificate, and questions about it."""
+    """What a report and other objects with a certificate answer from it."""
 
     certificate: Certificate
 
@@ -61,7 +61,7 @@ class Judged:
 
     @property
     def proved(self) -> bool:
-        """Every obligation is proved, perhaps under hypotheses."""
+        """Whether every obligation is proved, perhaps under hypotheses."""
         return self.verdict in PROVED_AS_WRITTEN
 
     @property
@@ -71,7 +71,7 @@ class Judged:
 
     @property
     def witness(self) -> Witness | None:
-        """A point where an obligation fails, if one was found."""
+        """The first point where an obligation fails; None if none was found."""
         return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
 
     @property
@@ -91,13 +91,13 @@ class Report(Judged):
     surrogate: str = ""
     """The author's reason why the rule deliberately is not the derivative."""
     approximates: str = ""
-    """The function that the derivative claims are about, where it is another one, and its distance as measured."""
+    """A sentence on the ideal function that the derivative claims are about, with its distance; "" without one."""
     arguments: tuple[ArgumentClaim, ...] = ()
-    """One for each float argument that the claim is about."""
+    """A claim for each float argument that the report is about."""
     only_compared: tuple[str, ...] = ()
-    """Arguments without a gradient that the function only compares, as it does a mask: there is none to lose."""
+    """Arguments without a gradient that the function only compares, as a mask: no gradient is lost."""
     notes: tuple[str, ...] = ()
-    """What was ignored, and what need not be."""
+    """Remarks: what of the declaration was ignored, and what of it is not needed."""
     right_where: str = ""
     """The `domain=` with which a refuted rule is proved as a whole, if one was found."""
     left_out: tuple[str, ...] = ()
@@ -107,13 +107,13 @@ class Report(Judged):
     reproduction: str = ""
     """A script that shows the difference at the witness with NumPy numbers, if there is a witness."""
     second: Report | None = None
-    """What came of the rule of the rule, where `order=2` asked for it. The verdict is the worse of both."""
+    """The report on the derivative of the rule itself, for `order=2`. The verdict is the worse of both."""
 
     @property
     def verdict(self) -> VerdictName:
-        """The worst of all claims."""
-        own = self.certificate.verdict
-        return own if self.second is None else worst([own, self.second.verdict])
+        """The worst verdict of all claims, those of the second order among them."""
+        first_order = self.certificate.verdict
+        return first_order if self.second is None else worst([first_order, self.second.verdict])
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ class Report(Judged):
 
     @property
     def hypotheses(self) -> list[str]:
-        """The conditions under which the claims hold, as formulas; not x ≠ 0 beside x > 0."""
+        """The conditions under which the claims hold, as formulas, without those that others imply."""
         from certgrad.report.audited import listed
 
         return listed(self.certificate)
@@ -149,40 +149,40 @@ class Report(Judged):
 
     @property
     def sizes(self) -> list[dict[str, int]]:
-        """The sizes that the verdict is about; empty where it is about all."""
+        """The sizes that the verdict is about; empty if it is about all sizes."""
         return list(self.certificate.sizes or ())
 
     @property
     def dtypes(self) -> str:
-        """The dtypes that the claims are about, and why only those; empty where they are about all."""
+        """The dtypes that the claims are about, with the reason; "" if they are about all dtypes."""
         return next((text for text in self.limits if text.startswith("float")), "")
 
     @property
     def limits(self) -> list[str]:
         """The limits of the claims with their reasons: some dtypes, arrays that no mesh divides, calls without vmap."""
         scopes = [case.scope for claim in self.claims for case in claim.cases]
-        found = [text for text in LIMITS if any(text in scope for scope in scopes)]
+        limits = [text for text in LIMITS if any(text in scope for scope in scopes)]
         dtypes = next((s[s.index("float") :] for s in scopes if ", float" in s), "")
-        for text in found:
+        for text in limits:
             dtypes = dtypes.replace(f", {text}", "")
-        return [dtypes, *found] if dtypes else found
+        return [dtypes, *limits] if dtypes else limits
 
     @property
     def cause(self) -> str:
-        """The likely cause of a wrong rule, where one was found."""
-        found = next((a.cause for a in self.arguments if a.cause), "")
-        if not found and any(c.kind == "rule_runs_forward" and c.verdict == "refuted" for c in self.claims):
+        """The likely cause of a wrong rule; "" if none was found."""
+        cause = next((a.cause for a in self.arguments if a.cause), "")
+        if not cause and any(c.kind == "rule_runs_forward" and c.verdict == "refuted" for c in self.claims):
             return OTHER_VALUE
-        return found
+        return cause
 
     @property
     def reason(self) -> str:
-        """The reason why it is not proved, from the first case that is not."""
+        """Why the rule is not proved, from the first case with a reason; "" if none has one."""
         return next((c.reason for claim in self.claims for c in claim.cases if c.reason), "")
 
     @property
     def residual(self) -> str:
-        """The difference of the two sides, where it did not vanish."""
+        """The difference of the two sides of an obligation, from the first case where a proof left one; else ""."""
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
 
     def __str__(self) -> str:
@@ -219,6 +219,6 @@ class Report(Judged):
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         if self.second is not None:
             lines.append(str(self.second))
-        told = told_once(self.certificate)
-        shown = [pair for pair in open_cases([self.certificate]) if pair[0].code in told]
-        return "\n".join([*lines, *(text.block(*pair, also=told[pair[0].code]) for pair in shown)])
+        codes = told_once(self.certificate)
+        shown = [pair for pair in open_cases([self.certificate]) if pair[0].code in codes]
+        return "\n".join([*lines, *(text.block(*pair, also=codes[pair[0].code]) for pair in shown)])

@@ -15,17 +15,20 @@ from certgrad.process.threads import one_at_a_time
 
 @one_at_a_time
 def recorded(owner: Any, attribute: str) -> Iterator[list[Any]]:
-    """Collect what the function in `attribute` returns, each time that it is traced."""
+    """Yield a list to which each call of the function in `owner.attribute` adds what it returns, in the context.
+
+    Calls by other threads are not recorded.
+    """
     original = getattr(owner, attribute)
     returned: list[Any] = []
     thread = get_ident()
 
     @wraps(original)  # a library may look at its arguments
     def recording(*args: Any, **kwargs: Any) -> Any:
-        found = original(*args, **kwargs)
+        result = original(*args, **kwargs)
         if get_ident() == thread:
-            returned.append(found)
-        return found
+            returned.append(result)
+        return result
 
     setattr(owner, attribute, recording)
     try:
@@ -36,7 +39,7 @@ def recorded(owner: Any, attribute: str) -> Iterator[list[Any]]:
 
 @one_at_a_time
 def with_own_lines(owner: Any, attribute: str) -> Iterator[None]:
-    """Have what the function in `attribute` computes come from its own lines when it is traced."""
+    """Attribute what the function in `owner.attribute` computes to its own lines, when it is traced in the context."""
     original = getattr(owner, attribute)
 
     @wraps(original)
@@ -52,7 +55,10 @@ def with_own_lines(owner: Any, attribute: str) -> Iterator[None]:
 
 
 def absent(cotangent: Any, names: Any) -> set[str]:
-    """Return the names, in a structure like the argument's, for which the cotangent is `None`, there or further up."""
+    """Return the names of the arrays of an argument whose cotangent, or that of a container around them, is None.
+
+    `names` has the structure of the argument, with the name of each array in its place.
+    """
     if cotangent is None:
         return set(jax.tree_util.tree_leaves(names))
     try:
@@ -62,6 +68,6 @@ def absent(cotangent: Any, names: Any) -> set[str]:
             names,
             is_leaf=lambda c: c is None,
         )
-    except (ValueError, TypeError):  # another structure than the argument's: JAX says so where it is used
+    except (ValueError, TypeError):  # the cotangent has another structure: JAX raises where it is used
         return set()
     return set(jax.tree_util.tree_leaves(flags))

@@ -1,6 +1,6 @@
 """The rule of a rule: the derivative that JAX makes of what a rule returns, which is what second derivatives run.
 
-That is of its cotangents, and of the value where the rule computes it (a loss of `jax.value_and_grad`'s value).
+A rule returns cotangents, and the function's value where its forward computes it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from .user_rule import UserRule
 
 
 def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, list[str]]]:
-    """Return, for each case, the function from arguments and seeds to cotangents and values, its signature, and which
-    of its arguments move.
+    """Return, for each case, the function that the rule is, its signature, and the names of its active arguments.
+
+    The function takes the arguments and the seeds, and returns the cotangents and the values.
 
     Raises:
-        UsageError: the outputs' shapes are not known, or a number is left open.
+        UsageError: the rule does not trace, the outputs' shapes are not known, or a static number is left open.
     """
     if rule.params:
         raise UsageError(
@@ -34,6 +35,7 @@ def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, li
             raise UsageError(
                 f"order=2 looks at the cotangents of {rule.name} ({rule.where}), which do not trace: {trace}"
             )
+        # Seeds have the shapes of the outputs. Declared shapes have the user's names of sizes, traced ones may not.
         shapes = [" ".join(map(str, shape)) for shape in trace.programs.out_shapes]
         declared = rule.outputs_declared
         if declared is not None and len(declared) == len(shapes):
@@ -42,8 +44,8 @@ def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, li
             raise UsageError(
                 f"order=2 needs the shapes of the outputs of {rule.name} ({rule.where}): write them behind '->'."
             )
-        taken = {*rule.arg_names}
-        seeds = [_unused("seed" if len(shapes) == 1 else f"seed{j}", taken) for j in range(len(shapes))]
+        used_names = {*rule.arg_names}
+        seeds = [_unused("seed" if len(shapes) == 1 else f"seed{j}", used_names) for j in range(len(shapes))]
         inputs = [_text(spec) for spec in case.signature.inputs] + shapes
         gradient = _gradient(rule, dict(case.statics), [*rule.arg_names, *seeds])
         out.append((gradient, ", ".join(inputs), [*rule.moving, *seeds]))
@@ -52,7 +54,7 @@ def gradients_of(rule: UserRule, traces: Traces) -> list[tuple[Callable, str, li
 
 def _gradient(rule: UserRule, statics: dict[str, Any], names: list[str]) -> Callable:
     rules, count = rule.rules(statics), len(rule.arg_names)
-    code = tuple(rule.code)  # what it runs, for those who look at what code reaches
+    code = tuple(rule.code)  # in the closure of `gradient`, so that a look at what code reaches finds the rule's code
 
     def gradient(*arrays: Any) -> Any:
         assert code
@@ -73,6 +75,6 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _text(spec: Any) -> str:
-    """The shape of an argument as a signature writes it; one that does not move is an array of floats as well."""
+    """Return the shape of an argument as a signature writes it; a float array without a gradient is a float array."""
     dims = " ".join(map(str, spec.dims))
     return dims if spec.dtype in ("float", "held") else f"{dims}:{spec.dtype}"

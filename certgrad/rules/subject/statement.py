@@ -1,7 +1,7 @@
-"""What is said of a rule, and what one audit of it is asked.
+"""What an author states about a rule, and the part of it that one audit is about.
 
-The author makes one statement. Each audit is an attempt at it or at a part of it: with the sizes of the signature left
-open, with some as multiples, or with numbers for all of them.
+The author makes one statement. Each audit is an attempt at the statement or at a part of it: with the sizes of the
+signature left open, with some as multiples, or with numbers for all of them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from .approximation import Declared
 
 SECONDS_AT_SIZES = 10.0
-"""Seconds of a proof at numbers, or in a smaller domain; then it is unproved there."""
+"""Seconds of a proof at numbers for sizes, or in a smaller domain; then the rule is unproved there."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """The question of one audit: at which values and sizes, and about which part of the statement."""
+    """What one audit is about: at which static values and sizes, and which part of the statement."""
 
     static: Mapping[str, Any] | None = None
-    """Values of the arguments that are no arrays."""
+    """Values of the arguments that are no arrays; None if there are none."""
     sizes: Sizes | None = None
-    """Numbers for all that the signature leaves open. None: it stays open."""
+    """Numbers for all sizes of the signature; None if they stay open."""
     multiples: Multiples = field(default_factory=dict)
     """Sizes of the signature that are multiples of numbers, or of each other."""
     differentiable: Sequence[str] | None = None
-    """The arguments that it is about. None: those of the statement."""
+    """The arguments whose derivative the audit is about; None for those of the statement."""
     excluded: Sequence[str] = ()
     """Arrays that have no gradient."""
     assumed: Sequence[str] = ()
     """Conditions on arguments without a gradient that the author does not declare."""
     part: Literal["all", "value", "integers"] = "all"
-    """The value alone; that of the outputs which are integers or booleans."""
+    """Which claims: all, the one about the value, or the one about outputs that are integers or booleans."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class Statement:
     conformance: bool = True
     elsewhere: Sequence[Declared] = ()
     tentative: bool = False
-    """Its signature is one of several that are looked at."""
+    """Whether the signature is one of several that are tried, as the author declares none."""
 
     @property
     def of_inputs(self) -> Statement:
-        """Return the statement without what it says of outputs."""
-        said = self.signature
-        return replace(self, signature=said.partition("->")[0] if isinstance(said, str) else said)
+        """The statement without the shapes of outputs."""
+        text = self.signature
+        return replace(self, signature=text.partition("->")[0] if isinstance(text, str) else text)
 
     def rule(self, attempt: Attempt) -> UserRule:
         """Return the rule as an audit of this attempt sees it.
 
-        Raises SignatureError or UsageError: the statement does not fit the function.
+        Raises SignatureError or UsageError if the statement does not fit the function.
         """
         rule = UserRule(
             self.function,

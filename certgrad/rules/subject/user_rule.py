@@ -4,8 +4,8 @@ The programs come from JAX's public transformations of the function itself, so t
 the cotangents and for the primal that its `fwd` returns, `jax.jvp` for a rule in forward mode. A function with a rule
 in reverse mode only has no JVP of its own; its cotangents are compared with the derivative of its primal function.
 
-Where the author says that the function only approximates an ideal one, the claims about the derivative are about that
-one: they belong to a rule with `ideal`, whose forward it is. The claim about the value belongs to the rule without.
+Where the author says that the function only approximates an ideal one, the claims about the derivative are about the
+ideal: they belong to a `UserRule` with `ideal` as its forward. The claim about the value belongs to one without.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ from .parameters import POSITIONAL, Parameters
 REVERSE_ONLY = OF_RULES[1:]
 VALUE_ONLY = OF_RULES[2:]
 PATTERN = "perturbed arguments"
-"""In place of a static argument: the arguments that move, for a rule that can see which ones do."""
+"""Key among the static arguments of a case: the active arguments, for a rule that sees symbolic zeros."""
 USED = "used outputs"
-"""In place of a static argument: the float outputs that are used, for a rule that can see which ones are."""
+"""Key among the static arguments of a case: the used float outputs, for a rule that sees symbolic zeros."""
 ALSO = "also perturbed"
-"""In place of a static argument: arrays without a gradient that are differentiated all the same."""
+"""Key among the static arguments of a case: arrays without a gradient that are differentiated all the same."""
 _TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
-"""Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
+"""Kinds of rules that get their arguments, but for those of `nondiff_argnums`, as arrays even if they are numbers."""
 
 
 class UserRule(Subject):
-    """What the audit asks of an op, answered by a function and the shapes it is declared for.
+    """The subject of an audit: a function with its rule, and the shapes and arguments that it is declared for.
 
     Args:
         function: a function with a custom rule, or any JAX function, also under `jit` or `partial`.
@@ -79,12 +79,12 @@ class UserRule(Subject):
         name: what reports call it, instead of the function's own name.
         excluded: arrays that have no gradient.
         integers: look at the outputs that are integers or booleans, and claim their values alone.
-        ideal: the function that the rule is the derivative of, where that is another one: claim the derivative alone.
+        ideal: another function, of which the rule is the derivative: claim the derivative alone.
         value_only: claim the value alone.
-        conformance: compare what was traced with what happens at numbers and in calls.
-        at: the claim is about these sizes of the names alone.
+        conformance: compare the traced programs with traces at numbers and with calls.
+        at: numbers for the names of sizes; the claim is about these sizes alone.
         multiples: by the name of a size what divides it: the claim is about such sizes alone.
-        assumed: further hypotheses, which nobody declares.
+        assumed: further hypotheses, which the author does not declare.
 
     Raises:
         SignatureError: the signature does not fit the function.
@@ -119,9 +119,9 @@ class UserRule(Subject):
         self.undifferentiated = self._undifferentiated(differentiable)
         self._read_sizes(assumed, multiples or {}, at)
         self.sees_zeros = bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
-        """The rule can see which arguments move and which outputs are used."""
+        """Whether the rule sees symbolic zeros: which arguments are active and which outputs are used."""
         self.unknown = ""
-        """Why nothing is proved of it, whatever the programs are."""
+        """Why nothing can be proved of the rule, whatever its programs are; "" if a proof may be tried."""
         self.cases = self._cases(1)  # as for one float output, until `split` is told how many there are
         self.ideal = rules.named_function(ideal) if isinstance(ideal, str) else ideal
         if self.ideal is not None and not callable(self.ideal):
@@ -131,7 +131,7 @@ class UserRule(Subject):
         self._read_rule_parts()
 
     def _read_function(self, function: Any, name: str) -> None:
-        """Set what the function is: its custom rule, the plain function under that, its name and place."""
+        """Set the attributes of the function: its custom rule, the plain function under it, its name and place."""
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function = function
@@ -150,7 +150,7 @@ class UserRule(Subject):
         if odd := [text for text in self.domain if not isinstance(text, str)]:
             raise DomainError(f"{self._shown}: a condition of a domain is a text, and not {odd[0]!r}.")
         self.properties: Mapping[str, str] = {}
-        """By array what no comparison says of it: `symmetric`."""
+        """By array the property that the domain gives it, such as `symmetric`."""
         if any(" is " in text for text in self.domain):
             self.domain, self.properties = rules.properties_in(self.domain, self.name)
 
@@ -158,7 +158,7 @@ class UserRule(Subject):
         """Set the arguments and shapes that the signature declares, and the values of the static arguments."""
         declared = parse_structure(signature)
         self.classes: dict[str, type] = {}
-        """Those of containers of arrays that the signature names."""
+        """By name the classes of containers of arrays that the signature names."""
         if isinstance(signature, str):
             declared = replace(declared, inputs=with_objects(declared.inputs, self._class))
         self.parameters = Parameters(self.function, self.custom, self.plain, self._shown)
@@ -167,12 +167,12 @@ class UserRule(Subject):
         self.choices = combinations(static)
         self.outputs_declared = declared.outputs
         self.complex_outputs = False
-        """An output is complex, and so two of real numbers."""
+        """Whether an output is complex; it then counts as two of real numbers."""
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         self.signature = flat_signature(self.arguments, declared.outputs)
 
     def _read_sizes(self, assumed: Sequence[str], multiples: Mapping[str, str], at: Mapping[str, int] | None) -> None:
-        """Write the domain in sizes; mark the arrays without a gradient; put multiples and numbers in place of sizes.
+        """Write the domain in sizes; mark arrays without a gradient; substitute multiples and numbers for sizes.
 
         Args:
             assumed: further hypotheses, which join the domain.
@@ -189,10 +189,10 @@ class UserRule(Subject):
                 language.lengths.in_lengths(texts, axes, taken=self.params) for texts in (self.domain, assumed)
             )
         self.domain += self.assumed
-        # "held": a float array that gets no gradient; elsewhere such arrays are told by this dtype.
+        # Everywhere else a float array without a gradient is recognised by its dtype "held".
         fixed = {*self.undifferentiated, *self.excluded}
-        held = tuple(replace(s, dtype="held") if n in fixed else s for n, s in inputs)
-        self.signature = replace(self.signature, inputs=held)
+        marked_inputs = tuple(replace(s, dtype="held") if n in fixed else s for n, s in inputs)
+        self.signature = replace(self.signature, inputs=marked_inputs)
         if multiples:
             products = {name: parse_size(f"{divisor}*{name}") for name, divisor in multiples.items()}
             self.signature = self.signature.renamed(products)
@@ -204,28 +204,28 @@ class UserRule(Subject):
     def _read_rule_parts(self) -> None:
         """Set the functions that the rule is made of."""
         self.forward = self.plain
-        with PROCESS_LOCK:  # another thread may record what the backward function returns, and stand in its place
+        with PROCESS_LOCK:  # another thread may have put a recorder in the place of the backward (`recorded`)
             self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
             self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
         self.further = closed_over(self.jvp_rule or getattr(getattr(self.custom, "fn", None), "jvp", None))
-        """Functions whose code counts beside these parts: those that a library's wrapper closes over, and the ideal."""
+        """Further functions whose code is the rule's: those that a library's wrapper closes over, and the ideal."""
         if self.ideal is not None:
             self.further += (self.ideal,)
 
     @property
     def where(self) -> str:
-        """File and line of the definition, if it has one."""
+        """File and line of the definition; `no source` if there is none."""
         return f"{Path(self.file).name}:{self.line}" if self.line else "no source"
 
     @property
     def granted(self) -> Mapping[str, Statement]:
-        """The statements that arguments have the properties which `call` gives them."""
+        """By declaration (`a is symmetric`) the statement that an argument has the property, which `call` gives it."""
         return {said: h.tree for said, h in rules.granted(self).items()} if self.properties else {}
 
     @property
     def structures(self) -> Mapping[str, Structure]:  # type: ignore[override]
-        """The properties of arguments, for points."""
+        """The properties of arguments, by which drawn points are made to have them."""
         return rules.structures(self) if self.properties else {}
 
     @property
@@ -235,13 +235,13 @@ class UserRule(Subject):
 
     @property
     def dynamic(self) -> list[str]:
-        """The arguments for which the backward function returns cotangents, in order."""
+        """The arguments for which the backward returns cotangents; "" for one of `*args` that a partial binds."""
         names = [n for n, p in self.parameters.all.items() if p.kind in POSITIONAL and n not in self.parameters.fixed]
         return [*names, *[""] * self.parameters.bound, *self.rest]
 
     @property
     def positional(self) -> list[str]:
-        """The names of the arguments that can be given by position, in order: up to one that a partial names."""
+        """The arguments that can be given by position, in order: up to one that a partial binds by name."""
         return [*(n for n in self.parameters.positional if n not in self._by_name), *self.places]
 
     @cached_property
@@ -250,28 +250,28 @@ class UserRule(Subject):
 
     @property
     def code(self) -> list[Any]:
-        """The function with all that it is made of, the parts of its rule, and the objects that it is given."""
-        own = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
+        """The objects whose code counts as the rule's: the function, the parts of its rule, static objects, classes."""
+        parts = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
         given = (
             v for choice in self.choices for v in plain_values(choice).values() if not isinstance(v, (int, float, str))
         )
-        return [part for part in (*own, *given, *self.classes.values()) if part is not None]
+        return [part for part in (*parts, *given, *self.classes.values()) if part is not None]
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The obligations that were taken."""
+        """The kinds of obligations that are claimed, as `claim` has set them."""
         return self.claimed
 
     @property
     def derivative_of(self) -> str:
-        """The name of the function that the claims about the derivative speak of, where it is another one."""
+        """The name of the ideal function, of which the rule is the derivative; "" if there is none."""
         if self.ideal is None:
             return ""
         full, digest, _ = text_of(self.ideal).partition(" #")
         return full if not digest else full.rpartition(".")[2].replace("<lambda>", "ideal")
 
     def claim(self, kinds: Sequence[str]) -> None:
-        """Set the obligations, without those that another rule stands for."""
+        """Set the obligations that are claimed: that about the value is not, if there is an ideal function."""
         if self.value_only:
             kinds = VALUE_ONLY
         self.claimed = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
@@ -281,7 +281,7 @@ class UserRule(Subject):
     def _arguments(
         self, declared: Declared, signature: str | Sequence[Any], static: dict[str, Any]
     ) -> tuple[Argument, ...]:
-        """Return the arguments in the order of the signature; add those beyond it to `static`, at their defaults."""
+        """Return the arguments that the signature declares, in order; add all others to `static`, at their defaults."""
         parameters, rest = self.parameters.free, self.parameters.rest
         as_they_are = {f"{rest}_{k}": k for k in self.parameters.fixed_places}
         if twice := sorted({*as_they_are} & {*self.parameters.all}):
@@ -295,7 +295,7 @@ class UserRule(Subject):
         if missing:
             raise UsageError(f"{self._shown} needs a value for {missing[0]!r}: give it by `static`.")
         required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
-        count = len(declared.inputs)
+        count = len(declared.inputs)  # the shapes go to required parameters first, then optional ones, then `*args`
         optional = [n for n in free if n not in required and not (rest and parameters[n].kind not in POSITIONAL)]
         if len(required) > count or (len(required) + len(optional) < count and not rest):
             raise SignatureError(
@@ -332,17 +332,17 @@ class UserRule(Subject):
         if differentiable is None:
             if self.kind != "equinox.filter_custom_vjp" or not self.arguments:
                 return []
-            differentiable = [self.arguments[0].name]  # that rule is about its first argument only
-        known = {*floats, *floats.values()}
-        unknown = [n for n in differentiable if n not in known]
+            differentiable = [self.arguments[0].name]  # an Equinox VJP is about its first argument only
+        names = {*floats, *floats.values()}
+        unknown = [n for n in differentiable if n not in names]
         if unknown:
             raise UsageError(f"'{unknown[0]}' is no float argument of {self._shown}; those are {', '.join(floats)}.")
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
 
     def _cases(self, outputs: int) -> tuple[Case, ...]:
-        """Return a case for each choice of static values; where the rule sees symbolic zeros, for each pattern of them.
+        """Return a case for each choice of static values and, if the rule sees symbolic zeros, each pattern of them.
 
-        Raises UsageError where these are too many.
+        `outputs` is the number of float outputs. Raises UsageError if there are too many patterns.
         """
         cases = [Case(self.signature, statics) for statics in self.choices]
         if not self.sees_zeros:
@@ -351,9 +351,9 @@ class UserRule(Subject):
             raise UsageError(f"{self._shown} sees symbolic zeros: {many}; audit fewer at a time by `differentiable`.")
         if len(self.moving) > 1:
             cases = [
-                Case(self._moving_only(c), {**one.statics, PATTERN: ", ".join(c)})
-                for one in cases
-                for c in choices(self.moving)
+                Case(self._moving_only(active), {**case.statics, PATTERN: ", ".join(active)})
+                for case in cases
+                for active in choices(self.moving)
             ]
         if self.excluded:
             cases += [replace(c, statics={**c.statics, ALSO: ", ".join(self.excluded)}) for c in cases]
@@ -362,13 +362,13 @@ class UserRule(Subject):
         return (*cases, *(replace(c, statics={**c.statics, USED: some}) for some in named for c in cases))
 
     def statics_of(self, k: int, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the static arguments of case `k` as the function takes them, with values for the numbers left open."""
+        """Return the static arguments of case `k` as the function takes them, with `values` for the open numbers."""
         chosen = {n: v for n, v in self.cases[k].statics.items() if n not in (PATTERN, USED, ALSO)}
         return plain_values(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
     def split(self, outputs: int, sees_zeros: bool) -> None:
-        """Set the cases for so many float outputs. Raises UsageError where its own rule has too many."""
-        outputs = 1 if "jvp_is_derivative" in self.kinds else outputs  # a rule in forward mode sees tangents alone
+        """Set the cases for this number of float outputs. Raises UsageError if the rule's own patterns are too many."""
+        outputs = 1 if "jvp_is_derivative" in self.kinds else outputs  # a JVP does not see which outputs are used
         if sees_zeros and not self.sees_zeros and (many := too_many(len(self.moving), outputs)):
             self.unknown = f"a rule that it calls sees symbolic zeros: {many}"
             return
@@ -385,10 +385,10 @@ class UserRule(Subject):
     # --- the programs ---
 
     def call(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
-        """Return what the function gives at a flat list of arrays, and at traced values of the numbers left open.
+        """Return what the function returns for a flat list of arrays, and traced values of the open static numbers.
 
-        Defaults at the end of a call that JAX does not see are left to the function: what is wrapped around it takes
-        arguments as they come, and a backward function returns cotangents of those that were given.
+        Trailing arguments that JAX's custom function does not see are not passed if they are at their defaults: a
+        backward function returns cotangents only for the arguments that were passed.
         """
         positional, given = self._given(arrays, statics, params)
         while positional and self._is_hidden_default(*list(positional.items())[-1]):
@@ -399,7 +399,7 @@ class UserRule(Subject):
         return name in self.unsaid and value is self.unsaid[name] and name not in self.parameters.seen
 
     def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
-        """Return what the ideal function gives at the same arrays, in order, and at other arguments that it names."""
+        """Return what the ideal function returns for the arrays, in order, and the static arguments that it names."""
         assert self.ideal is not None
         positional, given = self._given(arrays, statics, params)
         given = {**positional, **given}
@@ -409,34 +409,34 @@ class UserRule(Subject):
     def _given(
         self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the arguments of a call, those by position and those by name."""
+        """Return the arguments of a call by name: those that are passed by position, and those passed by keyword."""
         given: dict[str, Any] = plain_values(statics)
         for name, value in zip(self.params, params, strict=True):
-            # JAX hands a Python number on as it is only where the custom function does not take it as an array.
+            # JAX passes a Python number on unchanged only where the custom function does not take it as an array.
             as_it_is = self.kind in _TAKES_ARRAYS and name in self.dynamic
             given[name] = value if as_it_is else rules.OpenNumber(name, value)
         rest = rules.projected(self.properties, self.arg_names, arrays) if self.properties else list(arrays)
         for argument in self.arguments:
-            own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
-            given[argument.name] = argument.made_of(own)
+            leaves, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
+            given[argument.name] = argument.made_of(leaves)
         positional = {n: given.pop(n) for n in self.positional if n in given}
         return positional, given
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """Return the function's forward and derivatives over flat lists of arrays, its float outputs in order."""
-        found = self._rules(statics)
+        """Return the function and its derivatives over flat lists of arrays, with calls read as `ideals` says."""
+        programs = self._rules(statics)
         if self.ideals:
             reading = tracing.ideals.reading
-            jvp = None if found.jvp is None else reading(found.jvp, self.ideals)
-            forward, vjp = reading(found.forward, self.ideals), reading(found.vjp, self.ideals)
-            primal = None if found.primal is None else reading(found.primal, self.ideals)
-            found = replace(found, forward=forward, jvp=jvp, vjp=vjp, primal=primal, both=None, pushed=None)
-        return found
+            jvp = None if programs.jvp is None else reading(programs.jvp, self.ideals)
+            forward, vjp = reading(programs.forward, self.ideals), reading(programs.vjp, self.ideals)
+            primal = None if programs.primal is None else reading(programs.primal, self.ideals)
+            programs = replace(programs, forward=forward, jvp=jvp, vjp=vjp, primal=primal, both=None, pushed=None)
+        return programs
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:
         """Return the rule's programs at one choice of static arguments, which may name `PATTERN`, `USED` and `ALSO`.
 
-        `moving` are the places of perturbed arguments with a gradient, `moved` those of all perturbed ones.
+        `moving` has the positions of the active arguments, `moved` those of all perturbed ones, with a gradient or not.
         """
         statics = dict(statics)
         pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))
@@ -447,15 +447,15 @@ class UserRule(Subject):
         forward_mode = bool(self.kind) and "jvp_is_derivative" in self.kinds
 
         def outputs(args: Sequence[Any], params: Sequence[Any], call: Callable[..., Any] = self.call) -> list[Any]:
-            found = real_parts(jax.tree_util.tree_leaves(call(args, statics, params)))
+            leaves = real_parts(jax.tree_util.tree_leaves(call(args, statics, params)))
             if self.integers:
-                return [jnp.asarray(y, jnp.result_type(float)) for y in found if is_whole(y)]
-            floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+                return [jnp.asarray(y, jnp.result_type(float)) for y in leaves if is_whole(y)]
+            floats = [y for y in leaves if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
             return floats if used is None else [floats[int(k)] for k in used.split(", ")]
 
         def of_moving(args: Sequence[Any], params: list, which: Sequence[int] = moving) -> Callable[..., list[Any]]:
             def run(*xs: Any) -> list[Any]:
-                full = list(args)
+                full = list(args)  # all arguments but those at `which` are fixed, so that JAX sees them unperturbed
                 for k, x in zip(which, xs, strict=True):
                     full[k] = x
                 return outputs(full, params)
@@ -473,11 +473,11 @@ class UserRule(Subject):
                 return []
             perturbed = [*moving, *also]
             pull = jax.vjp(of_moving(args, params, perturbed), *(args[k] for k in perturbed))[1]
-            return list(pull(list(seeds)))[: len(moving)]
+            return list(pull(list(seeds)))[: len(moving)]  # the cotangents of `also` are not claimed
 
         def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
             value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
-            tracing.jax_internals.mark()  # what the rule computes forward ends here
+            tracing.jax_internals.mark()  # the equations of the fwd end here, those of the bwd begin
             return value, list(pull(list(value if seeds is None else seeds)))[: len(moving)]
 
         def pushed(args: list, tangents: list, params: list) -> tuple[list, list]:

@@ -1,4 +1,4 @@
-"""The files of a project in which a rule may be called, as syntax; none is imported, and none outside is read."""
+"""The files of a project in which a rule may be called, parsed; no file is imported, and none outside is read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-"""By one of these a folder is that of a project."""
+"""Files and folders, one of which marks the folder that it is in as the root of a project."""
 BUILD_FOLDERS = ("build", "dist")
-"""Folders in a project's own that hold copies of its modules."""
+"""Folders at the root of a project that hold copies of its modules."""
 TESTS = ("tests", "test")
 INSTALLED = ("site-packages", "dist-packages")
 MOST_FILES = 1_500
@@ -40,7 +40,7 @@ class File:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Empty where the file does not parse."""
+        """The syntax tree of the file; an empty module if it does not parse."""
         try:
             return ast.parse(self.text)
         except (SyntaxError, ValueError, RecursionError):
@@ -48,23 +48,23 @@ class File:
 
     @cached_property
     def imports(self) -> frozenset[str]:
-        """The last parts of the modules that the file imports, and what it imports from others, by its text."""
-        found = _IMPORTS.findall(self.text)
-        return frozenset(name.decode() for parts in found for part in parts for name in _NAMES.findall(part))
+        """The last parts of the modules that the file imports, and the names that it imports from them, by its text."""
+        statements = _IMPORTS.findall(self.text)
+        return frozenset(name.decode() for parts in statements for part in parts for name in _NAMES.findall(part))
 
     @cached_property
     def module(self) -> str:
-        """The name under which the file is imported, where its folder or that of its package is on the path."""
+        """The name under which the file is imported, if the folder of it or of its outermost package is on the path."""
         return ".".join(filter(None, (self.package, "" if self.path.stem == "__init__" else self.path.stem)))
 
     @cached_property
     def last_name(self) -> str:
-        """The last part of that name."""
+        """The last part of the module's name."""
         return self.module.rpartition(".")[2]
 
     @cached_property
     def package(self) -> str:
-        """The package that the file is a module of; empty for a file in none."""
+        """The full name of the package that the file is in; "" if it is in none."""
         return ".".join(folder.name for folder in reversed(packages_around(self.path)))
 
 
@@ -74,19 +74,19 @@ def packages_around(place: Path) -> list[Path]:
 
 
 def python_files(root: Path, left_out: Callable[[Path], bool]) -> Iterator[Path]:
-    """The Python files below a folder, but for those in environments and in folders that are left out."""
+    """Yield the Python files below a folder, except in virtual environments and in folders that are `left_out`."""
     for place, folders, files in os.walk(root):
-        here = Path(place)
-        kept = (f for f in folders if not (left_out(here / f) or (here / f / "pyvenv.cfg").is_file()))
+        folder = Path(place)
+        kept = (f for f in folders if not (left_out(folder / f) or (folder / f / "pyvenv.cfg").is_file()))
         folders[:] = sorted(kept)
-        yield from (here / name for name in sorted(files) if name.endswith(".py"))
+        yield from (folder / name for name in sorted(files) if name.endswith(".py"))
 
 
 def files_beside(module: Path) -> list[File]:
-    """Return the files of the project that a module is of, itself first, its package, the tests, then all others.
+    """Return the files of the project of a module: the module first, then its package, the tests, and all others.
 
-    Of an installed package its own files are read; of a file that no project is around, those in its folder, and in
-    folders of tests beside it.
+    For an installed package these are its own files; for a file that is in no project, those in its folder and in
+    folders of tests and packages there.
     """
     module = module.resolve()
     files = files_in(*_project_of(module))
@@ -95,7 +95,10 @@ def files_beside(module: Path) -> list[File]:
 
 @lru_cache(maxsize=64)
 def files_in(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
-    """Return the files of a project, read once by a process: its package, the tests, then all others."""
+    """Return the files of a project, which a process reads once: those below `top`, the tests, then all below `root`.
+
+    Unless `whole`, only packages and tests below `root` belong to the project. At most `MOST_FILES` are returned.
+    """
     near = [*_python_files(top, True)]
     near += [path for name in TESTS for path in _python_files(root / name, True)] if root.is_dir() else []
     places = dict.fromkeys([*near, *_python_files(root, whole)])
@@ -104,7 +107,7 @@ def files_in(top: Path, root: Path, whole: bool) -> tuple[File, ...]:
 
 @lru_cache(maxsize=4 * MOST_FILES)
 def file_at(path: Path) -> File | None:
-    """Return a file, read once by a process; None where it cannot be, or is too long."""
+    """Return a file, which a process reads once; None if it cannot be read, or is too long."""
     try:
         return File(path, path.read_bytes()) if path.stat().st_size <= MOST_BYTES else None
     except OSError:
@@ -112,7 +115,11 @@ def file_at(path: Path) -> File | None:
 
 
 def _project_of(module: Path) -> tuple[Path, Path, bool]:
-    """The package, or file, at the top; the folder of the project, and whether all folders in it belong to it."""
+    """Return the outermost package of a module, the project's folder, and whether all folders in it belong to it.
+
+    A file in no package stands for itself. An installed package is its own project. Without a project the folder around
+    counts as one, in which not all folders belong to it.
+    """
     top = [module, *packages_around(module)][-1]
     if any(part in INSTALLED for part in module.parts):
         return top, top, True
@@ -123,7 +130,10 @@ def _project_of(module: Path) -> tuple[Path, Path, bool]:
 
 
 def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
-    """Return the files of a project, up to a limit; unless all folders are its own, of its packages and tests alone."""
+    """Return the Python files below a folder, up to `MOST_FILES`; unless `whole`, only those in packages and tests.
+
+    A root that is a file is returned alone.
+    """
 
     def left_out(folder: Path) -> bool:
         foreign = folder.parent == root and not (folder.name in TESTS or (folder / "__init__.py").is_file())
@@ -133,5 +143,5 @@ def _python_files(root: Path, whole: bool) -> tuple[Path, ...]:
 
 
 def conftests(test: File, files: Mapping[str, File]) -> Iterator[File]:
-    """The `conftest.py` that a test sees, the nearest first."""
+    """Yield the `conftest.py` files that a test sees, the nearest first."""
     yield from (files[name] for folder in test.path.parents if (name := str(folder / "conftest.py")) in files)

@@ -1,7 +1,7 @@
-"""Whether code handles values of an argument by itself: it compares the argument alone with a number or a size.
+"""Whether code handles some values of an argument: it compares the argument alone with a number or a size.
 
-A forward that masks the labels below 0 means something by them, and so does one that clips a scale at 0: a rule that is
-wrong there has forgotten it. A forward that never compares the argument says nothing of such values.
+A forward that masks labels below 0, or clips a scale at 0, gives such values a meaning; a rule that is wrong at them
+has forgotten it. A forward that never compares the argument says nothing about such values.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 UNKNOWN = float("nan")
-"""A number that the program does not write down."""
+"""In place of a number that is no literal of the program."""
 ABOVE_LITERALS = float("inf")
-"""A number that is a size, above all that are written."""
+"""In place of a number that is a size, or a size plus or minus a number: it counts as above all literals."""
 _OF_NUMBERS = frozenset(
     "and div integer_pow mul neg not or population_count pow rem shift_left shift_right_arithmetic "
     "shift_right_logical xor".split()
 )
-"""What makes a number of an integer that is no index or label: it means something by its sign."""
+"""Primitives that compute with an integer as a number: an argument that is used so is no index or label."""
 _AS_IT_IS = MOVES_ENTRIES | CASTS
 _BY_SIGN = frozenset(("abs", "sign"))
 
@@ -41,23 +41,24 @@ class _Of(Enum):
 
     NUMBERS = 0
     ARGUMENT = 1
-    """It is the argument, perhaps in another shape or dtype."""
+    """The argument itself, perhaps in another shape or dtype."""
     SHIFTED = 2
     """The argument with a number added."""
     NEGATIVE = 3
-    """Whether the argument is below 0: JAX asks it of an index, which it then counts from the end."""
+    """Whether the argument is below 0, which JAX tests of an index, to count it from the end."""
     TOLD = 4
-    """It depends on the argument by comparisons with numbers alone, which were met: a mask, or what one counts."""
+    """A value that depends on the argument through comparisons with numbers alone, such as a mask or a count of it."""
     ALONE = 5
-    """Something computed of the argument and of numbers."""
+    """Any other value that is computed from the argument and from numbers."""
     OTHERS = 6
+    """A value that depends on other arguments."""
 
 
 @dataclass(frozen=True)
 class _Value:
     of: _Of
     number: float = UNKNOWN
-    """Which one, where it is a number."""
+    """The number, if the value is a known one."""
 
 
 _OTHERS = _Value(_Of.OTHERS)
@@ -65,17 +66,17 @@ _OTHERS = _Value(_Of.OTHERS)
 
 @dataclass(frozen=True)
 class Comparison:
-    """The number that an argument alone is compared with, `ABOVE_LITERALS`, or `UNKNOWN`."""
+    """A comparison of an argument alone with a number, which may be `ABOVE_LITERALS` or `UNKNOWN`."""
 
     number: float
     equal: bool = False
-    """The comparison is with the number itself (==, !=), not an order."""
+    """Whether the comparison is == or !=, and no order."""
 
 
 def handled(program: Program, place: int) -> Iterator[Comparison]:
-    """The comparisons that a program makes of its argument at `place` alone; a negative place is counted from the end.
+    """Yield the comparisons that a program makes of the argument at `place` alone; a negative one counts from the end.
 
-    The wrapping of negative indices is left out, as JAX writes it into each look-up.
+    The test of an index for a negative number is left out, as JAX writes it into each look-up.
     """
     start = [_OTHERS] * len(program.jaxpr.invars)
     start[place] = _Value(_Of.ARGUMENT)
@@ -85,17 +86,26 @@ def handled(program: Program, place: int) -> Iterator[Comparison]:
 
 
 class _Walk:
-    """Values through a program, called programs inlined."""
+    """Follows through a program, with called programs inlined, what each value depends on.
+
+    The comparisons that it meets are in `met`.
+    """
 
     def __init__(self, whole: bool) -> None:
         self.whole = whole
-        """The argument is of integers."""
+        """Whether the argument is of integers."""
         self.met: list[Comparison] = []
 
     def run(self, program: Program, operands: Sequence[_Value]) -> list[_Value]:
+        """Return what the outputs of a program depend on, given that for its inputs."""
         return results(program, operands, self.equation, lambda value, aval: _number(value))
 
     def equation(self, eqn: Any, operands: list[_Value]) -> list[_Value]:
+        """Return what the outputs of an equation depend on.
+
+        The bodies of loops and branches are followed once, for the comparisons in them; the outputs then depend on all
+        operands together.
+        """
         name, count = eqn.primitive.name, len(eqn.outvars)
         inner = inner_program(eqn)
         if inner is not None and len(inner.jaxpr.invars) == len(operands):
@@ -107,17 +117,17 @@ class _Walk:
             bodies = [(scan_loop(eqn).body, operands)]
         elif name == "while":
             loop = while_loop(eqn)
-            tested, held = operands[: loop.test_consts], operands[loop.test_consts :]
-            bodies = [(loop.test, [*tested, *held[loop.body_consts :]]), (loop.body, held)]
-        for body, given in bodies:
-            self.run(body, given)
+            test_consts, of_body = operands[: loop.test_consts], operands[loop.test_consts :]
+            bodies = [(loop.test, [*test_consts, *of_body[loop.body_consts :]]), (loop.body, of_body)]
+        for body, inputs in bodies:
+            self.run(body, inputs)
         if bodies:
             self.read_as_truth(operands)
             return [_together(operands)] * count
         return [self.value(name, operands)] * count
 
     def value(self, name: str, operands: list[_Value]) -> _Value:
-        """Return how a result depends on the argument, and note which numbers the argument is compared with."""
+        """Return what the result of a primitive depends on, and note the comparisons of the argument that it makes."""
         kinds = [x.of for x in operands]
         if self.whole and name in _OF_NUMBERS and _Of.ARGUMENT in kinds:
             self.met.append(Comparison(UNKNOWN))
@@ -127,25 +137,26 @@ class _Walk:
             return _OTHERS
         if name in _AS_IT_IS and len(operands) == 1:
             return operands[0]
+        # JAX wraps an index i by select(i < 0, i, i + n); this `i < 0` is no comparison of the author's.
         if name == "lt" and kinds == [_Of.ARGUMENT, _Of.NUMBERS] and operands[1].number == 0:
             return _Value(_Of.NEGATIVE)
         if name == "select_n" and kinds == [_Of.NEGATIVE, _Of.ARGUMENT, _Of.SHIFTED]:
             return _Value(_Of.ALONE)
         self.read_as_truth(operands)
         if name == "select_n" and kinds[0] is _Of.TOLD and {*kinds[1:]} == {_Of.ARGUMENT, _Of.NUMBERS}:
-            return _Value(_Of.ARGUMENT)  # or a number in its place
+            return _Value(_Of.ARGUMENT)  # a masked argument counts as the argument
         if _Of.TOLD in kinds and {*kinds} <= {_Of.TOLD, _Of.NUMBERS}:
             return _Value(_Of.TOLD)
         if name.startswith("scatter") and kinds[0] is kinds[-1] is _Of.NUMBERS:
-            return _OTHERS  # how often an index occurs: to compare a count says nothing of the index
+            return _OTHERS  # a count of how often an index occurs, whose comparison says nothing about the index
         if all(kind is _Of.NUMBERS for kind in kinds):
             of_a_size = name in ("add", "sub") and operands[0].number == ABOVE_LITERALS
             return _Value(_Of.NUMBERS, ABOVE_LITERALS if of_a_size or name == "dim_as_value" else UNKNOWN)
         if name in ORDERS:
-            known = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
-            numbers = [x.number if known else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]
+            of_argument = all(kind in (_Of.NUMBERS, _Of.ARGUMENT) for kind in kinds)
+            numbers = [x.number if of_argument else UNKNOWN for x in operands if x.of is _Of.NUMBERS] or [UNKNOWN]
             self.met += [Comparison(n, name in ("eq", "ne")) for n in numbers]
-            if known and name not in CLIPS:
+            if of_argument and name not in CLIPS:
                 return _Value(_Of.TOLD)
         if name in _BY_SIGN:
             self.met.append(Comparison(0.0 if kinds == [_Of.ARGUMENT] else UNKNOWN))
@@ -154,7 +165,7 @@ class _Walk:
         return _Value(_Of.ALONE)
 
     def read_as_truth(self, operands: Sequence[_Value]) -> None:
-        """A test for a negative number decides something else than where an index is counted from."""
+        """Note a comparison with 0 if a test `x < 0` is used for anything but the wrapping of an index."""
         if any(x.of is _Of.NEGATIVE for x in operands):
             self.met.append(Comparison(0.0))
 

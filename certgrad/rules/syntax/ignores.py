@@ -11,7 +11,7 @@ from certgrad.obligations.certificate import Certificate, ignoring
 from certgrad.report.findings import ALL_CODES, IGNORED, Remark
 
 COMMENT = re.compile(r"#\s*certgrad:\s*ignore\b\s*(\[([^\]]*)\])?\s*(.*)")
-"""A comment that counts."""
+"""What a comment looks like that ignores codes: the bracket with codes, and the reason after it."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,20 @@ class Ignores:
     wrong: tuple[str, ...] = ()
 
     def applied(self, found: set[str]) -> list[str]:
-        """Return notes on the findings that are ignored."""
+        """Return a note for each code among those `found` that is ignored, with the reason."""
         return [f"{code} is ignored: {why}" for code, why in self.reasons.items() if code in found]
 
     def remarks(self, found: set[str]) -> list[Remark]:
-        """Comments that are wrong, or that nothing needs."""
+        """Return remarks on comments that are wrong, or that ignore a code which is not among those `found`."""
         unused = [f"the comment that ignores {code} is not needed" for code in self.reasons if code not in found]
         return [Remark(IGNORED, text) for text in (*self.wrong, *unused)]
 
 
 def ignores_of(plain: Callable) -> Ignores:
-    """Return the codes that the comments on a definition ignore, and what is wrong with these comments."""
+    """Return the codes that the comments on a definition ignore, and what is wrong with these comments.
+
+    Only lines up to the `def` are read. Without source there are no comments.
+    """
     try:
         lines, first = inspect.getsourcelines(plain)
     except (OSError, TypeError):
@@ -56,7 +59,7 @@ def ignores_of(plain: Callable) -> Ignores:
 
 
 def without_ignored(certificate: Certificate, ignores: Ignores) -> tuple[Certificate, set[str]]:
-    """Return the certificate without the findings that are ignored, and the codes that were."""
+    """Return the certificate without the findings whose codes are ignored, and the set of these codes."""
     finding = ("refuted", "unproved")
     used = {c.code for c in certificate.claims if c.code in ignores.reasons and c.verdict in finding}
     return ignoring(certificate, used), used

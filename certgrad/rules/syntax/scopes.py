@@ -1,4 +1,4 @@
-"""What names mean in Python's text: the one expression that a name is bound to in its scope."""
+"""What names mean in Python source: the one expression that a name is bound to in its scope."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _CHANGES = frozenset("append extend insert pop remove clear resize".split())
-"""Methods after which a list is no longer what it was bound to."""
+"""Methods that change a list, so that it is no longer what its name was bound to."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """An entry of what an expression gives: `a, b = pair()`."""
+    """One of the `count` entries to which an expression is unpacked: b is entry 1 of 2 in `a, b = pair()`."""
 
     of: ast.expr
     place: int
@@ -30,16 +30,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter, whose value a call gives."""
+    """A parameter of a function, whose value a call gives."""
 
 
 Bound = ast.expr | Defined | Path | Part | Parameter | None
-"""What a name is bound to; None where that is not one expression."""
+"""What a name is bound to; None if that is not one expression."""
 
 
 @dataclass(eq=False)
 class Scope:
-    """A module, a function, a class or a comprehension, with the values that are known of its parameters."""
+    """A module, function, class or comprehension, with the known values of its parameters in `given`."""
 
     node: ast.AST
     outer: Scope | None
@@ -47,7 +47,7 @@ class Scope:
     given: Mapping[str, Value] = field(default_factory=dict)
 
     def bound(self, name: str) -> tuple[Scope, Bound] | None:
-        """Return the scope that binds a name, and to what; None where none does."""
+        """Return the innermost scope that binds a name, and what it is bound to; None if no scope binds it."""
         scope: Scope | None = self
         while scope is not None:
             names = bindings(scope.node)
@@ -59,7 +59,10 @@ class Scope:
 
 @lru_cache(maxsize=4096)
 def bindings(scope: ast.AST) -> Mapping[str, Bound]:
-    """The names that a scope binds; to no expression where one is bound twice, or otherwise than by `name = …`."""
+    """Return the names that a scope binds, each with what it is bound to.
+
+    That is None for a name that is bound twice, declared global or nonlocal, or bound in a way that is not followed.
+    """
     out: dict[str, Bound] = dict.fromkeys(parameters_of(scope), Parameter()) if isinstance(scope, Defined) else {}
     for name, bound in _bindings(scope):
         out[name] = None if name in out else bound
@@ -68,10 +71,11 @@ def bindings(scope: ast.AST) -> Mapping[str, Bound]:
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Bound]]:
-    """Yield each name that a scope binds with what it is bound to, None where that is not known; inner scopes are left
-    out.
+    """Yield each name that a scope binds, as often as it does, with what it is bound to; None if that is not followed.
+
+    Names that inner scopes bind are left out.
     """
-    body = getattr(scope, "body", None)  # of a lambda it is an expression, and comprehensions have none
+    body = getattr(scope, "body", None)  # an expression for a lambda, and None for a comprehension
     waiting: list[ast.AST] = [*body] if isinstance(body, list) else [body] if isinstance(body, ast.expr) else []
     waiting += [generator.target for generator in getattr(scope, "generators", ())]
     while waiting:
@@ -112,17 +116,19 @@ def _bound_otherwise(node: ast.AST) -> Iterator[tuple[str, None]]:
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Bound]]:
+    """Yield the names that an assignment binds: to the value, or to an entry of it; to None for nested targets."""
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, (ast.Tuple, ast.List)):
-        for place, one in enumerate(target.elts):
-            if isinstance(one, ast.Name):
-                yield one.id, Part(value, place, len(target.elts))
+        for place, entry in enumerate(target.elts):
+            if isinstance(entry, ast.Name):
+                yield entry.id, Part(value, place, len(target.elts))
             else:
-                yield from ((n.id, None) for n in ast.walk(one) if isinstance(n, ast.Name))
+                yield from ((n.id, None) for n in ast.walk(entry) if isinstance(n, ast.Name))
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Bound]]:
+    """Yield the names that an import binds, each with its path: `a.b` for a module, `a.b:c` for `from a.b import c`."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             top = alias.name.partition(".")[0]
@@ -133,7 +139,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Bound]]:
 
 
 def full_path(path: Path, file: File) -> Path | None:
-    """Return the path of what `from module import name` imports in a file; None where it leads out of the package."""
+    """Return the absolute path of an imported name: `pkg.a.b` for `.a:b` in `pkg`; None if it leads out of it."""
     module, colon, name = path.name.partition(":")
     if not colon:
         return path
@@ -148,19 +154,23 @@ def full_path(path: Path, file: File) -> Path | None:
 def parameters_of(function: Defined) -> list[str]:
     """Return the names of all parameters of a function."""
     a = function.args
-    return [one.arg for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))]
+    return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))]
 
 
 def defaults_of(function: Defined) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the parameters that have a default, with it."""
+    """Yield the parameters that have a default, each with the expression of the default."""
     a = function.args
-    places = [*a.posonlyargs, *a.args]
-    yield from ((p.arg, d) for p, d in zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True))
+    positional = [*a.posonlyargs, *a.args]
+    yield from ((p.arg, d) for p, d in zip(positional[len(positional) - len(a.defaults) :], a.defaults, strict=True))
     yield from ((p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None)
 
 
 def returned_by(function: Defined, by_yield: bool = False) -> ast.expr | None:
-    """Return the one expression that a function returns, or a fixture yields; None where there are several."""
+    """Return the expression that a function returns; with `by_yield`, the one that a fixture yields counts as well.
+
+    None is returned if there is not exactly one `return` or `yield`, or if it has no expression. Inner functions are
+    left out.
+    """
     if isinstance(function, ast.Lambda):
         return function.body
     out: list[Any] = []

@@ -1,6 +1,6 @@
-"""What expressions are by their text: literals, and arrays of which the text says the rank and the dtype.
+"""The values of expressions by their source alone: literals, and arrays of known rank and dtype.
 
-Nothing is executed. What the text does not say is None. Sizes are not read at all.
+Nothing is executed. What the source does not say is None. Sizes are not read at all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 MOST_PARTS = 16
-"""At most this many parts of one value are read."""
+"""Parts of one value that are read, at most; the others are not."""
 FLOAT, INT, BOOL = "", ":int", ":bool"
 """The dtypes as a signature writes them."""
 
@@ -26,7 +26,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Array:
-    """An array, or a number that is no literal. `rank` or `kind` is None where the text does not say it."""
+    """An array, or a number that is no literal. `rank` and `kind` (its dtype) are None where they are unknown."""
 
     rank: int | None
     kind: str | None = None
@@ -34,7 +34,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Row:
-    """A tuple or a list of values, some of which may be None; with names, a dict or an object of them."""
+    """A tuple or a list of values, None for unknown ones; with `names`, a dict or an object with these keys."""
 
     items: tuple[Any, ...]
     names: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Path:
-    """An object of a module, by its full name; drawn numbers come from the path `rng`."""
+    """An object of a module, by its full name; `rng` is the name of any generator of random numbers."""
 
     name: str
 
@@ -56,18 +56,18 @@ _SIMPLE = {
     **dict.fromkeys(("int", "len"), Array(0, INT)),
     **{f"numpy.random.{name}": Path(RNG) for name in ("default_rng", "RandomState", "Generator")},
 }
-"""What functions return whatever they are given."""
+"""The values of functions whose result does not depend on their arguments, as far as it is read."""
 
 
 class _Returns(NamedTuple):
-    """The array that a function returns, by its arguments for `shape` or `size`, and for `dtype`."""
+    """How the array that a function returns follows from its arguments."""
 
     parameters: str
-    """In order, up to the last that counts."""
+    """The parameters in order, up to the last that matters."""
     kind: str | None = None
-    """The dtype, or the parameter that has it; None: that of the first argument."""
+    """The dtype, or the parameter that has it; None for the dtype of the first argument."""
     rank: int | None = None
-    """None: as many as `shape` or `size` says, or that of the first argument if it takes neither."""
+    """The rank; None for that which the parameter `shape` or `size` says, or without such, of the first argument."""
 
 
 _ENTRYWISE = (
@@ -105,7 +105,7 @@ _DTYPE = re.compile(r"(?:.*\.)?(?:(float\w*|bfloat16|double|single|half)|(u?int\
 
 
 def given_kind(value: Value) -> str | None:
-    """Return the dtype of a value. A literal integer is a number of either kind."""
+    """Return the dtype of a value; None if it is not known, as of an integer literal, which may become a float."""
     if isinstance(value, Array):
         return value.kind
     if isinstance(value, Plain):
@@ -114,7 +114,7 @@ def given_kind(value: Value) -> str | None:
 
 
 def rank_of(value: Value) -> int | None:
-    """Return the rank of a value that JAX takes as an array."""
+    """Return the rank of a value that JAX takes as an array; None for other values and for an unknown rank."""
     if isinstance(value, Array):
         return value.rank
     return 0 if isinstance(value, Plain) and isinstance(value.value, (bool, int, float)) else None
@@ -140,7 +140,7 @@ def value_of_call(path: str, args: Sequence[Value], named: Mapping[str, Value]) 
         kind = INT if all(map(_is_int, args)) else FLOAT if FLOAT in map(given_kind, args) else None
         return _with_dtype(Array(1, kind), named)
     if name in _TWO and len(args) == 2 and not named:
-        # Division makes floats of integers; the others give what subtraction gives, for ranks and dtypes.
+        # Division makes floats of integers; the other functions give the ranks and dtypes that subtraction gives.
         return arithmetic(args[0], ast.Div() if name == "divide" else ast.Sub(), args[1])
     if _DTYPE.fullmatch(name) and len(args) == 1:
         return _with_dtype(Array(rank_of(_array_of(first))), {"dtype": Path(name)})
@@ -150,13 +150,13 @@ def value_of_call(path: str, args: Sequence[Value], named: Mapping[str, Value]) 
 def _value_of_tabulated_call(
     returns: _Returns, module: str, args: Sequence[Value], named: Mapping[str, Value]
 ) -> Value:
-    """Return the value of a call of a function in the table."""
+    """Return the value of a call of a function in `_RETURNS`; None if its arguments do not say it."""
     parameters = returns.parameters.split()
     given = {**dict(zip(parameters, args, strict=False)), **named}
     kind = _kind(given.get(returns.kind)) if returns.kind in parameters else returns.kind
     if shape := next((p for p in ("shape", "size") if p in parameters), ""):
         if shape not in given and module.endswith(".random"):
-            # One number is drawn unless a shape is given; of a distribution with parameters as many as these have.
+            # Without a shape one number is drawn, or for parameters that are arrays, one for each of their entries.
             return Array(0, kind) if all(rank_of(v) == 0 for v in args[module == "jax.random" :]) else None
         return _with_dtype(Array(_rank_of_shape(given.get(shape)), kind), given)
     if {"retstep", "shape", "ndmin"} & named.keys():
@@ -164,20 +164,20 @@ def _value_of_tabulated_call(
     if returns.rank is not None:
         numbers = all(v is None or rank_of(v) == 0 for v in args[:3])
         return _with_dtype(Array(returns.rank, kind), named) if numbers else None
-    made = _array_of(args[0] if args else None)
-    return None if made is None else _with_dtype(made if kind is None else replace(made, kind=kind), given)
+    array = _array_of(args[0] if args else None)
+    return None if array is None else _with_dtype(array if kind is None else replace(array, kind=kind), given)
 
 
 def method(value: Array, name: str, args: Sequence[Value], named: Mapping[str, Value]) -> Value:
     """Return the value of a method call of an array."""
     if name in ("ravel", "flatten"):
         return Array(1, value.kind)
-    own = (Row(tuple(args)),) if name == "reshape" and len(args) > 1 else args
-    return value_of_call(f"numpy.{name}", (value, *own), named)
+    arguments = (Row(tuple(args)),) if name == "reshape" and len(args) > 1 else args  # x.reshape(2, 3)
+    return value_of_call(f"numpy.{name}", (value, *arguments), named)
 
 
 def attribute(value: Value, name: str) -> Value:
-    """Return the value of an attribute of an array or of an object."""
+    """Return the value of an attribute of an array or of an object; None if it is not known."""
     if isinstance(value, Row):
         return entry(value, Plain(name))
     if not isinstance(value, Array):
@@ -190,14 +190,14 @@ def attribute(value: Value, name: str) -> Value:
 
 
 def negated(value: Value, operator: ast.unaryop) -> Value:
-    """Return the value of a unary operator."""
+    """Return the value of a unary operator on a number or an array; None if it is not known."""
     if isinstance(value, Plain) and isinstance(operator, ast.USub) and type(value.value) in (int, float):
         return Plain(-value.value)
     return value if isinstance(value, Array) and isinstance(operator, (ast.USub, ast.Invert)) else None
 
 
 def arithmetic(left: Value, operator: ast.operator, right: Value) -> Value:
-    """Return the value of a binary operator."""
+    """Return the value of a binary operator: a broadcast array, or two tuples joined by `+`; None if unknown."""
     if isinstance(operator, ast.Add) and _is_row(left) and _is_row(right):
         return Row((*items(left), *items(right)))
     ranks = rank_of(left), rank_of(right)
@@ -210,13 +210,16 @@ def arithmetic(left: Value, operator: ast.operator, right: Value) -> Value:
 
 
 def compared(left: Value, right: Value) -> Value:
-    """Return the value of a comparison."""
-    both = arithmetic(left, ast.Sub(), right)
-    return Array(both.rank, BOOL) if isinstance(both, Array) and both.rank else None
+    """Return the value of a comparison of arrays; None if it is not known, or a single truth value."""
+    difference = arithmetic(left, ast.Sub(), right)
+    return Array(difference.rank, BOOL) if isinstance(difference, Array) and difference.rank else None
 
 
 def entry(value: Value, index: Value) -> Value:
-    """Return the value at an index: of a tuple an entry or several, of an array one with fewer or more axes."""
+    """Return the value at an index: an entry or a slice of a tuple, or an array with fewer or more axes than an array.
+
+    None is returned if it is not known.
+    """
     if isinstance(value, Array):
         steps = [_axes_added(part) for part in (items(index) if _is_row(index) else (index,))]
         rank = None if value.rank is None or None in steps else value.rank + sum(s or 0 for s in steps)
@@ -225,12 +228,13 @@ def entry(value: Value, index: Value) -> Value:
         return dict(zip(value.names, value.items, strict=False)).get(index.value)
     row = items(value)
     if isinstance(index, slice):
-        known = all(e is None or type(e) is int for e in (index.start, index.stop, index.step))
-        return Row(row[index]) if row and known else None
+        literal = all(e is None or type(e) is int for e in (index.start, index.stop, index.step))
+        return Row(row[index]) if row and literal else None
     return row[index.value] if _is_int(index) and -len(row) <= index.value < len(row) else None
 
 
 def _axes_added(index: Value) -> int | None:
+    """Return how many axes a part of an index adds: 1 for None, −1 for an integer; None if it is not known."""
     if isinstance(index, slice) or index == Plain(...):
         return 0
     return 1 if index == Plain(None) else -1 if _is_int(index) else None
@@ -248,7 +252,7 @@ def items(value: Value) -> tuple[Value, ...]:
 
 
 def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
-    """A value and what it consists of, if that is no literal, under the names that the arrays of an argument have."""
+    """Yield a value with its name, and the parts of a row with names such as `params_w`, as arguments have them."""
     yield name, value
     if isinstance(value, Row):
         for key, part in [*zip(value.names or range(len(value.items)), value.items, strict=True)][:MOST_PARTS]:
@@ -256,14 +260,14 @@ def named_parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
 
 
 def _rank_of_shape(shape: Value) -> int | None:
-    """Return the rank of an array of a shape: the length of a tuple; 1 for a number."""
+    """Return the rank of an array with a shape: the length of a tuple, 1 for a number, None for other values."""
     if _is_row(shape):
         return len(shape.items if isinstance(shape, Row) else shape.value)
     return 1 if rank_of(shape) == 0 else None
 
 
 def _array_of(value: Value) -> Value:
-    """Return the array that nested lists are; an array as it is."""
+    """Return the array that a number or nested lists become; an array as it is; None if rank or parts are unknown."""
     if isinstance(value, Array):
         return value
     if rank_of(value) == 0:
@@ -277,12 +281,12 @@ def _array_of(value: Value) -> Value:
 
 
 def _kind(value: Value) -> str | None:
-    """Return the dtype of a value that becomes an array."""
+    """Return the dtype of a value that becomes an array, which for an integer literal is that of integers."""
     return INT if _is_int(value) else given_kind(value)
 
 
 def _with_dtype(made: Array, given: Mapping[str, Value]) -> Value:
-    """Return the array with the `dtype` that is given, if one is; None where that is complex."""
+    """Return the array with the dtype of the argument `dtype`, if there is one; None for a complex dtype."""
     if "dtype" not in given:
         return made
     dtype = given["dtype"]

@@ -1,7 +1,8 @@
-"""Auditing targets in several processes at once. Which process audits a rule has no part in what comes of it.
+"""Auditing targets in several processes at once. The result of a rule does not depend on which process audits it.
 
-The first process of a target looks up what earlier audits found of its rules; what is left is worth further ones.
-What ends a process (a crash, an exit, a loop without end) is left out with the reason, and a new process does the rest.
+The first process of a target looks up the results of earlier audits; further processes are started for the rules that
+are left. A module or rule that ends a process (a crash, an exit, a loop without end) is left out with the reason, and a
+new process does the rest.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from .stamp import Grounds, Stamps
 from .worker import Begun, Event, ExhibitUpdate, Failure, NotRemembered, Request, Seen, Task, left_out
 
 SHOWING = 60.0
-"""Seconds for a part of what a page shows of a rule. Its verdict is known by then, and stands without."""
+"""Seconds for one part of a rule's exhibit; then the exhibit stays without that part, and the verdict stands."""
 WORTH_A_PROCESS = 4.0
-"""Seconds of work that a further process is started for. It has JAX and the target to import."""
+"""Seconds of work, at least, for which a further process is started, as it first has to import JAX and the target."""
 
 
 def audit_targets(
@@ -40,19 +41,18 @@ def audit_targets(
     order: int = 1,
     exhibits: bool = False,
 ) -> Iterator[Event]:
-    """Yield what comes of each target's rules, as it comes: what is begun, what a target means, results, and targets
-    that could not be looked at.
+    """Yield the events of the audit of targets as they come: what is begun, what targets mean, results, and failures.
+
+    When the iteration is given up, all processes end.
 
     Args:
-        targets: as `find` takes them.
+        targets: the targets, as `find` takes them.
         budget: the limits of time.
-        conformance: compare what was traced with what happens.
-        cache: the folder of what earlier audits found; None: everything is proved.
-        order: 2: look at the rule of each rule as well.
+        conformance: compare the traced programs with traces at numbers and calls.
+        jobs: the number of processes; None for at most one a processor, and fewer where there is little to do.
+        cache: the folder with the results of earlier audits; None to prove everything.
+        order: 2 to audit the derivative of each rule as well.
         exhibits: make what a page shows of each rule beside its certificate.
-        jobs: so many processes; None: at most as many as there are processors, fewer where there is little to do.
-
-    Where the iteration is given up, all processes end.
     """
     limits = budget or Budget()
     request = Request(
@@ -97,31 +97,35 @@ def audit_targets(
 
 @dataclass
 class _Target:
-    """The state of a target: what is known of it, and what is left to do."""
+    """The state of a target's audit: what is known of the target, and what is left to do."""
 
     text: str
     key: str
-    """By which the whole of its audit is kept; empty where it is not."""
+    """The key under which the whole audit is stored; "" if it is not to be stored."""
     begun: bool = False
     skip: list[str] = field(default_factory=list)
     """Modules that ended a process."""
     known: bool = False
-    """Which rules it has is known."""
+    """Whether its rules, or its failure, are known."""
     unread: deque[Begun] = field(default_factory=deque)
     """Rules of which the results of earlier audits are still to be looked up."""
     waiting: deque[Begun] = field(default_factory=deque)
-    """Rules that are to be audited, and that nobody has taken."""
+    """Rules that are to be audited, and that no thread has taken."""
     workers: int = 0
+    """The number of threads that work on it."""
     starting: set[int] = field(default_factory=set)
-    """Threads of it that have taken no rule yet."""
+    """The threads that work on it and have taken no rule yet."""
     seen: Seen | None = None
     results: list[RuleResult] = field(default_factory=list)
     grounds: list[Grounds] = field(default_factory=list)
-    """What its processes say that their results rest on."""
+    """For each process, the grounds of its results."""
 
 
 class _Crew:
-    """The processes and their work. Everything that threads share is used under `change`."""
+    """The threads of an audit, each of which runs one process at a time. What they share is used under `_change`.
+
+    `said` is the queue of events; a thread that ends puts None, or the exception that ended it and then None.
+    """
 
     def __init__(
         self, request: Request, targets: Sequence[_Target], budget: Budget, jobs: int | None, stamps: Stamps | None
@@ -135,7 +139,7 @@ class _Crew:
         self._rules, self._seconds = 0, 0.0
 
     def work(self) -> None:
-        """Run one thread: audit a target that nobody has begun, or a share of one that has much left."""
+        """Run one thread: audit targets that no thread has begun, then rules of targets that have many left."""
         try:
             while (target := self._next()) is not None:
                 try:
@@ -158,6 +162,7 @@ class _Crew:
             worker.end()
 
     def _next(self) -> _Target | None:
+        """Return the target to work on next, and join it; None when all is done. Waits while others may leave work."""
         with self._change:
             while not self._stopped:
                 chosen = next((t for t in self._targets if not t.begun), None)
@@ -173,17 +178,23 @@ class _Crew:
             return None
 
     def _worth_joining(self, target: _Target) -> bool:
+        """Return whether a further process of a target is worth its start.
+
+        With a given number of jobs it is if any rule is left; else if the rules that are left take long by the average
+        of those audited so far.
+        """
         left = 0 if target.unread else len(target.waiting) - len(target.starting)
         if self._jobs is not None:
             return left > 0
         return self._rules > 0 and left * self._seconds / self._rules > WORTH_A_PROCESS
 
     def _leave(self, target: _Target) -> None:
+        """End a thread's work on a target. The last thread leaves out the rules that are left, and stores the audit."""
         with self._change:
             target.workers -= 1
             target.starting.discard(threading.get_ident())
             if not target.workers and not self._stopped:
-                for rule in (*target.unread, *target.waiting):  # every process failed to import the target again
+                for rule in (*target.unread, *target.waiting):  # later processes failed to import the target
                     self._leave_out(rule, "the target did not import once more")
                 target.unread.clear()
                 target.waiting.clear()
@@ -191,18 +202,19 @@ class _Crew:
             self._change.notify_all()
 
     def _of(self, target: _Target) -> Request:
+        """Return the request to a process for a target."""
         return msgspec.structs.replace(self._request, target=target.text, skip=[*target.skip])
 
     def _keep(self, target: _Target) -> None:
-        """Keep the whole of a target's audit, if nothing is missing."""
+        """Store the whole audit of a target, if each of its rules has a result."""
         names = [rule.name for rule in target.seen.rules] if target.seen is not None else []
-        if self._stamps is not None and names and sorted(names) == sorted(one.name for one in target.results):
+        if self._stamps is not None and names and sorted(names) == sorted(result.name for result in target.results):
             self._stamps.keep(
                 self._of(target), target.key, msgspec.json.encode(target.seen), target.results, target.grounds
             )
 
     def _done_by_a_process(self, target: _Target) -> bool:
-        """Start a process for the target and follow it to its end; return whether another one has to go on."""
+        """Start a process for the target and follow it to its end; return whether another process has to go on."""
         with self._change:
             if self._stopped:
                 return False
@@ -218,7 +230,11 @@ class _Crew:
             worker.close()
 
     def _imported(self, target: _Target, worker: Worker) -> bool | None:
-        """Follow the imports; return None when the rules are known, else whether another process is to go on."""
+        """Follow the imports of a process.
+
+        None is returned when the rules are known. Otherwise the target failed (False), or a module ended the process
+        and the next process is to skip it (True).
+        """
         doing: Begun | None = None
         limit = self._budget.starting
         while True:
@@ -239,18 +255,18 @@ class _Crew:
                 self._failed(target, f"The audit of '{target.text}' {event.how}.")
                 return False
             else:
-                more = "; --import-timeout gives it more" if event.over else ""
+                hint = "; --import-timeout gives it more" if event.over else ""
                 if doing.kind == "target":
-                    self._failed(target, f"Cannot import '{target.text}': it {event.how}{more}.")
+                    self._failed(target, f"Cannot import '{target.text}': it {event.how}{hint}.")
                     return False
                 target.skip.append(doing.name)
-                self._leave_out(doing, f"does not import: it {event.how}{more}")
+                self._leave_out(doing, f"does not import: it {event.how}{hint}")
                 return True
 
     def _recalled(self, target: _Target, worker: Worker) -> bool | None:
         """Look up the earlier result of each rule; return None when that is done, else whether another process goes on.
 
-        Only the first process of a target does this: others begin when it is known what is left.
+        Only the first process of a target does this: no other joins while rules are `unread`.
         """
         while target.unread and not self._stopped:
             rule = target.unread.popleft()
@@ -264,7 +280,10 @@ class _Crew:
         return None
 
     def _audited(self, target: _Target, worker: Worker) -> bool:
-        """Audit one rule after the other; return whether another process has to go on."""
+        """Audit rules one after the other until none is left; return whether another process has to go on.
+
+        At the end the process is asked for the grounds of its results, if the audit is to be stored.
+        """
         while (rule := self._take(target)) is not None:
             self.said.put(rule)
             started = time.monotonic()
@@ -279,31 +298,31 @@ class _Crew:
                 return bool(target.waiting)
         if target.key and not self._stopped:
             worker.ask(Task())
-            if isinstance(told := worker.next(self._budget.waiting), Grounds):
-                target.grounds.append(told)
+            if isinstance(grounds := worker.next(self._budget.waiting), Grounds):
+                target.grounds.append(grounds)
         return False
 
     def _ask(self, worker: Worker, task: Task, rule: Begun) -> RuleResult | NotRemembered | None:
-        """Return the result of a task; None where it ends the process, with the rule then left out and the reason."""
+        """Return the result of a task; None if the process ended: then the rule is left out with the reason."""
         worker.ask(task)
         event = worker.next(self._budget.waiting)
         if isinstance(event, RuleResult | NotRemembered):
             return event
         if not self._stopped:
             how = event.how if isinstance(event, Ended) else "was not to be understood"
-            more = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
-            self._leave_out(rule, f"its audit {how}{more}")
+            hint = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
+            self._leave_out(rule, f"its audit {how}{hint}")
         return None
 
     def _reported(self, target: _Target, worker: Worker, result: RuleResult) -> bool:
-        """Pass a result on; return whether the process can be asked further."""
+        """Pass a result on, with its exhibit; return whether the process is still there for further tasks."""
         shown, ended = self._with_exhibit(worker, result)
         target.results.append(shown)
         self.said.put(shown)
         return not ended
 
     def _with_exhibit(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
-        """Return the result with its exhibit, where that is wanted, and whether the process came to an end."""
+        """Return the result with its exhibit, if pages are to be made, and whether the process has ended."""
         if not self._request.exhibits or not result.certificate:
             return result, False
         while isinstance(event := worker.next(SHOWING), ExhibitUpdate):
@@ -313,11 +332,13 @@ class _Crew:
         return result, True
 
     def _take(self, target: _Target) -> Begun | None:
+        """Return the next rule to audit; None if none is left."""
         with self._change:
             target.starting.discard(threading.get_ident())
             return target.waiting.popleft() if target.waiting and not self._stopped else None
 
     def _add_rules(self, target: _Target, seen: Seen) -> None:
+        """Set the rules of a target as its first process found them; later processes find the same ones."""
         with self._change:
             if not target.known:
                 target.known = True
@@ -327,11 +348,12 @@ class _Crew:
             self._change.notify_all()
 
     def _failed(self, target: _Target, message: str) -> None:
-        """A first failure is the target's; where others have begun to audit its rules, they go on."""
+        """Report that a target failed, unless its rules are known already: then other processes audit these."""
         with self._change:
             if not target.known:
                 target.known = True
                 self.said.put(Failure(target=target.text, message=message))
 
     def _leave_out(self, what: Begun, why: str) -> None:
+        """Report a rule or a module as not audited."""
         self.said.put(left_out(what.name, why, what.where, what.file))

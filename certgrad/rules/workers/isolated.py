@@ -20,22 +20,23 @@ import certgrad
 from .worker import Event, Request, Task
 
 _LOOK_AGAIN = 0.5
-"""Seconds after which a process that says nothing is looked at: one that it started may hold its channel open."""
+"""Seconds between looks at whether a silent process still runs: a child of it may hold its channel open."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A process came to an end before it answered: how, in words."""
+    """A process ended, or ran out of time, before it answered: `how` says it in words."""
 
     how: str
     over: bool = False
-    """It was given no more time."""
+    """Whether its time was over."""
 
 
 class Worker:
-    """A process for one target, until it is closed."""
+    """A process that audits the rules of one target. It starts when the object is made, and ends with `close`."""
 
     def __init__(self, request: Request) -> None:
+        """Start the process and send it the request."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (`close` does)
         self._channel, theirs = os.pipe()
         try:
@@ -57,14 +58,14 @@ class Worker:
         self.ask(request)
 
     def ask(self, what: Request | Task) -> None:
-        """Say for which target it is; then ask for the audit of a rule, or for what an earlier one found."""
+        """Send the process its request, which names the target, or one of the tasks after that."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it has ended: `next` says how
             self._process.stdin.write(msgspec.json.encode(what) + b"\n")
             self._process.stdin.flush()
 
     def next(self, seconds: float) -> Event | Ended:
-        """Return the next event of the process; `Ended`, with how, if it ended or said nothing for so many seconds."""
+        """Return the next event of the process; `Ended` if it ended, or wrote nothing for this many seconds."""
         until = time.monotonic() + seconds
         while not self._lines:
             ended = self._process.poll() is not None
@@ -75,7 +76,7 @@ class Worker:
                 *self._lines, self._rest = (self._rest + new).split(b"\n")
             elif ended:
                 return Ended(self._how())
-            elif ready:  # its end of the channel is closed, and so it is about to end, or says nothing any more
+            elif ready:  # its end of the channel is closed: it is about to end, or will never write again
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(_LOOK_AGAIN)
                 if self._process.returncode is None:
@@ -86,7 +87,7 @@ class Worker:
         return event
 
     def end(self) -> None:
-        """End the process and those that it started. Any thread may call this; the one that follows it notices."""
+        """Kill the process and those that it started. Any thread may call this; the one in `next` then gets `Ended`."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -103,7 +104,7 @@ class Worker:
                 self._process.stdin.close()
 
     def _how(self) -> str:
-        """How the process ended by itself, in words."""
+        """Return in words how the process ended by itself: its signal, or its exit status and last line of errors."""
         status = self._process.returncode
         if status < 0:
             return f"crashed ({signal.Signals(-status).name})"
@@ -113,6 +114,6 @@ class Worker:
 
 
 def _path() -> str:
-    """Return the import path with certgrad's folder last: a file in it must not stand for a module of its own name."""
-    own = str(Path(certgrad.__file__).parents[1])
-    return os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH", "")]), own])
+    """Return the import path with certgrad's folder last, so that files in it do not hide modules of the same name."""
+    certgrad_folder = str(Path(certgrad.__file__).parents[1])
+    return os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH", "")]), certgrad_folder])

@@ -1,7 +1,7 @@
-"""Verdicts on rules in code that an earlier audit gave, served where all they depend on is as it was.
+"""Verdicts on rules in code that an earlier audit gave, served if everything that they depend on is as it was.
 
-The rule is traced each time, at sizes left open, in 64 bits and in 32. An entry serves only if these traces are the
-same, and the code that the rule reaches with the data that this can read, its declaration, JAX's configuration, the
+The rule is traced each time, at open sizes, in 64 bits and in 32. An entry is served only if these traces are the same,
+and so are the code that the rule reaches, the data that this code can read, the declaration, JAX's configuration, the
 versions and certgrad's own text. docs/cache.md says why no other trace need be made again.
 """
 
@@ -54,7 +54,7 @@ from certgrad.rules.syntax.ignores import ignores_of
 from .lines import ChangedError, Lines, with_current_lines
 
 BY_THE_CLOCK = (HOW_A_RULE_GETS_MORE, HOW_A_GRAPH_GETS_MORE, "exceeded its seconds", "took longer", "took more than")
-"""What a verdict says that another run, on a quicker machine or with more time, need not come to."""
+"""Texts in a verdict that says that time ran out, which another run need not say; such a verdict is not stored."""
 
 
 _NAMES_A_LINE = re.compile(r"\bline \d+|\.py:\d+")
@@ -66,9 +66,9 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     key: str
     traces: list[str]
     text: str
-    """A digest of the code's text, if the result says something of that, or of lines; else empty,"""
+    """A digest of the code's text, if the result may quote the code or name lines of it; else ""."""
     lines: dict[str, Lines]
-    """and where in its files it stood."""
+    """By file the lines with code at that time, if the result may name lines; else empty."""
     result: RuleResult
 
 
@@ -86,7 +86,7 @@ class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 @dataclass(frozen=True)
 class Key:
-    """All that the verdict on a rule depends on."""
+    """What the verdict on a rule depends on: a digest of code, data and question, and fingerprints of its traces."""
 
     name: str
     digest: str
@@ -98,7 +98,7 @@ class Key:
 
 
 class Memory:
-    """The verdicts in a folder. An entry that is damaged, foreign or out of date counts as none, and is replaced."""
+    """The stored verdicts in a folder. An entry that is damaged, foreign or out of date is ignored, and replaced."""
 
     def __init__(
         self,
@@ -108,66 +108,77 @@ class Memory:
         since: float,
         order: int = 1,
     ) -> None:
-        """The rules' modules were imported at `since` or later, in seconds of the clock."""
+        """Open the folder for the rules of one target.
+
+        Args:
+            folder: the cache.
+            table: declarations in the project's configuration, by rule.
+            conformance: whether the audits compare the traced programs with calls.
+            since: the rules' modules were imported at this time or later, in seconds of the clock.
+            order: 2 if the audits are of the derivative of each rule as well.
+        """
         self.folder, self._since = folder, since
         self.table = table
         self._conformance, self._order = conformance, order
         self.certain: set[str] = set()
-        """The rules whose results stand in the folder, or follow from what was read where there is nothing to keep."""
-        package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
+        """The rules whose results another process can take from the folder, or find without any proof."""
+        package_surroundings()  # certgrad's own text is read before any proof, so that a later edit is noticed
 
     def knows(self, found: FoundRule) -> bool:
-        """Return whether there are entries of rules of that name, current or not."""
+        """Return whether there are entries for a rule of that name, current or not."""
         return self.folder.has(entry_name(found.name, ""))
 
     def key(self, found: FoundRule, infer: bool = True) -> Key | None:
-        """Return the key of a rule in the cache; without traces where nothing gives its shapes.
+        """Return the key of a rule in the cache; one without traces if no declaration and no inference has its shapes.
 
-        None where its code or data cannot be identified; without `infer`, also where no earlier audit inferred the
-        undeclared shapes.
+        None is returned if the rule's code or data cannot be identified. Without `infer`, it is also returned if the
+        shapes are undeclared and no earlier audit inferred them.
         """
         if found.problem or found.rule is None:
             return None
         try:
             declarations = [] if is_op(found.rule) else self._declarations(found, infer)
             subjects = _subjects(found, declarations)
-            # JAX remembers answers about sizes and does not ask again; what it asks belongs into a fingerprint.
+            # A fingerprint has the questions about sizes that a trace asks; JAX must not answer them from its memory.
             with unremembered():
-                traced = [_traced(subject) for subject in subjects]
-                traces = [one.fingerprint(spec) for one in traced for spec in _specs(one)]
-            programs = [jaxpr for one in traced for jaxpr in (*one.general(), *one.narrow().general())]
+                traces_of = [_traced(subject) for subject in subjects]
+                fingerprints = [traces.fingerprint(spec) for traces in traces_of for spec in _specs(traces)]
+            programs = [jaxpr for traces in traces_of for jaxpr in (*traces.general(), *traces.narrow().general())]
             rules = list(reachable_from(rule for jaxpr in programs for rule in rules_in(jaxpr)))
-            others = [(other, d) for other, d in approximating(self.table)]
+            approximations = [(function, d) for function, d in approximating(self.table)]
             options = [choices(s) for s in subjects if isinstance(s, UserRule)]
-            roots = [found.rule, declarations, others, options, rules, *(s.code for s in subjects)]
+            roots = [found.rule, declarations, approximations, options, rules, *(s.code for s in subjects)]
             identity, sources = self._identity(found, roots)
-        except NotDeclaredError:  # code and data were read by then
+        except NotDeclaredError:  # `_declarations` has read code and data, and found no shapes for them
             return Key(found.name, "", [], "", {}, frozenset(), [])
         except (UnknownError, CertgradError):
             return None
-        except Exception:  # an object may answer any question with an error
+        except Exception:  # a user's object may raise whatever is done with it
             return None
-        if not traces:
+        if not fingerprints:
             return None
         ignored = ignores_of(plain_function(unwrapped(found.rule)))
         calls = calls_of(found) if any(d.origin == ORIGIN for d in declarations) else ()
-        asked = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
-        digest = _digest(asked, identity, sources)
+        question = f"{found.name}\n{self._conformance} {self._order}\n{ignored!r}\n{calls!r}"
+        digest = _digest(question, identity, sources)
         codes = frozenset(identity.codes)
-        return Key(found.name, digest, traces, digest_of_texts(codes), lines_of(codes), codes, subjects)
+        return Key(found.name, digest, fingerprints, digest_of_texts(codes), lines_of(codes), codes, subjects)
 
     def _identity(self, found: FoundRule, roots: Iterable[Any]) -> tuple[Identity, str]:
-        """Return the identity of code and data, and a digest of their files. Raises UnknownError."""
+        """Return the identity of the code and data that `roots` reach, and a digest of the files of their modules.
+
+        Raises UnknownError if one of them cannot be identified.
+        """
         module = found.name.partition(":")[0]
-        own = frozenset([module.partition(".")[0]])
-        identity = Identity(roots, own)
-        return identity, sources_of([module, *identity.modules], own, self._since)
+        own_package = frozenset([module.partition(".")[0]])
+        identity = Identity(roots, own_package)
+        return identity, sources_of([module, *identity.modules], own_package, self._since)
 
     def _declarations(self, found: FoundRule, infer: bool) -> list[Declaration]:
-        """Return the declarations of a rule, or the shapes that an earlier audit inferred of the same code.
+        """Return the declarations of a rule, or those of the shapes that an earlier audit inferred from the same code.
 
-        Where there are none, they are inferred now, or UnknownError is raised. Inferred shapes only choose what is
-        audited: a verdict on them is served or proved as ever.
+        Shapes that neither has are inferred now and stored; without `infer`, UnknownError is raised. Inferred shapes
+        only choose what is audited: no verdict rests on where they come from.
         """
         plain = plain_function(unwrapped(found.rule))
         if found.name in self.table or declaration_of(found.rule, plain) is not None:
@@ -180,24 +191,24 @@ class Memory:
             shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
             if shapes.key == digest:
                 self.folder.used(name)
-                signatures = (shapes.signatures, shapes.lower, shapes.below)
-                likely, lower, below = ([*map(Declaration, some)] for some in signatures)
+                groups = (shapes.signatures, shapes.lower, shapes.below)
+                likely, lower, below = ([*map(Declaration, signatures)] for signatures in groups)
                 keep(found.rule, Tried(likely, lower, below, shapes.calls, shapes.problem, refused=shapes.refused))
                 return declarations_of(found, self.table)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):  # a damaged entry
             pass
         if not infer:
             raise UnknownError("nobody knows its shapes")
         tried = inferred(found.rule, calls)
         problem = "" if tried.found else tried.why_none
         keep(found.rule, Tried(problem=problem) if problem else tried)
-        texts = [[str(d.signature) for d in some] for some in (tried.found, tried.lower, tried.below)]
+        texts = [[str(d.signature) for d in declared] for declared in (tried.found, tried.lower, tried.below)]
         entry = Shapes(digest, texts[0], texts[1], texts[2], tried.calls, tried.refused, problem)
         self.folder.write(name, msgspec.msgpack.encode(entry))
         return declarations_of(found, self.table)
 
     def recall(self, found: FoundRule, key: Key) -> RuleResult | None:
-        """Return the stored result for the same code and data, if there is one."""
+        """Return the stored result for a key, with the lines that it names as they are now; None if there is none."""
         name = entry_name(key.name, key.digest)
         data = self.folder.read(name) if key.traces else None
         if data is None:
@@ -208,9 +219,9 @@ class Memory:
             return None
         if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
             return None
-        if entry.text not in ("", key.text):
+        if entry.text not in ("", key.text):  # the result may quote code, which reads otherwise now
             return None
-        edited = {file: (was, key.lines[file]) for file, was in entry.lines.items() if was != key.lines[file]}
+        edited = {file: (then, key.lines[file]) for file, then in entry.lines.items() if then != key.lines[file]}
         try:
             result = with_current_lines(entry.result, entry.lines, edited) if edited else entry.result
         except ChangedError:
@@ -220,18 +231,19 @@ class Memory:
         return msgspec.structs.replace(result, where=found.where, file=found.file)
 
     def keep(self, found: FoundRule, key: Key | None, result: RuleResult) -> None:
-        """Store a result, if another run would find the same and all the code that ran is in the key.
+        """Store a result, if another run would find the same one and all the code that ran is in the key.
 
-        Where nothing is stored because there is nothing to prove, the rule still counts as `certain`: its result
-        follows from what was read. A result that says that time ran out, or whose traces run other code, is neither.
+        A rule of which nothing can be proved (it is incomplete, or has no shapes) has nothing to store, but counts as
+        `certain`: its result follows from the code alone. A result that says that time ran out, or whose traces run
+        code that is not in the key, is neither stored nor certain.
         """
         if key is None:
-            incomplete = found.problem and ":" in found.name  # by its text, and no module that does not import
+            incomplete = found.problem and ":" in found.name  # an incomplete rule; a module that fails has no `:`
             self.certain |= {found.name} if incomplete else set()
             return
-        certificates = [one for one in (result.certificate, result.second) if one is not None]
-        said = msgspec.json.encode([*certificates, *(r.text for r in result.remarks)]).decode()
-        if any(text in said for text in BY_THE_CLOCK) or not package_is_as_it_was():
+        certificates = [c for c in (result.certificate, result.second) if c is not None]
+        wording = msgspec.json.encode([*certificates, *(r.text for r in result.remarks)]).decode()
+        if any(text in wording for text in BY_THE_CLOCK) or not package_is_as_it_was():
             return
         if result.certificate is None or not key.traces:
             self.certain |= set() if key.traces else {found.name}
@@ -239,7 +251,7 @@ class Memory:
         if not _runs_only(key):
             return
         without_place = msgspec.structs.replace(result, where="", file="")
-        names_lines = any(one.verdict not in PROVED_AS_WRITTEN for one in certificates) or _NAMES_A_LINE.search(
+        names_lines = any(c.verdict not in PROVED_AS_WRITTEN for c in certificates) or _NAMES_A_LINE.search(
             msgspec.json.encode(without_place).decode()
         )
         text, lines = (key.text, key.lines) if names_lines else ("", {})
@@ -249,7 +261,7 @@ class Memory:
 
 
 def _digest(asked: str, identity: Identity, sources: str) -> str:
-    """Return the digest of a key: the question, code and data, files, and certgrad itself."""
+    """Return the digest of a key: of the question `asked`, of code and data, of files, and of certgrad itself."""
     text = f"{asked}\n{identity.digest}\n{sources}\n{package_surroundings()}"
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
@@ -262,11 +274,11 @@ def _subjects(found: FoundRule, said: Sequence[Declaration]) -> list[Subject]:
 
 
 def _traced(subject: Subject) -> Traces:
-    """Return the traces at open sizes, with the claims that can be made where not all can be traced."""
-    found = Traces(subject)
-    if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
-        found = apply_examination(subject, examine(subject))
-    return found
+    """Return the traces of a rule at open sizes; if one fails, those with the claims that an audit then makes."""
+    traces = Traces(subject)
+    if isinstance(subject, UserRule) and any(isinstance(traces.make(s), CertgradError) for s in _specs(traces)):
+        traces = apply_examination(subject, examine(subject))
+    return traces
 
 
 def _specs(traces: Traces) -> list[Spec]:
@@ -274,13 +286,16 @@ def _specs(traces: Traces) -> list[Spec]:
 
 
 def _runs_only(key: Key) -> bool:
-    """Return whether traces, also at sizes that the rule compares, run no users' code but what is in the key."""
+    """Return whether traces of the rule run no users' code but what is in the key.
+
+    It is traced at open sizes, and at sizes at which comparisons that it makes have the other outcome.
+    """
     with _watched() as ran, unremembered():
         for subject in key.subjects:
             traces = Traces(subject)
             for instance in (family.prove[0] for family in traces.families):
-                found = traces.again(instance)
-                for case in [] if isinstance(found, CertgradError) else contrary(found.programs, {}):
+                trace = traces.again(instance)
+                for case in [] if isinstance(trace, CertgradError) else contrary(trace.programs, {}):
                     with suppress(CertgradError):
                         traces.at(instance, {} if isinstance(case, str) else case)
     return ran <= key.codes
@@ -288,15 +303,15 @@ def _runs_only(key: Key) -> bool:
 
 @contextmanager
 def _watched() -> Iterator[set[CodeType]]:
-    """Yield the set of users' code objects that this thread runs."""
+    """Yield a set to which the users' code objects are added that this thread runs in the context."""
     ran: set[CodeType] = set()
-    known: set[int] = set()
+    seen_ids: set[int] = set()
     kept: list[CodeType] = []
 
     def entered(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if id(code) not in known:
-            known.add(id(code))
+        if id(code) not in seen_ids:
+            seen_ids.add(id(code))
             kept.append(code)  # so that no other code gets its id
             installed = INSTALLED in code.co_filename or code.co_filename.startswith("<")
             if not installed and is_users_code(code, frame.f_globals):

@@ -1,10 +1,9 @@
 """Whole audits of a target, served without an import of the user's code, and without JAX, while nothing has changed.
 
-A stamp holds what came of an audit with what it rests on (`Grounds`, which the processes of the audit tell): the text
-of every file that was imported, or searched for calls, what stands beside them, and the installed packages. It is
-written only where each verdict could be served by itself as well (`remembered.py`), and where the imports do nothing,
-and read nothing, beyond the project. Comments and blank lines may differ: the lines that results name are then those of
-today.
+A stamp holds the results of an audit with their grounds (`Grounds`, from the processes of the audit): the text of every
+file that was imported or searched for calls, the files beside them, and the installed packages. It is written only if
+each verdict could be served by itself as well (`remembered.py`), and if the imports do and read nothing beyond the
+project. Comments and blank lines may differ since: the line numbers in the results are then brought up to date.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
     from .worker import Request
 
 _ELSEWHERE = frozenset("_ OLDPWD PWD SHLVL COLUMNS LINES JAX_PLATFORMS".split())
-"""Variables of the environment that say where a shell stands, and the one that is the same in every audit of code. All
-others count.
+"""Variables of the environment that are not part of a key: those of the shell itself, and the one that every process
+sets. All others are.
 """
 _SILENT = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 MOST_BYTES = 2**20
-"""Bytes of files that are kept, so that comments in them may differ; beyond, a change of a comment counts."""
+"""Bytes of files that a stamp keeps, so that comments in them may differ; beyond, a changed comment counts as well."""
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A file: a digest of its bytes, and these, compressed; empty where there are too many."""
+    """The text of a file: a digest of its bytes, and the bytes, compressed; b"" if there are too many to keep."""
 
     whole: str
     packed: bytes = b""
@@ -54,26 +53,26 @@ class _Code(NamedTuple):
     """The code of a file without comments and blank lines."""
 
     tokens: str
-    """A digest; empty where the file cannot be taken apart."""
+    """A digest of the tokens; "" if the file does not tokenize."""
     lines: Lines
-    """Its lines with code, each with a checksum."""
+    """The lines with code, each with a checksum."""
 
 
 class Grounds(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the verdicts of a process rest on, beside what `Stamps` itself knows."""
+    """What the verdicts of a process rest on, beyond what is in the key of a stamp."""
 
     certain: list[str]
-    """The rules of which another process would say the same while all of this is as it is."""
+    """The rules for which another process would have the same result while the grounds are unchanged."""
     modules: list[str]
-    """The files of the rules' modules, around which calls are looked for,"""
+    """The files of the rules' modules; calls of the rules are searched for in the files beside them."""
     beside: list[str]
-    """and the files in which they are, in order."""
+    """The files that were searched for calls, in order."""
     texts: dict[str, Text]
-    """These, and all others that were imported or passed over."""
+    """The files that were imported, searched for calls, or passed over."""
     folders: dict[str, str]
-    """What can be imported from folders, by a digest of the names."""
+    """By folder a digest of the names of what can be imported from it."""
     packages: dict[str, str]
-    """The states of installed packages."""
+    """By folder the state of an installed package."""
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -92,17 +91,18 @@ class Stamps:
         self.folder = folder
 
     def key(self, request: Request) -> str:
-        """Return what is known before anything is imported: the request, certgrad's text, Python, the environment, and
-        the project's configuration.
+        """Return a digest of what is known before any import.
+
+        That is the request, certgrad's own text, Python, the environment, and the project's configuration.
         """
-        asked = msgspec.structs.replace(request, cache="", skip=[])
+        question = msgspec.structs.replace(request, cache="", skip=[])
         variables = sorted((name, value) for name, value in os.environ.items() if name not in _ELSEWHERE)
         python = [sys.version, sys.executable, str(sys.flags), sys.path[1:], sys.platform, platform.machine()]
-        around = [asked, os.getcwd(), variables, python, package_source(), _configuration()]
-        return digest(repr(around).encode(errors="surrogatepass"))
+        parts = [question, os.getcwd(), variables, python, package_source(), _configuration()]
+        return digest(repr(parts).encode(errors="surrogatepass"))
 
     def recall(self, request: Request, key: str) -> Stamp | None:
-        """Return an earlier audit of the target, if one now would say the same, with the lines of today."""
+        """Return an earlier audit of the target, with current line numbers; None if none is stored or up to date."""
         name = entry_name(f"all of {request.target}", key)
         try:
             stamp = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Stamp)
@@ -120,35 +120,36 @@ class Stamps:
         """Store an audit with all its results, if each is certain and nothing changed meanwhile.
 
         Args:
-            request: what was asked.
-            key: its key before the audit.
+            request: the request of the audit.
+            key: the key of that request before the audit.
             seen: what the target means (`Seen`, as JSON).
-            results: those of its rules.
-            told: what the results of each process rest on.
+            results: the results of the target's rules.
+            told: the grounds of the results of each process.
         """
-        certain = {name for one in told for name in one.certain}
-        if not told or request.skip or not certain.issuperset(one.name for one in results):
+        certain = {name for grounds in told for name in grounds.certain}
+        if not told or request.skip or not certain.issuperset(result.name for result in results):
             return
         with suppress(ChangedError, UsageError, OSError):
             first = told[0]
-            if self.key(request) != key or not package_is_as_it_was():
+            if self.key(request) != key or not package_is_as_it_was():  # something was edited during the audit
                 return
             grounds = Grounds(
                 certain=[],
                 modules=first.modules,
                 beside=first.beside,
-                texts=_merged_tables(one.texts for one in told),
-                folders=_merged_tables(one.folders for one in told),
-                packages=_merged_tables(one.packages for one in told),
+                texts=_merged_tables(g.texts for g in told),
+                folders=_merged_tables(g.folders for g in told),
+                packages=_merged_tables(g.packages for g in told),
             )
-            if any((one.modules, one.beside) != (first.modules, first.beside) for one in told):
+            if any((g.modules, g.beside) != (first.modules, first.beside) for g in told):
                 return
-            kept = [msgspec.structs.replace(one, seconds=0.0) for one in results]
+            kept = [msgspec.structs.replace(result, seconds=0.0) for result in results]
             entry = msgspec.msgpack.encode(Stamp(key, grounds, seen, kept))
             self.folder.write(entry_name(f"all of {request.target}", key), entry)
 
 
 def _merged_tables(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the entries of several tables in one. Raises ChangedError if two give a name different values."""
     out: dict[str, Any] = {}
     for name, value in (item for table in tables for item in table.items()):
         if out.setdefault(name, value) != value:
@@ -157,7 +158,7 @@ def _merged_tables(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _configuration() -> list[tuple[str, bytes]]:
-    """Return the files that say how rules are to be audited."""
+    """Return the files of the project's configuration with their bytes; b"" for one that does not exist."""
     from certgrad.rules.project.configuration import nearest
 
     configured = nearest(Path.cwd())
@@ -166,7 +167,11 @@ def _configuration() -> list[tuple[str, bytes]]:
 
 
 def _code_of(data: bytes) -> _Code:
-    """Return a file, taken apart."""
+    """Return the code of a file: a digest of its tokens without comments, and its lines with code.
+
+    In place of a token's row stands its number among the rows with code, so that blank lines make no difference.
+    Comments that certgrad reads (`# certgrad: ignore`) count as code.
+    """
     rows: dict[int, int] = {}
     kept: list[Any] = []
     try:
@@ -186,7 +191,7 @@ def _code_of(data: bytes) -> _Code:
 
 
 def importable_in(folder: str) -> str:
-    """Return a digest of the names of what can be imported from a folder, and of the packages installed there."""
+    """Return a digest of the names of modules, folders and `.pth` files in a folder, which may not exist."""
     suffixes = (*all_suffixes(), ".pth")
     try:
         with os.scandir(folder) as entries:
@@ -197,7 +202,7 @@ def importable_in(folder: str) -> str:
 
 
 def _as_now(stamp: Stamp) -> list[RuleResult]:
-    """Return the results of a stamp, with the lines of today. Raises ChangedError, or OSError."""
+    """Return the results of a stamp, with current line numbers. Raises ChangedError or OSError if grounds changed."""
     grounds = stamp.grounds
     if any(importable_in(folder) != names for folder, names in grounds.folders.items()):
         raise ChangedError
@@ -214,4 +219,4 @@ def _as_now(stamp: Stamp) -> list[RuleResult]:
     beside = dict.fromkeys(f.name for module in grounds.modules for f in files_beside(Path(module)))
     if [*beside] != grounds.beside or any(state_below(Path(p)) != state for p, state in grounds.packages.items()):
         raise ChangedError
-    return [with_current_lines(one, grounds.texts, edited) for one in stamp.results] if edited else stamp.results
+    return [with_current_lines(result, grounds.texts, edited) for result in stamp.results] if edited else stamp.results

@@ -1,8 +1,8 @@
-"""Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
+"""Auditing a target's rules in a process of its own, so that imported code cannot end or change the command.
 
-Run as `python -m certgrad.rules.workers.worker FD`. Standard input brings lines of JSON: a request, then the rules to
-look up or to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept
-when the process is stopped, and what it was stopped in is known.
+It is run as `python -m certgrad.rules.workers.worker FD`. Standard input brings lines of JSON: a request, then the
+rules to look up or to audit, until it is closed. The process writes each event as a line to the file descriptor FD, so
+that results are kept when the process is stopped, and it is known what it was doing then.
 """
 
 from __future__ import annotations
@@ -33,50 +33,50 @@ if TYPE_CHECKING:
     from .remembered import Key, Memory
 
 MEMORY = 16 * 2**30
-"""Bytes of memory of a process that audits; beyond, its rule is left out with the reason."""
+"""Bytes of memory of a process that audits; a rule that needs more is left out with the reason."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """The target whose rules are wanted. Modules in `skip` are not imported: they ended a process before."""
+    """The request for the rules of a target. Modules in `skip` are not imported, as they ended an earlier process."""
 
     target: str
     skip: list[str] = []
     conformance: bool = True
-    """Compare what was traced with what happens."""
+    """Whether the traced programs are compared with traces at numbers and calls."""
     order: int = 1
-    """2: look at the rule of each rule as well."""
+    """2 to audit the derivative of each rule as well."""
     cache: str = ""
-    """The folder of what earlier audits found; none if empty."""
+    """The folder with the results of earlier audits; "" for none."""
     exhibits: bool = False
-    """Make what a page shows of each rule beside its certificate."""
+    """Whether to make what a page shows of each rule beside its certificate."""
     seconds: float = 0.0
-    """Of the process, for the audit of a rule; 0: as many as it has where nobody says so."""
+    """Processor seconds for the audit of a rule; 0 for the usual number."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """The task on a rule. Without a rule: return what the results rest on, as `Grounds`."""
+    """A task: to audit a rule, or without a rule, to return the `Grounds` of the results so far."""
 
     rule: str = ""
     recall: bool = False
-    """Only look up what an earlier audit proved of it."""
+    """Whether only to look up the rule's result in an earlier audit."""
 
 
 class NotRemembered(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """No earlier audit knows the rule as it is; without a name: nobody can say what the results rest on."""
+    """The answer that no earlier audit has the rule as it is now; without a name, that the grounds cannot be known."""
 
     name: str = ""
 
 
 class ExhibitUpdate(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The exhibit of a rule whose result came before: a verdict does not wait for a picture."""
+    """The exhibit of the rule whose result came before it, as a verdict does not wait for its pictures."""
 
     exhibit: bytes
     last: bool = False
-    """Nothing more will come of it."""
+    """Whether this is the final exhibit of the rule."""
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The next thing that the process does: import the target, a further module, or audit a rule."""
+    """What the process begins to do: to import the target or a further module, or to audit a rule."""
 
     kind: Literal["target", "module", "rule"]
     name: str
@@ -85,21 +85,21 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The target's meaning: names of modules, or of one object; and its rules, in order."""
+    """What a target means: the names of its modules, or of one object, and its rules in order."""
 
     target: str = ""
     names: list[str]
     files: list[str] = []
-    """Of its modules."""
+    """The files of its modules."""
     passed_over: list[str] = []
-    """Files that were not imported, as those of tests are not,"""
+    """Files that were not imported, such as those of tests."""
     with_rules: list[str] = []
-    """and those of them whose text makes a rule."""
+    """The files in `passed_over` whose text makes a rule."""
     rules: list[Begun] = []
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The target as a whole could not be audited."""
+    """The target as a whole could not be audited, for the reason in `message`."""
 
     target: str = ""
     message: str
@@ -109,7 +109,7 @@ Event = RuleResult | NotRemembered | ExhibitUpdate | Begun | Seen | Failure | Gr
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
-    """Return the result of a rule, or a module, that ended a process."""
+    """Return the result of a rule, or a module, that was not audited for this reason, as where it ended a process."""
     return RuleResult(name=name, where=where, file=file, remarks=[Remark(unaudited(name), f"not audited: {reason}")])
 
 
@@ -136,24 +136,25 @@ def main(arguments: list[str]) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it has ended: limits of time are kept there, and none here."""
+    """End this process when its parent has ended, which alone keeps the limits of time."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
 
 
 def _commands() -> BinaryIO:
-    """Return the standard input, which imported code must not read from."""
-    own = os.dup(0)
+    """Return the standard input as a file, and put an empty one in its place for the code that is imported."""
+    commands = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return os.fdopen(own, "rb")
+    return os.fdopen(commands, "rb")
 
 
 def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
-    """Yield the events of a worker: the rules that its target has, then the result of each rule that it is told to
-    audit.
+    """Yield the events of this process: what the target means, then the answer to each task that it reads.
+
+    Imports are reported by `tell` at once, as they happen before the first event can be yielded.
     """
     from certgrad.obligations.terms.budget import AUDIT_SECONDS, auditing
     from certgrad.rules.finding.find import find
@@ -167,7 +168,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     found = find(
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
     )
-    rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
+    rules = [Begun(kind="rule", name=rule.name, where=rule.where, file=rule.file) for rule in found.rules]
     passed_over = list(found.passed_over)
     with_rules = [file for file in passed_over if makes_rules(file)]
     yield Seen(
@@ -175,7 +176,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     )
     memory = _memory(request, table, since) if found.rules else None
     reports: dict[str, Report] | None = {} if request.exhibits else None
-    by_name = {one.name: one for one in found.rules}
+    by_name = {rule.name: rule for rule in found.rules}
     for line in commands:
         task = msgspec.json.decode(line, type=Task)
         if not task.rule:
@@ -211,9 +212,9 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]], since:
 
 
 def remembered(found: FoundRule, memory: Memory | None, holds: bool = False) -> RuleResult | None:
-    """Return the stored result of a rule, where nothing changed; with `holds`, only a proof.
+    """Return the result of a rule in an earlier audit; None if there is none, or the rule has changed.
 
-    For a page, what is not proved is audited anew.
+    With `holds`, only a proof is returned: for a page a rule that is not proved is audited anew.
     """
     if memory is None or not memory.knows(found):
         return None
@@ -221,7 +222,7 @@ def remembered(found: FoundRule, memory: Memory | None, holds: bool = False) -> 
     key = memory.key(found, infer=False)
     if (
         key is not None and not key.traces
-    ):  # an earlier audit found no shapes of the very same code: so it is said again
+    ):  # an earlier audit inferred no shapes from the same code: this audit says so without a proof
         return audited(found, memory.table, False, memory)
     return _recalled(found, memory, key, holds, started)
 
@@ -234,16 +235,17 @@ def audited(
     order: int = 1,
     reports: dict[str, Report] | None = None,
 ) -> RuleResult:
-    """Return the result of a rule, from an earlier audit where nothing changed.
+    """Return the result of a rule, from an earlier audit if nothing has changed since.
 
-    `reports` gets the report of the audit; a rule that is not proved is then audited anew, as a mend needs its report.
+    If there are `reports`, the report of the audit is added to them; a rule that is not proved is then always audited
+    anew, as a mend of it needs the report.
     """
     from certgrad.rules.judging.by_name import examined
 
     started = time.perf_counter()
     key = memory.key(found) if memory is not None else None
-    if (known := _recalled(found, memory, key, reports is not None, started)) is not None:
-        return known
+    if (earlier_result := _recalled(found, memory, key, reports is not None, started)) is not None:
+        return earlier_result
     result, report = examined(found, table, conformance, order)
     if reports is not None and report is not None:
         reports[found.name] = report
@@ -257,18 +259,19 @@ def audited(
 def _recalled(
     found: FoundRule, memory: Memory | None, key: Key | None, holds: bool, started: float
 ) -> RuleResult | None:
-    known = memory.recall(found, key) if memory is not None and key is not None else None
-    if known is None or (
-        holds and known.certificate is not None and known.certificate.verdict not in PROVED_AS_WRITTEN
+    """Return the stored result for a key; None if there is none or, with `holds`, if it is no proof."""
+    stored = memory.recall(found, key) if memory is not None and key is not None else None
+    if stored is None or (
+        holds and stored.certificate is not None and stored.certificate.verdict not in PROVED_AS_WRITTEN
     ):
         return None
-    return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
+    return msgspec.structs.replace(stored, seconds=time.perf_counter() - started)
 
 
 def _exhibit_updates(
     result: RuleResult, found: FoundRule, table: Mapping[str, Sequence[Declaration]], report: Report | None
 ) -> Iterator[ExhibitUpdate]:
-    """Yield the exhibits of a rule with a certificate, as they come."""
+    """Yield the exhibit of a rule with a certificate as its parts are made, and at the end once more as the last."""
     from certgrad.rules.certificates.exhibited import exhibited
 
     assert result.certificate is not None
