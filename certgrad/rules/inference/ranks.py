@@ -38,9 +38,8 @@ RANKS = (2, 1, 3, 4, 0)
 WHOLE_RANKS = (1, 2, 0)
 """Ranks that are tried for an argument of integers or booleans."""
 NAMES = {3: "b n d m k l p q r", 4: "b h n d m k l p q r"}
-"""Names of axes, in order, by the rank of the first argument."""
+"""Names of axes, in order, by the rank of the first argument; and for another rank:"""
 FEW = "n d m k l p q r u v w"
-"""Names of axes, in order, if the first argument has another rank."""
 SCALARS = frozenset(
     "eps epsilon delta gate temperature temp tau alpha beta gamma lam lambda_ lr momentum rate margin threshold slope "
     "power sigma scale".split()
@@ -133,8 +132,8 @@ class Search:
     def tried(self) -> Tried:
         """Return the results of the search: the consistent choices of the first dtypes and highest rank that have some.
 
-        For each choice of dtypes, ranks as in calls are tried, then highest ranks in the order of `RANKS`. If no choice is
-        consistent, one is returned at which the rule runs with some sizes tied or with numbers for sizes.
+        For each choice of dtypes, ranks as in calls are tried, then highest ranks in the order of `RANKS`. If no choice
+        is consistent, one with some sizes tied by the backward, or with numbers for sizes, is returned.
         """
         choices: list[_Choice] = []
         below: list[_Choice] = []
@@ -180,23 +179,16 @@ class Search:
         return self.out
 
     def _tied_by_the_rule(self) -> list[Declaration]:
-        """Return the signature with sizes tied as the whole rule needs them; [] if it runs with none.
-
-        A backward that halves a cotangent, say, needs two arrays of one size.
-        """
+        """Return a signature with sizes tied by the backward (halves of a cotangent have one size), or []."""
         for choice, sizes, seen in self._whole_rules():
             if seen.consistent:
-                with_integers = self._with_integers(choice, self._whole_numbers(self._resting(seen)))
-                seen_with_integers = (
-                    self._looked_at(with_integers, sizes, whole_rule=True) if with_integers is not None else seen
-                )
-                return self._declared(
-                    [seen_with_integers.signature if seen_with_integers.consistent else seen.signature]
-                )
+                whole = self._with_integers(choice, self._whole_numbers(self._resting(seen)))
+                retried = self._looked_at(whole, sizes, whole_rule=True) if whole is not None else seen
+                return self._declared([retried.signature if retried.consistent else seen.signature])
         return []
 
     def _whole_rules(self) -> Iterator[tuple[_Choice, Sizes | None, _Seen]]:
-        """Yield choices with their numeric sizes, if any, and results, where function and backward run in one program."""
+        """Yield choices with numeric sizes, if any, and their results, where function and backward both run."""
         choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
         for choice, sizes in [*((c, None) for c in choices), *given]:
@@ -205,9 +197,8 @@ class Search:
                 yield choice, sizes, seen
 
     def _at_numbers(self) -> list[Declaration]:
-        """Return the first signature at which the rule runs with numeric sizes; else one at which it fails.
-
-        That is the one with the fewest cotangents of a wrong shape, if any has some.
+        """Return the first signature at which the rule runs with numeric sizes; else, of those at which it fails, the
+        one with the fewest cotangents of a wrong shape.
         """
         choices = {seen.signature: c for c, seen in self.seen.items() if seen.signature}
         refused = self._declared(choices)[:MOST_REFUSED]
@@ -241,8 +232,6 @@ class Search:
         whole = [WHOLE_RANKS.index(r) for r, kind in zip(choice.ranks, choice.kinds, strict=True) if kind and r < 3]
         return self._in_calls(choice), sum(r > 0 for r in named), -sum(floats), sum(whole)
 
-    # --- what the rule is called with ---
-
     def _in_calls(self, choice: _Choice) -> int:
         """Return the number of the first call that agrees with a choice; the number of calls if none does."""
         return next((k for k, p in enumerate(self.patterns) if p.speaks_for(choice.ranks)), len(self.patterns))
@@ -266,7 +255,7 @@ class Search:
         return None
 
     def _agreeing(self) -> list[tuple[str, list[str]]]:
-        """Return, for each call, where it stands and the signatures that agree with it and at which the function runs."""
+        """Return, for each call, its place and the signatures that agree with it and at which the function runs."""
         running = {c: seen.signature for c, seen in self.seen.items() if seen.signature}
         agreeing = [(p.where, [text for c, text in running.items() if p.agrees(c.ranks)]) for p in self.patterns]
         return [(where, [*dict.fromkeys(texts)]) for where, texts in agreeing if texts]
@@ -275,8 +264,6 @@ class Search:
         """Return the arguments' dtypes by annotations, then by calls, and else floats ("")."""
         both = zip(self.evidence, self.called_kinds, strict=True)
         return tuple((e.kind if e.kind is not None else kind) or "" for e, kind in both)
-
-    # --- which choices ---
 
     def _kinds(self) -> Iterator[tuple[str, ...]]:
         """Yield dtypes of the arguments: as in calls, then as annotated or by names, then with one or two others."""
@@ -329,10 +316,7 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Return the first choice of highest rank `highest` at which the rule runs, and those beside it; or [].
-
-        Choices that the cotangents of a failing backward suggest are tried next.
-        """
+        """Return the first choice of highest rank `highest` at which the rule runs, and those beside it; or []."""
         waiting = deque(self._choices(kinds, highest))
         tried_choices: set[_Choice] = set()
         while waiting and not self._ended():
@@ -401,8 +385,6 @@ class Search:
         """Return whether the search has to end."""
         return len(self.seen) >= CHOICES or not budget.seconds_left()
 
-    # --- one choice ---
-
     def _at(self, choice: _Choice) -> _Seen:
         """Return the result of a choice, and keep it and the failure. Raises OtherFormsError."""
         if choice not in self.seen:
@@ -423,10 +405,7 @@ class Search:
             raise OtherFormsError(other)
 
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
-        """Return the result of a choice: sizes are unified, then function and rule are traced with them.
-
-        `numbers` fixes some sizes; with `whole_rule` sizes are tied by the needs of the backward as well.
-        """
+        """Return the result of a choice; `numbers` fixes some sizes, `whole_rule` ties sizes by the backward too."""
         specs = self._specs(choice)
         rigid = frozenset(n for e in self.evidence if e.shape is not None for n in _names(e.shape))
         try:
