@@ -107,11 +107,7 @@ class Expressions:
         self.files = {file.name: file for file in files}
         parts = home.split(".")
         modules = (sys.modules.get(".".join(parts[:k])) for k in range(len(parts), 0, -1))
-        places = {
-            os.path.realpath(getattr(module_object, "__file__", None) or ""): module_object
-            for module_object in modules
-            if module_object is not None
-        }
+        places = {os.path.realpath(getattr(m, "__file__", None) or ""): m for m in modules if m is not None}
         self.modules = {place: module for place, module in places.items() if place in self.files}
         """The module of the rule and its packages, by the full paths of their files."""
         counts = Counter(file.module for file in files)
@@ -352,9 +348,7 @@ class Expressions:
             marks = (self.value(getattr(d, "func", d), module) for d in node.decorator_list)
             if Path("pytest.fixture") not in marks:
                 continue
-            if (
-                node in self.entered
-            ):  # the fixture overrides one of its own name further up, and takes that as an argument
+            if node in self.entered:  # the fixture takes, and overrides, one of its own name further up
                 return None
             with self.entering(node):
                 given = {n: self._fixture(n, module) for n in parameters_of(node)}

@@ -199,7 +199,7 @@ class Unifier:
     def _numbers(self, sizes: Sizes, name: str) -> list[Sizes]:
         """Return the equation of size `name`, or any size if empty, with the number that it has to be; [] if unknown.
 
-        The number is known if the function runs with it alone, of a few numbers. If it runs with all, the first is taken.
+        The number is known if the function runs with it alone, of a few numbers. If it runs with all, any will do.
         """
         names = [name] if name in sizes else list(dict.fromkeys(n for s in sizes.values() for n in s.names))
         for size_name in names:
@@ -219,7 +219,7 @@ class Unifier:
         return []
 
     def _at_primes(self, made: list[Sizes]) -> list[Sizes] | None:
-        """Return equations, `made` included, with which the function runs at primes for sizes; None if none are found."""
+        """Return equations, `made` included, with which the function runs at primes for sizes; None if it does not."""
         sizes = self._at(made)
         if sizes is None or self.traces >= 2 * TRACES:
             return None
