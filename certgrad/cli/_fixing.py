@@ -1,4 +1,4 @@
-"""`certgrad audit --fix`: what the audit inferred and assumed, written beside the rules, and marked as inferred."""
+"""`certgrad audit --fix`: inferred and assumed declarations written beside the rules, marked as inferred."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def fixed(results: "Sequence[RuleResult]") -> list[str]:
-    """Write the inferred declarations into the files; return the lines that say where, and for which rules there is
-    none.
+    """Write the inferred declarations into the files of the rules.
+
+    Returns notes: for each file how many were written, and the rules beside which nothing could be written.
     """
     files: dict[str, list[tuple[Beside, str]]] = {}
     without: list[str] = []
@@ -42,11 +43,12 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
 
 
 def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
-    """Return whether no other rule of the same function is to have another declaration."""
+    """Return whether all declarations for the line of `wanted` are equal to it."""
     return all(wanted == other for other in others if other.line == wanted.line)
 
 
 def _try_write(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
+    """Write declarations into a file; return the lines beside which some were written, none if it is not writable."""
     try:
         return write(file, [*wanted.values()])
     except OSError:
@@ -54,6 +56,7 @@ def _try_write(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
 
 
 def _is_ours(one: "RuleResult") -> bool:
+    """Return whether the file of a rule is below the working directory and not an installed one."""
     place = one.place
     file = Path(place.file)
     return bool(place.line) and file.is_relative_to(Path.cwd()) and "site-packages" not in file.parts

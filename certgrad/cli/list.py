@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.ops import Op
 
 _SIGNATURE = 20
-"""The width of the column of signatures; a row with a longer one may take two lines."""
+"""The largest width of the column of signatures; a row with a longer signature may take two lines."""
 
 
 def list_ops(
@@ -46,7 +46,7 @@ def list_ops(
 
 
 def _of_plugins() -> "Iterator[tuple[str, Op]]":
-    """Yield the ops of plugins; a broken plugin is named on stderr."""
+    """Yield the ops of plugins, each with the target that names it; a broken plugin is reported on stderr."""
     for plugin in _plugins.plugins(_plugins.OPS):
         try:
             yield from _plugins.ops_of(plugin)

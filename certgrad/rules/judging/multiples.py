@@ -33,7 +33,7 @@ Multiples = Mapping[str, str]
 TRACES = 60
 """At most this many choices are tried."""
 SECONDS = 20.0
-"""Seconds of the search for multiples."""
+"""Seconds of the search for multiples; then none are found."""
 LARGEST = 1 << 10
 """The largest number that sizes may have to be multiples of."""
 SEVERAL = 3
