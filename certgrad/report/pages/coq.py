@@ -1,4 +1,4 @@
-"""The page on Coq: for every obligation of the library, whether Coq's kernel accepts it, and why not."""
+"""The page on Coq: which obligations of the library Coq's kernel accepts, and why not the others."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_e
 
 
 def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> str:
-    """Return the page as Markdown, the same for the same results.
+    """Return the page as Markdown; equal results give equal pages.
 
     Args:
         results: Coq's judgement of each op.
         limit: the seconds that a proof may take.
-        classes: by op, the class that it belongs to.
+        classes: by op, its class, such as `elementwise`.
     """
     stated = [j for r in results for j in r.judged if j.stated]
     judged = [one for r in results for one in r.obligations]

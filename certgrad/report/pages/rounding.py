@@ -22,7 +22,7 @@ def _measured_text(measured: float) -> str:
 
 
 def beyond(one: Bounded) -> list[str]:
-    """Return the parts whose measured error is beyond the bound: the model does not hold, or the bound is wrong."""
+    """Return texts on parts whose measured error is above the bound: the model does not hold, or the bound is wrong."""
     return [
         f"{part} in {dtype}: {p.measured:.3g} beyond {p.bound:.3g}"
         for dtype, parts in one.parts.items()
@@ -32,7 +32,7 @@ def beyond(one: Bounded) -> list[str]:
 
 
 def as_text(found: Sequence[Bounded]) -> str:
-    """Return a line for each op and dtype, with what is beyond its bound below it."""
+    """Return a line for each op and dtype; below an op, lines on errors above their bounds."""
     lines = []
     for one in found:
         for dtype, parts in one.parts.items():
@@ -50,7 +50,7 @@ def as_text(found: Sequence[Bounded]) -> str:
 
 
 def as_markdown(found: Sequence[Bounded], versions: str) -> str:
-    """Return the page on the bounds of each op; `versions` says by which JAX was measured."""
+    """Return the page with the bounds for each op; `versions` names the version of JAX that was measured."""
     from certgrad.accel.rounding import ACCURACY, MODEL
 
     dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
