@@ -264,7 +264,7 @@ def conditions(certificate: Certificate) -> list[str]:
 
 
 def listed(certificate: Certificate) -> list[str]:
-    """Return the hypotheses, as short text, each once and less those that others imply: no x ≠ 0 beside x > 0."""
+    """Return the hypotheses as sorted short texts, without those that others imply: no x ≠ 0 beside x > 0."""
     return sorted({h.text for h in _without_implied(certificate, hypotheses_of(certificate))})
 
 
