@@ -122,10 +122,16 @@ def _judged(
     from certgrad.obligations.cache import package_is_as_it_was, package_surroundings
 
     surroundings, ops = package_surroundings(), set(_library.names())
-    intact = [one for one in of_rules(certificates) if one.op in ops and one.checksum == checksum(one)]
-    keys = {one.op: f"{surroundings}\n{one.checksum}" for one in intact}
+    intact = [
+        certificate
+        for certificate in of_rules(certificates)
+        if certificate.op in ops and certificate.checksum == checksum(certificate)
+    ]
+    keys = {certificate.op: f"{surroundings}\n{certificate.checksum}" for certificate in intact}
     remembered = {op: judged_file for op, key in keys.items() if (judged_file := kernel.memory.known_file(key))}
-    files = printed([one for one in certificates if getattr(one, "op", "") not in remembered], target)
+    files = printed(
+        [certificate for certificate in certificates if getattr(certificate, "op", "") not in remembered], target
+    )
 
     yield from (Result(op, judged, 0.0) for op, judged in remembered.items())
     for result in kernel.judge_all(files, _options.processes(jobs, len(files))):
@@ -152,9 +158,11 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
     results = list(_console.progress(judging, len(certificates), shown=not quiet, verb="judging"))
     keep_levels(of_rules(certificates), results, kernel.library.release)
     for result in results:
-        for one in result.judged:
-            if one.stated and not (one.accepted and quiet):
-                typer.echo(f"{one.name}: {'accepted by Coq' if one.accepted else f'not accepted: {one.reason}'}")
+        for theorem in result.judged:
+            if theorem.stated and not (theorem.accepted and quiet):
+                typer.echo(
+                    f"{theorem.name}: {'accepted by Coq' if theorem.accepted else f'not accepted: {theorem.reason}'}"
+                )
     if check and (problem := kernel.checked(printed(certificates, target), results)):
         typer.echo(f"coqchk: {problem}", err=True)
         return ExitCode.REFUTED

@@ -69,10 +69,10 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     accepted = set()
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
-        accepted |= {one.name for one in result.judged if one.accepted}
-        for one in result.judged:
-            if not one.accepted:
-                typer.echo(f"{one.name}: not accepted any more: {one.reason}")
+        accepted |= {theorem.name for theorem in result.judged if theorem.accepted}
+        for theorem in result.judged:
+            if not theorem.accepted:
+                typer.echo(f"{theorem.name}: not accepted any more: {theorem.reason}")
     for name in sorted(missing):
         typer.echo(f"{name}: recorded as accepted, and no theorem of any op")
     typer.echo(

@@ -20,15 +20,19 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
     """
     files: dict[str, list[tuple[Beside, str]]] = {}
     without: list[str] = []
-    for one in results:
-        wanted = None if one.of else of_result(one)
-        if wanted is not None and _is_ours(one):
-            files.setdefault(one.place.file, []).append((wanted, one.named))
+    for result in results:
+        wanted = None if result.of else of_result(result)
+        if wanted is not None and _is_ours(result):
+            files.setdefault(result.place.file, []).append((wanted, result.named))
         elif wanted is not None:
-            without.append(one.named)
+            without.append(result.named)
     notes: list[str] = []
     for file, wanted_of in files.items():
-        pairs = [(wanted, name) for wanted, name in wanted_of if _agree(wanted, [other for other, _ in wanted_of])]
+        pairs = [
+            (wanted, name)
+            for wanted, name in wanted_of
+            if _agree(wanted, [declaration for declaration, _ in wanted_of])
+        ]
         done = _try_write(Path(file), {wanted.line: wanted for wanted, _ in pairs})
         without += [name for wanted, name in wanted_of if wanted.line not in done]
         if done:

@@ -181,7 +181,7 @@ def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[O
         if formats is None and name not in list(Format):
             _plugins.formatter(name)
         output = Output(name, Path(path))
-        if any(os.path.realpath(output.path) == os.path.realpath(other.path) for other in outputs):
+        if any(os.path.realpath(output.path) == os.path.realpath(earlier.path) for earlier in outputs):
             raise UsageError(f"--output {value}: two reports cannot go to the same file. Name another path.")
         _check_writable(output)
         outputs.append(output)

@@ -127,7 +127,7 @@ def _rules(record: "Record", wanted: Wanted) -> RunSummary:
     configured = _code.configured()
     rules = audited(record.notes, wanted.conformance, wanted.seconds)
     recorded = list(_console.progress(rules, len(record.notes.rules), shown=not wanted.quiet))
-    code = _code.Code([one.result for one in recorded])
+    code = _code.Code([recorded_rule.result for recorded_rule in recorded])
     names = [rule.name for rule in code.rules]
     selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
     audit = Audit(

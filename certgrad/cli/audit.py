@@ -182,7 +182,7 @@ def audit(
             f"--dask hands out the ops of the library and, with --jax, the rules of JAX; '{targeted[0]}' is code, "
             "which a worker may not have. Leave --dask out: its rules are audited here, in --jobs processes."
         )
-    asked, targeted = [*settings.targets, *plugins_by_target], [*targeted, *plugins_by_target]
+    all_targets, targeted = [*settings.targets, *plugins_by_target], [*targeted, *plugins_by_target]
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     verdicts = _policy.failing(settings.fail_on, strict=settings.strict is True)
@@ -241,7 +241,7 @@ def audit(
 
         _code.show(_fixing.fixed(results))
     result = Audit(
-        _in_order([*selection.narrowed(library), *results], asked, code, ops),
+        _in_order([*selection.narrowed(library), *results], all_targets, code, ops),
         failing=verdicts,
         problems=[*code.problems, *unknown_ops],
         strict=settings.strict,

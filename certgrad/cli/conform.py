@@ -66,7 +66,7 @@ def conform(
     if output is not None:
         _output.write_to(output, floats.as_markdown(measured, f"jax {jax.__version__}"), str(output))
     typer.echo(floats.as_text(measured), nl=False)
-    raise typer.Exit(ExitCode.REFUTED if any(one.problems() for one in measured) else ExitCode.DISCHARGED)
+    raise typer.Exit(ExitCode.REFUTED if any(conformity.problems() for conformity in measured) else ExitCode.DISCHARGED)
 
 
 def _bounds(names: Sequence[str], dtypes: Sequence[str], output: Path | None, jobs: int | None) -> None:
@@ -83,7 +83,9 @@ def _bounds(names: Sequence[str], dtypes: Sequence[str], output: Path | None, jo
     if output is not None:
         _output.write_to(output, rounding.as_markdown(bounded, f"jax {jax.__version__}"), str(output))
     typer.echo(rounding.as_text(bounded), nl=False)
-    raise typer.Exit(ExitCode.REFUTED if any(rounding.beyond(one) for one in bounded) else ExitCode.DISCHARGED)
+    raise typer.Exit(
+        ExitCode.REFUTED if any(rounding.beyond(op_bounds) for op_bounds in bounded) else ExitCode.DISCHARGED
+    )
 
 
 def _bound(task: tuple[str, list[str]]) -> "Bounded":

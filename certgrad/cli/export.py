@@ -169,9 +169,9 @@ def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
     from certgrad.ops._composed import Composed
     from certgrad.report.audited import certificates_of
 
-    known = _library.names()
-    ops, code = _code.split_targets(targets or known)
-    unknown = [name for name in ops if name not in known]
+    op_names = _library.names()
+    ops, code = _code.split_targets(targets or op_names)
+    unknown = [name for name in ops if name not in op_names]
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
     files = _coq.printed(certificates_of(_run.run(ops))) if ops else []

@@ -32,9 +32,10 @@ def list_ops(
     from certgrad.report.wording import PAGE_WIDTH, fill
 
     page = _console.width() or PAGE_WIDTH
-    every = [*((op.name, op) for op in ops), *_of_plugins()]
+    named_ops = [*((op.name, op) for op in ops), *_of_plugins()]
     rows = [
-        (name, for_people(str(op.cases[0].signature)), (op.doc or "").strip().partition("\n")[0]) for name, op in every
+        (name, for_people(str(op.cases[0].signature)), (op.doc or "").strip().partition("\n")[0])
+        for name, op in named_ops
     ]
     names = max(len(name) for name, _, _ in rows)
     short = max((len(signature) for _, signature, _ in rows if len(signature) <= _SIGNATURE), default=0)

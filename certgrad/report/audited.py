@@ -202,14 +202,14 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
 
     In a certificate about several sizes, a hypothesis that only some of them need says which these are.
     """
-    seen: dict[Statement, Hypothesis] = {}
+    by_tree: dict[Statement, Hypothesis] = {}
     for claim in certificate.claims:
         for hypothesis in claim.hypotheses:
-            seen.setdefault(hypothesis.tree, hypothesis)
+            by_tree.setdefault(hypothesis.tree, hypothesis)
     sizes = list(dict.fromkeys(case.scope for claim in certificate.claims for case in claim.cases))
     if not certificate.sizes or len(sizes) < 2:
-        return merged_hypotheses(list(seen.values()))
-    needed: dict[Statement, dict[str, None]] = {tree: {} for tree in seen}
+        return merged_hypotheses(list(by_tree.values()))
+    needed: dict[Statement, dict[str, None]] = {tree: {} for tree in by_tree}
     for case in (case for claim in certificate.claims for case in claim.cases):
         for hypothesis in case.hypotheses:
             needed.setdefault(hypothesis.tree, {})[case.scope] = None
@@ -217,7 +217,7 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
         msgspec.structs.replace(h, text=f"{h.text} at {'; '.join(needed[tree])}")
         if 0 < len(needed[tree]) < len(sizes)
         else h
-        for tree, h in seen.items()
+        for tree, h in by_tree.items()
     ]
 
 

@@ -60,15 +60,16 @@ def render(audit: Audit, version: str, base: Path) -> bytes:
     rules = [
         Rule(
             c.op,
-            *_path_and_line(one.place, base),
-            sorted(one.covered or ()),
-            [f"{r.code} {r.brief}" for r in of_row(one)],
-            one.level,
+            *_path_and_line(result.place, base),
+            sorted(result.covered or ()),
+            [f"{r.code} {r.brief}" for r in of_row(result)],
+            result.level,
         )
-        for one, c in audit.certified
+        for result, c in audit.certified
     ]
     rule_remarks = [
-        Remark(one.rule, one.code, one.text, *_path_and_line(one.place, base), one.covered) for one in remarks(audit)
+        Remark(remark.rule, remark.code, remark.text, *_path_and_line(remark.place, base), remark.covered)
+        for remark in remarks(audit)
     ]
     return _encode(Report(FORMAT, version, audit.certificates, rules, rule_remarks, list(audit.problems)))
 

@@ -22,7 +22,7 @@ def render(audit: Audit) -> str:
     """
     certificates = audit.certificates
     parts = [summary(certificates, audit.missing) + "."]
-    parts += [table(certificates, said=[one.stated for one, _ in audit.certified])] if certificates else []
+    parts += [table(certificates, said=[result.stated for result, _ in audit.certified])] if certificates else []
     limited = [f"`{c.op}`: {why}" for c in certificates if (why := not_for_all(c))]
     if limited:
         parts += ["## At sizes", "\n".join(f"- {' '.join(line.split())}" for line in limited)]
@@ -30,15 +30,18 @@ def render(audit: Audit) -> str:
     if findings:
         parts += ["## Findings", *_fitting(findings, _MOST - sum(len(part.encode()) for part in parts))]
     of_rules = remarks(audit)
-    single_remarks, count_lines = told_each([one for one in of_rules if not one.covered])
+    single_remarks, count_lines = told_each([remark for remark in of_rules if not remark.covered])
     shown = [
-        f"- {one.code} {code(one.rule)}{_place_suffix(one.place)}: {_escaped_line(one.text)}" for one in single_remarks
+        f"- {remark.code} {code(remark.rule)}{_place_suffix(remark.place)}: {_escaped_line(remark.text)}"
+        for remark in single_remarks
     ]
     if shown or count_lines:
         parts += ["## Remarks", "\n".join([*(f"- {line}" for line in count_lines), *shown])]
     if audit.problems:
         parts += ["## Not complete", "\n".join(f"- {_escaped_line(problem)}" for problem in audit.problems)]
-    covered = sum(len(one.covered or ()) for one, _ in audit.certified) + sum(one.covered for one in of_rules)
+    covered = sum(len(result.covered or ()) for result, _ in audit.certified) + sum(
+        remark.covered for remark in of_rules
+    )
     if covered:
         parts.append(f"{covered} {'finding is' if covered == 1 else 'findings are'} in the baseline and not shown.")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

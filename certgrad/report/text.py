@@ -67,13 +67,13 @@ def render(
     scripts: list[tuple[str, str]] = []
     if audit.certified and not quiet:
         parts = [table(audit, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
-    for one, certificate in audit.certified:
-        shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
-        parts += [part for block_text in blocks(one, shown, width) for part in (block_text, "")]
+    for result, certificate in audit.certified:
+        shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (result.covered or ())]
+        parts += [part for block_text in blocks(result, shown, width) for part in (block_text, "")]
         if why := not_for_all(certificate):
             parts += [*fields([(certificate.op, why)], width, ""), ""]
-        if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
-            scripts.append((certificate.op, one.reproduction))
+        if result.reproduction and any(case.verdict == "refuted" for _, case in shown):
+            scripts.append((certificate.op, result.reproduction))
     if len(scripts) == 1:
         ((op, script),) = scripts
         parts += [f"to reproduce {op}:", indent(script, "  ")]
@@ -97,15 +97,17 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
             (
                 certificate.op,
                 obligations(certificate),
-                one.stated + (COVERED if one.covered else "") + (f"; accepted by Coq {one.coq}" if one.coq else ""),
+                result.stated
+                + (COVERED if result.covered else "")
+                + (f"; accepted by Coq {result.coq}" if result.coq else ""),
                 "" if verbose else _abbreviated_conditions(conditions(certificate)),
                 "" if verbose else ", ".join(conventions(certificate)),
-                duration(one.seconds),
+                duration(result.seconds),
             ),
-            tuple(in_full(one.place, certificate)) if verbose else _in_short(one, certificate),
-            tuple(limits(one)),
+            tuple(in_full(result.place, certificate)) if verbose else _in_short(result, certificate),
+            tuple(limits(result)),
         )
-        for one, certificate in audit.certified
+        for result, certificate in audit.certified
     ]
     long = ("", "") if verbose else ("hypotheses", "convention")
     header = ("op", "obligations", "verdict", *long, "time")

@@ -170,9 +170,9 @@ class Rules:
                 by_rule.setdefault(remark.rule, []).append(remark)
             else:
                 self.remarks.append((remark, REMARKS[remark.code].title))
-        for one, certificate in self.audit.certified:
+        for result, certificate in self.audit.certified:
             anchor = _anchor(certificate.op, taken)
-            self.shown.append(_rule(one, certificate, anchor, by_rule.get(certificate.op, [])))
+            self.shown.append(_rule(result, certificate, anchor, by_rule.get(certificate.op, [])))
             anchors[certificate.op] = anchor
         open_problems = (p for p in problems(self.audit) if p.code in CODES and not p.covered)
         self.failing += [

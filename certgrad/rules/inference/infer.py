@@ -139,7 +139,9 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     if not forms.leaves:
         return Tried(problem="it takes no argument without a default, of which a shape could be tried")
     called_values = {n: values_in_calls(calls, n) for n in unknown}
-    values = {n: _values_to_try(called_values[n], some) for n, some in values_by_kind(plain, unknown).items()}
+    values = {
+        n: _values_to_try(called_values[n], candidates) for n, candidates in values_by_kind(plain, unknown).items()
+    }
 
     def search(given: Mapping[str, Any]) -> Tried:
         """Return the result of the search with the values `given` for the unknown arguments."""
@@ -150,18 +152,18 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
             return cached[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return _searched(function, forms, fixed, calls)
 
-    values |= {n: some[:1] for n, some in values.items() if SENTINEL.fullmatch(n)}
+    values |= {n: candidates[:1] for n, candidates in values.items() if SENTINEL.fullmatch(n)}
     switches = [n for n in unknown if type(values[n][0]) is bool or SENTINEL.fullmatch(n)]
-    called_values = {n: some for n, some in called_values.items() if some and n not in switches}
+    called_values = {n: candidates for n, candidates in called_values.items() if candidates and n not in switches}
     tried = Tried()
-    if all(any(type(v) in (int, float) for v in some) for some in called_values.values()):
+    if all(any(type(v) in (int, float) for v in candidates) for candidates in called_values.values()):
         tried = search({n: values[n][0] if n in switches else real() for n in unknown})
     seen = cached is None and bool(tried.found) and str(tried.found[0].signature) not in tried.refused
     if not unknown or (tried.found and _is_open(function, tried.found[0], seen)):
         return tried.each(lambda d: _at_each(function, d, {n: values[n] for n in switches}))
     best: Tried | None = None
     for place in (0, -1):  # a rule may trace with some numbers alone
-        tried = search({n: some[place if type(some[0]) is int else 0] for n, some in values.items()})
+        tried = search({n: candidates[place if type(candidates[0]) is int else 0] for n, candidates in values.items()})
         best = best if best is not None and best.found else tried
         if tried.found and _traces(function, tried.found[0]):
             best = tried

@@ -327,8 +327,8 @@ class Search:
             seen = self._at(choice)
             if len(tried_choices) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in tried_choices):
                 return []  # the arguments have other dtypes
-            if highest < (asked := rank_asked(seen.why)) <= max(RANKS):
-                self.asked = max(self.asked, asked)
+            if highest < (needed_rank := rank_asked(seen.why)) <= max(RANKS):
+                self.asked = max(self.asked, needed_rank)
                 return []
             if seen.consistent and not seen.broadcasts:
                 return [choice, *self._beside(choice)]
@@ -419,7 +419,7 @@ class Search:
             why, returned = why_untraced(rule)
         except CertgradError as error:
             return _Seen(why=str(error))
-        arrays = [array_of(one) for one in of_leaves(rule, returned)]
+        arrays = [array_of(leaf) for leaf in of_leaves(rule, returned)]
         needs_numbers = NEEDS_NUMBERS.search(why) is not None
         at_numbers = needs_numbers and not fails_at_numbers(self.function, *self._declared([signature]))
         if not why or at_numbers:

@@ -61,10 +61,10 @@ def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int
     `given` are the values of its inputs, None for those that are not known: constants are followed into called programs
     and through the operations that JAX makes of an index.
     """
-    known = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
+    known_values = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
 
     def number(v: Any) -> Any:
-        return np.asarray(v.val) if is_literal(v) else known.get(v)
+        return np.asarray(v.val) if is_literal(v) else known_values.get(v)
 
     def note(size: Any, entry: Any) -> None:
         found[str(size)] = max(found.get(str(size), 0), int(entry))
@@ -75,7 +75,7 @@ def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int
         if inner is not None and len(inner.invars) == len(numbers):
             _collect_read_entries(inner, numbers, found)
         elif out is not None:
-            known[eqn.outvars[0]] = out
+            known_values[eqn.outvars[0]] = out
         elif name == "gather" and numbers[1] is not None:
             axes, sizes = eqn.params["dimension_numbers"].start_index_map, eqn.params["slice_sizes"]
             if len(axes) == 1 and str(sizes[axes[0]]) == "1":  # one number is one index

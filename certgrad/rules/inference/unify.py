@@ -289,11 +289,11 @@ class Unifier:
         if self.whole_rule and rules.both is not None:
             both = rules.both
             rules = replace(rules, forward=lambda args, params: [y for part in both(args, None, params) for y in part])
-        jaxpr, failure, asked = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
+        jaxpr, failure, comparisons = forward_or_failure(rules, shapes, len(self.rule.params), self.wide)
         if failure is not None:
             if OF_RANKS.search(str(failure)):
                 self._of_ranks = failure
-            return _Failed(failure, tuple(asked))
+            return _Failed(failure, tuple(comparisons))
         if any(0 in v.aval.shape for v in jaxpr.outvars):  # every rule is right for those
             return _Failed(ValueError("an output has no entries"), ())
         # JAX reshapes c channels to 4·⌊c/4⌋ without a comparison of the two numbers of entries.

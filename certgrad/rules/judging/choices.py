@@ -79,31 +79,31 @@ def best_choice(
             declaration that counts.
     """
     choices = tried.declarations
-    in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
+    in_calls = [k for k, candidate in enumerate(tried.found) if tried.where_called(candidate.signature)]
     meant = in_calls or [*range(len(choices) - len(tried.below))]  # by number, the likeliest first
     in_full = cache(lambda k: known(choices[k]))
     first, _ = in_full(meant[0])
     looked = {meant[0]: Choice(first.certificate)} if first.verdict in PROOFS else {}
     not_tried = _look_at_choices(found, tried, looked)
-    likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
+    likely = next((k for k, candidate in looked.items() if k in meant and candidate.verdict in PROOFS), meant[0])
     wrong = _wrong_as_called(tried, looked, likely)
     best = likely if wrong is None else wrong
     report, declared = in_full(best)
     if wrong is None and report.verdict not in DECIDED_VERDICTS:
-        under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
-        if (other := next(under, None)) is not None:
-            best, report, declared = other, checked(choices[other]), choices[other]
+        under = (k for k, candidate in looked.items() if k != best and k in meant and candidate.under_assumed())
+        if (under_bounds := next(under, None)) is not None:
+            best, report, declared = under_bounds, checked(choices[under_bounds]), choices[under_bounds]
 
     def verdict_at(k: int) -> str:
         """Return the verdict at a choice, by a full audit if a first look proved the rule there."""
         return looked[k].verdict if looked[k].verdict not in PROOFS else in_full(k)[0].verdict
 
-    further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
+    further = [k for k, candidate in looked.items() if k != best and _otherwise(candidate, report)]
     refuted = any(looked[k].verdict == "refuted" for k in further)
     others = [_declaration_verdict_text(tried, choices[k], verdict_at(k)) for k in further]
     others += [
-        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
-        for one in not_tried
+        f'with "{candidate.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
+        for candidate in not_tried
     ]
     if not in_calls and wrong is None and report.verdict not in DECIDED_VERDICTS and declared not in tried.lower:
         for choice in tried.lower:  # at numbers for sizes
@@ -117,17 +117,17 @@ def best_choice(
         if fewer := right_with_an_axis_less(found, declared):
             report = _of_either_rank(report, declared.signature, fewer)
             refuted = True
-    more, failing = "", ""
+    longer_signature, failing = "", ""
     if not in_calls and report.verdict in PROOFS:
-        more, failing = wrong_with_an_axis_more(found, declared, report.assumed)
-    if more and not failing:
-        others.append(f'with "{more}" it is refuted')
+        longer_signature, failing = wrong_with_an_axis_more(found, declared, report.assumed)
+    if longer_signature and not failing:
+        others.append(f'with "{longer_signature}" it is refuted')
         refuted = True
     names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
     failures, may_be_meant = _failures_at_others(tried, declared, names)
     others += failures
     if failing:
-        others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
+        others.append(f'the function also runs with "{longer_signature}", where its rule fails: {failing}')
     passed, error = fails_with_passed_defaults(found, declared)
     if passed:
         others.append(f"with {passed} passed by place, its rule fails and the function runs: {error}")

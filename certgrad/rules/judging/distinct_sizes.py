@@ -44,15 +44,15 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
         of_code: sizes made of numbers of the code, as the function may run at those alone.
     """
     until = budget.until(SECONDS)
-    known: dict[tuple[int, ...], int | None] = {}
+    short_counts: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
         """Return how many axes in the traced program are short; None if the function does not run or time is up."""
         key = tuple(sizes[n] for n in names)
-        if key not in known and len(known) < TRACES and time.thread_time() < until:
+        if key not in short_counts and len(short_counts) < TRACES and time.thread_time() < until:
             program = forward(sizes)
-            known[key] = None if program is None else _count_short_axes(program)
-        return known.get(key)
+            short_counts[key] = None if program is None else _count_short_axes(program)
+        return short_counts.get(key)
 
     for start in _starts(names, of_code):
         short_at_start = short(start)
