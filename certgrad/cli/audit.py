@@ -175,6 +175,7 @@ def audit(
         audit_of_jax = Audit(audited, time.perf_counter() - started, failing=of_jax)
         _output.report(audit_of_jax, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(audit_of_jax))
+    # Without a target, the whole library is audited, and the code that plugins offer.
     plugins_by_target = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
     ops, targeted = _code.split_targets(settings.targets)
     if settings.dask and targeted:
@@ -195,6 +196,7 @@ def audit(
             shown = _policy.covered(_policy.selected(code, selection, configured), set(entries))
             _output.print_rule_diagnostics(Audit(shown, failing=verdicts, strict=settings.strict))
 
+    # First the rules in code, then the ops of the library. An interruption of either leaves the results so far.
     with _console.watching(shown=not quiet and bool(targeted), before=_console.LOOKING_UP) as watch:
         code = _code.audit(
             targeted,
@@ -229,6 +231,7 @@ def audit(
             library.append(op_result)
     except KeyboardInterrupt:
         interrupted = True
+    # `strict` is a tuple where the call or the file names what it means.
     if not isinstance(settings.strict, bool) and EXACT in settings.strict and not interrupted:
         from certgrad.cli import _exactly
 
@@ -272,6 +275,7 @@ def audit(
         )
     for problem in [*problems, *(unknown if settings.strict is True else [])]:
         typer.echo(f"error: {problem}", err=True)
+    # An audit that is not complete exits for that reason, whatever was found.
     if interrupted:
         typer.echo(interruption[0], err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)

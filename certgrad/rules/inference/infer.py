@@ -152,6 +152,7 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
             return cached[1].each(lambda d: replace(d, static=fixed, origin=ORIGIN))
         return _searched(function, forms, fixed, calls)
 
+    # Switches are no numbers that could be left open: a sentinel keeps its first value, a boolean takes both.
     values |= {n: candidates[:1] for n, candidates in values.items() if SENTINEL.fullmatch(n)}
     switches = [n for n in unknown if type(values[n][0]) is bool or SENTINEL.fullmatch(n)]
     called_values = {n: candidates for n, candidates in called_values.items() if candidates and n not in switches}
@@ -161,6 +162,7 @@ def _inferred(function: Callable, calls: Sequence[Call], given: Mapping[str, Any
     seen = cached is None and bool(tried.found) and str(tried.found[0].signature) not in tried.refused
     if not unknown or (tried.found and _is_open(function, tried.found[0], seen)):
         return tried.each(lambda d: _at_each(function, d, {n: values[n] for n in switches}))
+    # The code needs the values of unknown arguments, so they are searched with numbers.
     best: Tried | None = None
     for place in (0, -1):  # a rule may trace with some numbers alone
         tried = search({n: candidates[place if type(candidates[0]) is int else 0] for n, candidates in values.items()})

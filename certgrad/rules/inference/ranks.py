@@ -138,7 +138,7 @@ class Search:
         choices: list[_Choice] = []
         below: list[_Choice] = []
         later: list[tuple[str, ...]] = []
-        for kinds in chain(self._kinds(), later):
+        for kinds in chain(self._kinds(), later):  # `later` grows meanwhile
             as_called = self._as_called(kinds)
             choices = [c for c in as_called if max(c.ranks) >= RANKS[0]]
             below = [c for c in as_called if c not in choices]
@@ -161,7 +161,7 @@ class Search:
         choices = self._of_integers(sorted(dict.fromkeys(choices), key=self._likely))
         self.out.found = self._declared(dict.fromkeys(self.seen[c].signature for c in choices))[:MAX_SIGNATURES]
         if choices and max(choices[0].ranks) == RANKS[0] and names_no_axis(self._rule(self.seen[choices[0]].signature)):
-            vectors = [c for c in below if max(c.ranks) == RANKS[0] - 1]
+            vectors = [c for c in below if max(c.ranks) == RANKS[0] - 1]  # no code names an axis: these may be meant
             lower = vectors or sorted(self._consistent(choices[0].kinds, RANKS[0] - 1), key=self._likely)
             self.out.lower = self._declared(dict.fromkeys(self.seen[c].signature for c in lower))[:1]
         elif choices:
@@ -172,7 +172,7 @@ class Search:
             same_kinds = [c for c in self.seen if c.kinds == choices[0].kinds and max(c.ranks) >= max(choices[0].ranks)]
             beside = [self.seen[c].signature for c in sorted(same_kinds, key=lambda c: _choice_distance(c, choices[0]))]
             in_calls = [text for _, agreeing in self.out.calls for text in agreeing]
-            shown = dict.fromkeys([*in_calls, *beside])
+            shown = dict.fromkeys([*in_calls, *beside])  # failures are reported in this order
             self.out.refused = {text: self.out.refused[text] for text in shown if text in self.out.refused}
         elif self.out.refused:
             self.out.found = self._tied_by_the_rule() or self._at_numbers()

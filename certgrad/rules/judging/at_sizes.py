@@ -306,6 +306,7 @@ def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, 
     """
     of_code = sorted(numbers)[:MOST]
     near = {m for n in of_code for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
+    # A number may be the entries of a square array, the product of two sizes, or bytes of entries of 2, 4 or 8 bytes.
     near |= {isqrt(n) + k for n in of_code for k in (0, 1) if n > SMALL[-1]}
     near |= {a // b for a in of_code for b in of_code if 1 < b < a and a % b == 0 and a > SMALL[-1]}
     near |= {n // width for n in of_code for width in (2, 4, 8) if n % width == 0 and n > 2 * width}

@@ -223,7 +223,7 @@ def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tupl
     """Return the report on a rule and the declaration that counts: `declared`, or one as an approximation.
 
     If the function has the values of a special function (a Bessel function, say) and no declaration says so, the rule
-    is audited also as an approximation of that. This second audit counts if it decides the rule, or leaves open what
+    is audited also as an approximation of that. This second audit counts if it proves the rule, or leaves open what
     the first one refutes. The program of an approximation is long and seldom proved as it is, so the first audit of a
     long program gets little time.
     """

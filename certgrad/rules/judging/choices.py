@@ -81,7 +81,7 @@ def best_choice(
     choices = tried.declarations
     in_calls = [k for k, candidate in enumerate(tried.found) if tried.where_called(candidate.signature)]
     meant = in_calls or [*range(len(choices) - len(tried.below))]  # by number, the likeliest first
-    in_full = cache(lambda k: known(choices[k]))
+    in_full = cache(lambda k: known(choices[k]))  # a full audit takes long: one for each choice at most
     first, _ = in_full(meant[0])
     looked = {meant[0]: Choice(first.certificate)} if first.verdict in PROOFS else {}
     not_tried = _look_at_choices(found, tried, looked)
@@ -89,6 +89,7 @@ def best_choice(
     wrong = _wrong_as_called(tried, looked, likely)
     best = likely if wrong is None else wrong
     report, declared = in_full(best)
+    # If nothing is proved, a choice counts at which the rule is proved under bounds that the audit may assume.
     if wrong is None and report.verdict not in DECIDED_VERDICTS:
         under = (k for k, candidate in looked.items() if k != best and k in meant and candidate.under_assumed())
         if (under_bounds := next(under, None)) is not None:
@@ -105,18 +106,20 @@ def best_choice(
         f'with "{candidate.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
         for candidate in not_tried
     ]
+    # A first look leaves sizes open. At a lower rank the rule may be proved in full, or at numbers for sizes.
     if not in_calls and wrong is None and report.verdict not in DECIDED_VERDICTS and declared not in tried.lower:
-        for choice in tried.lower:  # at numbers for sizes
+        for choice in tried.lower:
             if (lower := checked(choice)).verdict in DECIDED_VERDICTS:
                 others = [_declaration_verdict_text(tried, declared, report.verdict, report)]
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
-    # A rule that is wrong for rows of a matrix may be right for a vector: nobody says that it is for more.
+    # A rule that is wrong for a matrix may be right for a vector, and nobody says that it is meant for matrices.
     if not in_calls and wrong is None and report.verdict == "refuted" and _at_defaults(report, declared):
         if fewer := right_with_an_axis_less(found, declared):
             report = _of_either_rank(report, declared.signature, fewer)
             refuted = True
+    # The other way round, a rule that is proved for a vector may be wrong for a batch of vectors.
     longer_signature, failing = "", ""
     if not in_calls and report.verdict in PROOFS:
         longer_signature, failing = wrong_with_an_axis_more(found, declared, report.assumed)
@@ -252,7 +255,7 @@ def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) ->
 def _otherwise(choice: Choice, report: Report) -> bool:
     """Return whether the report has to name another choice, as the verdict there is another one.
 
-    A choice at which the rule is proved is named if the report decides nothing. One at which it is not proved is named
+    A choice at which the rule is proved is named if the report proves nothing. One at which it is not proved is named
     unless it is proved under the bounds that the report assumes.
     """
     if choice.verdict in PROOFS:

@@ -243,6 +243,7 @@ def explained(
     repeated = f"right where {symbols(right_where)}"  # an earlier line of the reason says it already
     wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause and a.cause != repeated]
     wrong += [a.missing for a in arguments if a.missing]
+    # The function of the rule that each claim is about.
     parts = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
     def with_reason(claim: Claim, case: CaseClaim) -> CaseClaim:
