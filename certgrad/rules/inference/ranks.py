@@ -284,7 +284,7 @@ class Search:
         return tuple(e.kind or "" for e in self.evidence)
 
     def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
-        """Return whether the function fails with these dtypes as some argument should not be floats."""
+        """Return whether the function fails with these dtypes because an argument must not be of floats."""
         failures = [seen.why for c, seen in self.seen.items() if c.kinds == kinds]
         return not self.out.refused and any(map(_about_integers, failures))
 
@@ -316,7 +316,7 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Return the first choice of highest rank `highest` at which the rule runs, and those beside it; or []."""
+        """Return the first choice of highest rank `highest` at which the rule runs, and its neighbours; [] if none."""
         waiting = deque(self._choices(kinds, highest))
         tried_choices: set[_Choice] = set()
         while waiting and not self._ended():
@@ -357,7 +357,7 @@ class Search:
     def _of_integers(self, found: list[_Choice]) -> list[_Choice]:
         """Return the choices and one with integers for the arguments without a gradient of the first choice.
 
-        If the names are those of integers, it replaces the choices with floats; else it is the last one.
+        If these arguments are integers by their names, it replaces the choices with floats; else it is the last one.
         """
         if not found:
             return []

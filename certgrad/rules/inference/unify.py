@@ -241,7 +241,7 @@ class Unifier:
         return made
 
     def _needed(self, equations: list[Sizes], start: list[Sizes]) -> list[Sizes]:
-        """Return the equations that are left after dropping those without which the function runs too."""
+        """Return the equations that the function needs: each one is dropped if it also runs without it."""
         for equation in list(equations):
             fewer = [e for e in equations if e is not equation]
             sizes = self._at([*start, *fewer])

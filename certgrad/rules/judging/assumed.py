@@ -130,8 +130,8 @@ class Bounds:
 def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None:
     """Return the attempt under bounds with which a refuted rule is proved, and a certificate that lists the bounds.
 
-    None if no such bounds are found. The witness of the refutation suggests the first bounds: those that exclude it.
-    Then the upper bounds on indices are tried, bounds that the proof does not need are dropped, and open ends closed.
+    None if no such bounds are found. The first bounds are those that exclude the witness of the refutation. Then upper
+    bounds on indices are tried, bounds that the proof does not need are dropped, and open ends closed if possible.
 
     Args:
         look: the attempt without assumed bounds.
@@ -176,7 +176,7 @@ class _Tried:
 
     @cached_property
     def free(self) -> Mapping[str, str]:
-        """The arguments that may be bounded, those without a gradient and a declared condition, each with its dtype.
+        """The arguments that may be bounded, by name with dtype: they have no gradient and no declared condition.
 
         These are integer arrays, scalars that are held fixed (the dtype `held`), and real parameters.
         """

@@ -203,9 +203,9 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
 
 
 def _with_read_entries(found: FoundRule, made: Audit, checked: Checked) -> Audit:
-    """Return the audit; where open sizes are not proved, one of axes long enough for the entries that the code reads.
+    """Return the audit, or a second one if that proves the rule where the first one does not for open sizes.
 
-    Code that reads `x[2]` fails where x has two entries. The other audit counts only if it is a proof.
+    The second audit is about axes that are long enough for the entries that the code reads: `x[2]` needs three.
     """
     if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
         return made

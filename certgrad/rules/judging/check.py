@@ -53,38 +53,40 @@ def check(
 
     For a `jax.custom_vjp`: the primal of its `fwd` is the function, and its cotangents are the adjoint of the
     function's derivative. For a `jax.custom_jvp`: its tangents are the derivative, and JAX's transposition of them is
-    the adjoint. For any other function: the same of the derivatives that JAX makes.
+    the adjoint. For any other function: JAX's own derivatives are proved to be the derivative and its adjoint.
 
     Args:
         function: the function, also under `jit` or `partial`.
-        signature: the shapes of its array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
+        signature: the shapes of the array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
             `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)`, `Params(w: d m, b: m)` and
-            `None` are arguments that hold several arrays or none. Or a tuple of the arguments, each any structure of
+            `None` are arguments that hold several arrays or none. Or a tuple with, for each argument, any structure of
             such texts.
-        static: its other arguments, by name: a value, `certgrad.each(…)` of several, of which each is proved and every
-            combination where several arguments have several, or `certgrad.real("c > 0")` for every such number.
+        static: the other arguments of the function, by name: a value; `certgrad.each(…)` of several values, where the
+            rule is proved at each, and at every combination if several arguments have several values; or
+            `certgrad.real("c > 0")` for every such number.
         differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument
             `params` is called `params_w`. A rule that returns `None` for an argument that is named here claims that
-            its derivative is 0; for one that is not, it has no gradient, and the verdict says so.
+            its derivative is 0. If the argument is not named, it has no gradient, and the verdict says so.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         surrogate: the reason, if the rule deliberately is not the derivative.
         approximates: the function that the rule is the derivative of, if `function` computes only an approximation of
-            it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of that
-            one and the value of `function`; their distance is measured at drawn points and not proved.
-        name: what the report calls it; the function's own name if empty.
+            it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of the
+            approximated function, and the value of `function`; their distance is measured at drawn points, not proved.
+        name: the name of the function in the report; its own name if empty.
         conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away. If
-            not, the claim says so.
-        sizes: where the rule is not proved for all sizes, it is tried at small ones, and first at these
-            (`{"n": 128, "d": 64}`, or several such); what is proved there is `proved at sizes`, which is no proof for
-            all. None: it is not tried.
-        elsewhere: other functions that the rule calls, each with the declaration of what it approximates, where that
-            stands in a configuration and not on the function. They are read so where `approximates` is given.
-        order: 2 looks at the rule of the rule as well: that the derivative which JAX makes of the cotangents, as second
-            derivatives run it, is their derivative. The report's `second` says what came of it.
-        seconds: of processor time, for all that is tried. What is not decided then is `unproved`, with that reason; a
-            step that has begun (a trace, a call) is brought to its end.
+            False, the claim says that this was not done.
+        sizes: sizes that are tried first (`{"n": 128, "d": 64}`, or several such) if the rule is not proved for all
+            sizes; small sizes follow. A proof there is `proved at sizes`, which is no proof for all. If None, no
+            numbers are tried.
+        elsewhere: other functions that the rule calls, each with the declaration of what it approximates, if that
+            stands in a configuration and not on the function. If `approximates` is given, calls of them are read as
+            calls of what they approximate.
+        order: 2 also audits the rule of the rule: whether the derivative of the cotangents that JAX makes, which
+            second derivatives run, is right. The result is `second` of the report.
+        seconds: the processor time for everything that is tried. A claim that is open then is `unproved`, with that
+            reason; a step that has begun (a trace, a call) is finished first.
 
-    Returns a report; a wrong rule is a verdict in it and never an exception.
+    Returns a report. If the rule is wrong, that is a verdict in it and not an exception.
 
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the function.

@@ -80,20 +80,20 @@ def equal(
 ) -> Equality:
     """Prove that two functions of the same arguments return the same, for all shapes that fit the signature.
 
-    Each output of the one is compared with that of the other, entry by entry, over the real numbers; integers and
-    booleans count as numbers. Wherever one of the two is undefined is excluded by a hypothesis.
+    Each output of `left` is compared with that of `right`, entry by entry, over the real numbers; integers and booleans
+    count as numbers. A hypothesis excludes the points at which one of the two is undefined.
 
     Args:
         left: a function, also under `jit` or `partial`; its arguments give the names.
         right: another function, called with the same arguments in the same order.
-        signature: the shapes of the array arguments, as for `certgrad.check`. A number that the claim is to be about
-            for every value is a scalar: an argument of shape `""`.
+        signature: the shapes of the array arguments, as for `certgrad.check`. A number at whose every value the
+            functions are compared is a scalar array: an argument of shape `""`.
         static: the other arguments, by name: a value, or `certgrad.each(…)` of several.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
-        name: what the report calls the left function; its own name if empty.
+        name: the name of the left function in the report; its own name if empty.
         conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away.
 
-    Returns the verdict; that the two differ is a verdict and never an exception.
+    Returns the verdict. If the two differ, that is a verdict and not an exception.
 
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the functions.

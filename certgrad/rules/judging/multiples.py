@@ -109,7 +109,7 @@ def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
 
 
 def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
-    """Return the hypotheses that the sizes in the rule's signature are these multiples."""
+    """Return hypotheses that state the multiples `chosen` of sizes in the rule's signature."""
     axes = _axes(rule.signature)
 
     def length(name: str) -> Term:
@@ -124,6 +124,6 @@ def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
 
 
 def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
-    """Return the certificate of the rule at these multiples, with hypotheses in its claims that say so."""
+    """Return the certificate of the rule at the multiples `chosen`, with hypotheses in its claims that state them."""
     added = hypotheses(rule, chosen)
     return listing(certificate, rule, lambda _, own: [*own, *added])
