@@ -114,6 +114,7 @@ def _probe() -> Callable[[], dict[str, str]]:
 
     def versions() -> dict[str, str]:
         """Return the versions of the libraries of this process, and of certgrad with a digest of its files."""
+        # The imports are in here, as the function is sent without its module.
         import hashlib
         import importlib.metadata
         import importlib.util

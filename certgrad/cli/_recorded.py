@@ -116,7 +116,10 @@ def _graphs(record: "Record", wanted: Wanted) -> RunSummary:
 
 
 def _rules(record: "Record", wanted: Wanted) -> RunSummary:
-    """Return the summary of an audit of the rules that were called, and write the files of `wanted`."""
+    """Return the summary of an audit of the rules that were called, and write the files of `wanted`.
+
+    Findings are a failure only with --strict or --fail-on.
+    """
     if record.notes is None:
         return RunSummary([], "certgrad: no derivative rule was called\n")
     from certgrad.cli import _policy, _select

@@ -159,6 +159,7 @@ class Rules:
     """Problems at the top of the page, each with the anchor of its rule: those refuted, or on which the audit fails."""
 
     def __post_init__(self) -> None:
+        """Make a `Rule` of each result with a certificate, sort them, and collect remarks on the other results."""
         taken: set[str] = set()
         anchors: dict[str, str] = {}
         names = {certificate.op for certificate in self.audit.certificates}
@@ -194,7 +195,10 @@ def _anchor(name: str, taken: set[str]) -> str:
 
 
 def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequence[Problem]) -> Rule:
-    """Return a rule as the page shows it; `beside` are the remarks on it, `anchor` is its id."""
+    """Return a rule as the page shows it; `beside` are the remarks on it, `anchor` is its id.
+
+    The certificate gives the texts, and the exhibit of the result, if it has one, plots, equations and programs.
+    """
     from certgrad.obligations.certificate import ORDER
 
     shown = decode(one.exhibit) if one.exhibit else Exhibit()

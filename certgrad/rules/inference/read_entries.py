@@ -22,7 +22,7 @@ from certgrad.signatures.nested import leaves
 from certgrad.signatures.sizes import Size, parse_size
 
 LARGEST = 64
-"""The largest index that counts: for a larger one, the author is asked to name the size."""
+"""The largest index that is looked for: code that reads at a larger one states the size itself."""
 
 
 def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | None:

@@ -418,7 +418,10 @@ def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
 
 
 def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: Mapping[str, Any]) -> Rules:
-    """Return the programs of a rule with `number` for all entries of the argument `name`, or for its first entry."""
+    """Return the programs of a rule with `number` for all entries of the argument `name`, or for its first entry.
+
+    Each program is wrapped: it runs as before, on inputs in which these entries are replaced.
+    """
     programs = rule.rules(statics)
 
     def fixed_argument(own: str, x: Any) -> Any:

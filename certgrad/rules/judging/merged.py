@@ -23,7 +23,10 @@ OF_BOTH = "the rule computes its value otherwise than the function: both are rea
 
 
 def merged(certificates: Sequence[Certificate]) -> Certificate:
-    """Return one certificate with the cases and hypotheses of several ones, which have the same obligations."""
+    """Return one certificate in place of several ones, which have the same obligations.
+
+    Each claim has the cases, hypotheses, facts and idealisations of the claims of its kind in all certificates.
+    """
     first = certificates[0]
 
     def all_of(name: str, parts: Sequence[Any]) -> list[Any]:
