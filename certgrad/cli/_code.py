@@ -96,7 +96,7 @@ def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_code(target: str) -> bool:
-    """Return whether a target is code: a path, a dotted name or a module that exists, and no op of the library."""
+    """Return whether a target is code: a path, a dotted name, or a name of no op of which there is a module."""
     if any(mark in target for mark in (":", "/", ".")) or Path(target).is_dir():
         return True
     if _library.has(target):

@@ -46,7 +46,7 @@ NEEDS_NUMBERS = re.compile(
 OF_RANKS = re.compile(r"values to unpack|number of indices|index out of range|Too many indices")
 """Messages of failures that no sizes can mend: an array has another rank than the code needs."""
 PRIMES = (7, 5, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
-"""Sizes by which a message identifies axes: each is that of one axis alone, and no count of groups divides it."""
+"""Sizes by which a message identifies axes: a prime for each. No window is longer, no count of groups divides it."""
 _UNPACKED = re.compile(r"values to unpack \(expected (\d+)")
 _SUBSCRIPT = re.compile(r"Einstein sum subscript '([a-zA-Z]+)' does not contain the correct number of indices")
 _SHAPE = re.compile(r"[(\[]((?:\d+, *)*\d+),?[)\]]")

@@ -57,7 +57,7 @@ OF_CODE = 3
 LEAST = 3
 """Numbers of the code up to this one are left out: they are among the small sizes anyway."""
 ENTRIES = 4096
-"""Sizes at which an argument has more entries than this are not tried."""
+"""Sizes made of the code's numbers are not tried if an argument has more entries there."""
 
 
 def read_sizes(said: Sizes | Sequence[Sizes], rule: UserRule) -> list[Sizes]:

@@ -44,7 +44,7 @@ class Equality(Judged):
 
     @property
     def reason(self) -> str:
-        """Why the equality is not proved: the reason of the first open case; "" if it is proved."""
+        """Why the equality is not proved: the reason of the first case that is not; "" if all are."""
         return next((c.reason for c in self.claim.cases if c.verdict not in PROVED_AS_WRITTEN), "")
 
     @property
