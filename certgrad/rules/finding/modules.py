@@ -59,7 +59,10 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
                 raise UsageError(
                     f"The folder '{path}' is a package that Python cannot import: rename it without a dot."
                 )
-            root, package = file.resolve(), None
+            root, package = (
+                file.resolve(),
+                None,
+            )  # no package has a dot in its name: the files are imported by themselves
         _prepend_path(sys.path, str(root))
         if package is not None:
             loaded = _target(package, path, skip, begin)

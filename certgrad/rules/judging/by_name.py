@@ -232,13 +232,14 @@ def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tupl
     subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
     program = rules.measured(subject)
     program_is_long = program is not None and rules.is_long(program)
-    first = rules.known_as(subject, program) if program is not None and program_is_long else None
+    # Whether a short program has such values is measured only if its audit proves nothing.
+    early_ideal = rules.known_as(subject, program) if program is not None and program_is_long else None
     cut_short_before = budget.cut_short
-    report = checked(declared, SHORT if first else 1)
-    cut_short = first is not None and budget.cut_short > cut_short_before
+    report = checked(declared, SHORT if early_ideal else 1)
+    cut_short = early_ideal is not None and budget.cut_short > cut_short_before
     if report.verdict in DECIDED_VERDICTS or report.assumed:
         return report, declared
-    ideal = first if program_is_long or program is None else rules.known_as(subject, program)
+    ideal = early_ideal if program_is_long or program is None else rules.known_as(subject, program)
     if ideal is None:
         return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
     of_ideal = replace(declared, domain=(*declared.conditions, *ideal.domain), approximates=ideal.name)

@@ -109,9 +109,9 @@ def with_integers(certificate: Certificate, integers: Certificate) -> Certificat
 def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
     """Return the certificate with the verdict `surrogate` and the author's reason on cases about the derivative.
 
-    That replaces refuted and unproved cases of the claim that compares the rule with the derivative. A JVP's other claim,
-    on its transposition by JAX, has to be decided: only refuted cases are replaced there. The claim on the forward's
-    value stays as it is.
+    That replaces refuted and unproved cases of the claim that compares the rule with the derivative. The other claim on
+    a JVP, that JAX's transposition of it is its adjoint, has to be decided: only refuted cases are replaced there. The
+    claim on the forward's value stays as it is.
     """
     kinds = [claim.kind for claim in certificate.claims]
     about_derivative = "jvp_is_derivative" if "jvp_is_derivative" in kinds else "vjp_is_adjoint"
