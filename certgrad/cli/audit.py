@@ -336,7 +336,7 @@ def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _entries(configured: "Configuration") -> "list[Finding]":
-    """Return the entries of the baseline, if there is one."""
+    """Return the entries of the baseline; [] if there is none."""
     from certgrad.rules.project import baseline
 
     return baseline.read(configured.baseline_file) if configured.has_baseline else []

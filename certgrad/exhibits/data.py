@@ -115,7 +115,7 @@ class Drawing(Struct, frozen=True):
 
 
 class Exhibit(Struct, frozen=True):
-    """All that is shown of one rule."""
+    """All that a page shows of one rule beside its certificate."""
 
     doc: str = ""
     sides: list[Sides] = []

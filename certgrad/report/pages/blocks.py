@@ -48,7 +48,7 @@ def graph_files(blocks: Mapping[str, Block]) -> dict[str, GraphCertificate]:
 
 
 def render(blocks: Mapping[str, Block]) -> str:
-    """Return the page."""
+    """Return the page on the composed ops, which are given by name."""
     graphs = [graph for block in blocks.values() for _, graph in block.cases]
     theorems = dict.fromkeys(theorem_line(t) for graph in graphs for t in graph.theorems)
     rows = [_cells(name, k, block) for name, block in blocks.items() for k in range(len(block.cases))]

@@ -30,7 +30,7 @@ _HEADER = ("op", "signature", "what it computes", "domain", "convention", "JAX, 
 
 
 def render(ops: Iterable[Any]) -> str:
-    """Return the page."""
+    """Return the page on the ops, with a section for each module that declares some."""
     ops = list(ops)
     parts = [_INTRODUCTION.format(count=len(ops), legend=LEGEND)]
     for module, group in groupby(ops, key=lambda op: op.__module__):

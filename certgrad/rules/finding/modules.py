@@ -62,7 +62,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
             root, package = (
                 file.resolve(),
                 None,
-            )  # no package has a dot in its name: the files are imported by themselves
+            )  # no package name has a dot: the files are imported by themselves
         _prepend_path(sys.path, str(root))
         if package is not None:
             loaded = _target(package, path, skip, begin)

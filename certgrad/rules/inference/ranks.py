@@ -233,7 +233,7 @@ class Search:
         return self._in_calls(choice), sum(r > 0 for r in named), -sum(floats), sum(whole)
 
     def _in_calls(self, choice: _Choice) -> int:
-        """Return the number of the first call that agrees with a choice; the number of calls if none does."""
+        """Return the index of the first call that agrees with a choice; the number of calls if none does."""
         return next((k for k, p in enumerate(self.patterns) if p.speaks_for(choice.ranks)), len(self.patterns))
 
     def _as_called(self, kinds: tuple[str, ...]) -> list[_Choice]:

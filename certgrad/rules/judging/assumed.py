@@ -154,7 +154,7 @@ Chosen = Mapping[str, Bounds]
 
 @dataclass(frozen=True)
 class _Proved:
-    """Bounds under which all claims of a rule are proved."""
+    """Bounds under which all claims of a rule are proved, with the attempt and its certificate."""
 
     bounds: Chosen
     look: Look

@@ -92,8 +92,8 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
 def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
     """Return the report on a refutation at `sizes`; None if the rule is not refuted there.
 
-    It is refuted where the two sides differ at a point, or where the rule fails and the function runs. `report` is that
-    with sizes left open.
+    It is refuted where the two sides differ at a point, or where the rule fails and the function runs. `report` is the
+    report with sizes left open.
     """
     report_there = _report_at_sizes(look, sizes)
     if (
