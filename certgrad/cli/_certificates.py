@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.report import json
 
 MAX_BYTES = 64 * 2**20
-"""A larger file is refused before it is decoded. An audit of thousands of rules is smaller."""
+"""Files with more bytes are refused before they are decoded. An audit of thousands of rules has fewer."""
 
 
 class NoCertificateError(UsageError):

@@ -80,7 +80,7 @@ PLAIN = Style()
 
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
-    """Return the audit in the format `kind`; with `of_jax`, an audit of JAX itself, text and Markdown are others."""
+    """Return the audit in the format `kind`; `of_jax` says that it is one of JAX itself, with its own text and page."""
     from certgrad.report import concise, github, gitlab, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):

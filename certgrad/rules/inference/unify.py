@@ -28,7 +28,7 @@ from certgrad.signatures.sizes import ONE as ONE_LONG
 from certgrad.signatures.sizes import Call, Factor, Power, Size, integer_size, named_size, parse_size
 
 Sizes = dict[str, Size]
-"""By the name of an axis, its size."""
+"""The size of each axis, by the name of the axis."""
 LAST = 3
 """At most this many last comparisons of a failing trace are solved as what it needs."""
 TRACES = 40

@@ -39,7 +39,7 @@ class Equality(Judged):
 
     @property
     def hypotheses(self) -> list[str]:
-        """The conditions under which both are defined and equal, as formulas."""
+        """The conditions under which both functions are defined and equal, as formulas."""
         return [h.text for h in self.claim.hypotheses]
 
     @property
