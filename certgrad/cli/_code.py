@@ -114,7 +114,7 @@ def found_in(target: str) -> "dict[str, FoundRule]":
     """Return the rules of a target by name; the target is imported in this process."""
     from certgrad.rules.finding.find import find
 
-    return {found.name: found for found in find(target).rules}
+    return {rule.name: rule for rule in find(target).rules}
 
 
 def without_target(rule: str) -> str:

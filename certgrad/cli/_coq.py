@@ -53,10 +53,10 @@ def _of_rule(certificate: Certificate, target: str) -> "File":
 
     if not target:
         raise UsageError(_code.without_target(certificate.op))
-    found = _code.found_in(target).get(certificate.op)
-    if found is None:
+    rule = _code.found_in(target).get(certificate.op)
+    if rule is None:
         return not_printed(certificate, f"there is no rule of this name in {target}")
-    return print_rule(certificate, found)
+    return print_rule(certificate, rule)
 
 
 def read_certificates(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":

@@ -48,7 +48,7 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
 
 def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
     """Return whether all declarations for the line of `wanted` are equal to it."""
-    return all(wanted == other for other in others if other.line == wanted.line)
+    return all(wanted == declaration for declaration in others if declaration.line == wanted.line)
 
 
 def _try_write(file: Path, wanted: Mapping[int, Beside]) -> set[int]:

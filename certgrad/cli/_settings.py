@@ -125,8 +125,8 @@ def _of_file(configured: "Configuration", key: str) -> Any:
         return tuple(_from(configured.folder, one) for one in value)
     if key == "format":
         if value not in _output.names():
-            known = ", ".join(_output.names())
-            raise UsageError(f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {known}.")
+            formats = ", ".join(_output.names())
+            raise UsageError(f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {formats}.")
         return _output.parse_format(value)
     return value
 

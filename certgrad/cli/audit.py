@@ -370,8 +370,8 @@ def _selection(
     """
     from certgrad.cli import _select
 
-    known = [] if none else _library.names()
+    op_names = [] if none else _library.names()
     aliases: dict[str, list[str]] = {}
     for alias, op in () if none else _library.aliases().items():
         aliases.setdefault(op, []).append(alias)
-    return _select.choose(known, aliases, targets, select, ignore, rules)
+    return _select.choose(op_names, aliases, targets, select, ignore, rules)

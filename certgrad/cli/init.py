@@ -80,8 +80,8 @@ def init() -> None:
 
 def _stopped(rules: "Sequence[RuleResult]", not_reached: Sequence[str]) -> str:
     """Return the message that time ran out, with the first rules that were not reached."""
-    more = f" and {len(not_reached) - NAMED} more" if len(not_reached) > NAMED else ""
-    names = ", ".join(not_reached[:NAMED]) + more
+    rest = f" and {len(not_reached) - NAMED} more" if len(not_reached) > NAMED else ""
+    names = ", ".join(not_reached[:NAMED]) + rest
     return (
         f"stopped after {SECONDS:.0f} s, having looked at {len(rules)}; left: {names}. `certgrad init` goes on with "
         "these, `certgrad audit` looks at all"
@@ -156,8 +156,8 @@ def _show_first(rules: "Sequence[RuleResult]") -> None:
     first = refuted[0]
     assert first.certificate is not None
     claim, case = next(pair for pair in open_cases([first.certificate]) if pair[1].verdict == "refuted")
-    more = f" of {len(refuted)}" if len(refuted) > 1 else ""
-    typer.echo(f"\nthe first finding{more}:\n\n{block(claim, case, _console.width(), first.place.shown)}")
+    of_count = f" of {len(refuted)}" if len(refuted) > 1 else ""
+    typer.echo(f"\nthe first finding{of_count}:\n\n{block(claim, case, _console.width(), first.place.shown)}")
 
 
 def _write(file: Path, text: str) -> None:

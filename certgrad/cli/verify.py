@@ -231,12 +231,12 @@ def _check_rule(given: _OfRule, task: _Task) -> Any:
     from certgrad.rules.certificates.verify import verify_rule
 
     name = given.certificate.op
-    found = _code.found_in(given.target).get(name)
-    if found is None:
+    rule = _code.found_in(given.target).get(name)
+    if rule is None:
         return Verification(
             op=name, outcome="not checked", problems=(f"there is no rule of this name in {given.target}",)
         )
-    return verify_rule(given.certificate, found, seed=task.seed, draws=task.draws)
+    return verify_rule(given.certificate, rule, seed=task.seed, draws=task.draws)
 
 
 def _check_graph(given: _OfGraph, task: _Task) -> Any:

@@ -53,7 +53,7 @@ def of_claim(one: RuleResult, claim: Claim, cases: Sequence[CaseClaim], also: Se
 
 def _refuted(claim: Claim, case: CaseClaim, lines: Sequence[str]) -> list[str]:
     """Return texts: where the claim is right, and the likely causes; if there are neither, the sides at the witness."""
-    where = [f"{RIGHT_WHERE}{symbols(found[1])}" for line in lines if (found := _RIGHT_WHERE.fullmatch(line))]
+    where = [f"{RIGHT_WHERE}{symbols(match[1])}" for line in lines if (match := _RIGHT_WHERE.fullmatch(line))]
     owners: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(LIKELY_CAUSE):

@@ -22,7 +22,10 @@ def render(audit: Audit, base: Path) -> bytes:
     Findings in the baseline are left out: they would be in every report.
     """
     entries = [_entry(problem, base) for problem in problems(audit) if not problem.covered]
-    entries += [_code_quality_entry(said, "certgrad", said, "blocker", _NOWHERE, 1) for said in audit.problems]
+    entries += [
+        _code_quality_entry(problem_text, "certgrad", problem_text, "blocker", _NOWHERE, 1)
+        for problem_text in audit.problems
+    ]
     return msgspec.json.format(msgspec.json.encode(entries), indent=2) + b"\n"
 
 

@@ -93,8 +93,8 @@ def _location(problem: Problem, base: Path) -> dict[str, Any]:
     file = path(problem.place, base)
     if not file:
         return named
-    inside = not PurePosixPath(file).is_absolute()
-    artifact = {"uri": quote(file), "uriBaseId": _ROOT} if inside else {"uri": Path(file).as_uri()}
+    is_relative = not PurePosixPath(file).is_absolute()
+    artifact = {"uri": quote(file), "uriBaseId": _ROOT} if is_relative else {"uri": Path(file).as_uri()}
     region = {"region": {"startLine": problem.place.line}} if problem.place.line else {}
     return {"physicalLocation": {"artifactLocation": artifact, **region}, **named}
 

@@ -187,8 +187,12 @@ def blocks(one: RuleResult, shown: Sequence[tuple[Claim, CaseClaim]], width: int
     """Return a block for each of the cases `shown` of a rule; claims open for the same reason share a block."""
     if one.certificate is None:
         return []
-    told = told_once(one.certificate, one.covered or ())
-    return [block(claim, case, width, one.place.shown, told[claim.code]) for claim, case in shown if claim.code in told]
+    codes_told = told_once(one.certificate, one.covered or ())
+    return [
+        block(claim, case, width, one.place.shown, codes_told[claim.code])
+        for claim, case in shown
+        if claim.code in codes_told
+    ]
 
 
 def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = "", also: Sequence[str] = ()) -> str:

@@ -90,9 +90,9 @@ def _hypothesis_counts(certificates: Sequence[Certificate]) -> list[tuple[int, s
     proved = [c for c in certificates if c.verdict in (*PROOFS, AT_SIZES)]
     sorts = Counter(
         "with no hypothesis"
-        if not (found := hypotheses_of(c))
+        if not (hypotheses := hypotheses_of(c))
         else "at all but a set of measure zero"
-        if all(h.negligible for h in found)
+        if all(h.negligible for h in hypotheses)
         else "on a domain that excludes an open set"
         for c in proved
     )

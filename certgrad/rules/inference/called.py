@@ -33,7 +33,9 @@ class Pattern:
 
     def agrees(self, ranks: Sequence[int]) -> bool:
         """Return whether a choice of ranks is that of the call, as far as it could be read."""
-        return all(own is None or rank == own for own, rank in zip(self.ranks, ranks, strict=True))
+        return all(
+            called_rank is None or rank == called_rank for called_rank, rank in zip(self.ranks, ranks, strict=True)
+        )
 
     def speaks_for(self, ranks: Sequence[int]) -> bool:
         """Return whether the call supports a choice of ranks.
@@ -43,7 +45,10 @@ class Pattern:
         """
         if self.highest != 1:
             return self.highest > 1 and self.agrees(ranks)
-        return all(own is None or (rank > 0) == (own > 0) for own, rank in zip(self.ranks, ranks, strict=True))
+        return all(
+            called_rank is None or (rank > 0) == (called_rank > 0)
+            for called_rank, rank in zip(self.ranks, ranks, strict=True)
+        )
 
 
 def patterns(calls: Sequence[Call], names: Sequence[str]) -> list[Pattern]:
@@ -53,7 +58,7 @@ def patterns(calls: Sequence[Call], names: Sequence[str]) -> list[Pattern]:
         where.setdefault(tuple(call.of(name).rank for name in names), call.where)
     rows = [row for row in where if any(row) or None not in row]
     # A call that agrees with another one of which more could be read is left out.
-    whole = [row for row in rows if not any(other != row and _says_more(other, row) for other in rows)]
+    whole = [row for row in rows if not any(other_row != row and _says_more(other_row, row) for other_row in rows)]
     found_patterns = [pattern for row in whole if (pattern := Pattern(where[row], row)).highest <= HIGHEST]
     return sorted(found_patterns, key=lambda pattern: pattern.highest < MATRICES)[:MOST]
 

@@ -181,12 +181,12 @@ def _loses_an_axis(eqn: Any) -> bool:
 
 def _calls_what_is_read(program: Program) -> bool:
     """Return whether a program calls a function of JAX that the calculus reads as what it approximates."""
-    held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     for eqn in program.jaxpr.eqns:
         body = inner_program(eqn)
         if body is None:
             continue
-        tables = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
+        tables = [constants[v] for v in eqn.invars if not is_literal(v) and v in constants]
         if approximation(body, tables) is not None or _calls_what_is_read(body):
             return True
     return False

@@ -120,7 +120,7 @@ class Search:
     ) -> None:
         self.function, self.forms, self.static, self.settled = function, forms, static, settled
         self.names = names = [name for name, _ in forms.leaves]
-        self.evidence = [said for _, said in forms.leaves]
+        self.evidence = [annotation for _, annotation in forms.leaves]
         self.patterns = called.patterns(calls, names)
         self.called_kinds = called.kinds(calls, names)
         self.out = Tried()
@@ -242,8 +242,8 @@ class Search:
 
     def _first_of(self, kinds: tuple[str, ...], pattern: Pattern) -> _Choice | None:
         each = [
-            [r for r in self._ranks(k, kind, pattern.highest) if own is None or r == own]
-            for k, (kind, own) in enumerate(zip(kinds, pattern.ranks, strict=True))
+            [r for r in self._ranks(k, kind, pattern.highest) if called_rank is None or r == called_rank]
+            for k, (kind, called_rank) in enumerate(zip(kinds, pattern.ranks, strict=True))
         ]
         partly = None in pattern.ranks
         for choice in sorted((_Choice(v, kinds) for v in product(*each)), key=lambda c: -sum(c.ranks))[:MOST_AS_CALLED]:
@@ -276,7 +276,7 @@ class Search:
         for count in range(1, min(len(free), 2) + 1):
             for kind in self._whole_kinds():
                 for chosen in combinations(reversed(free), count):
-                    if "" in (kinds := tuple(kind if k in chosen else own for k, own in enumerate(base))):
+                    if "" in (kinds := tuple(kind if k in chosen else base_kind for k, base_kind in enumerate(base))):
                         yield kinds
 
     def _declared_kinds(self) -> tuple[str, ...]:
@@ -309,7 +309,7 @@ class Search:
             return []
         if highest > RANKS[0] and (self.out.refused or len(free) > MOST_MIXED):  # the function runs at any rank
             lowest = highest - 2 if highest == self.asked and not self.out.refused else highest
-            each = [[r for r in own if r >= lowest] if k in free else own for k, own in enumerate(each)]
+            each = [[r for r in ranks if r >= lowest] if k in free else ranks for k, ranks in enumerate(each)]
         vectors = [v for v in product(*each) if not free or max(v[k] for k in free) == highest]
         floats = [k for k, kind in enumerate(kinds) if not kind]
         choices = [_Choice(v, kinds) for v in vectors]
@@ -400,9 +400,9 @@ class Search:
 
     def _take(self, forms: Callable[[], Forms | None]) -> None:
         """Raise OtherFormsError if `forms()` returns other structures of the arguments."""
-        other = None if self.settled else forms()
-        if other is not None:
-            raise OtherFormsError(other)
+        new_forms = None if self.settled else forms()
+        if new_forms is not None:
+            raise OtherFormsError(new_forms)
 
     def _looked_at(self, choice: _Choice, numbers: Sizes | None = None, whole_rule: bool = False) -> _Seen:
         """Return the result of a choice; `numbers` fixes some sizes, `whole_rule` ties sizes by the backward too."""

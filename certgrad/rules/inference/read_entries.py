@@ -49,10 +49,10 @@ def _spec_text(spec: Any) -> str:
 def read_entries(rule: UserRule) -> dict[str, int]:
     """Return, by size, the largest fixed index that the function reads at along an axis of that size."""
     program = forward_of(rule)
-    found: dict[str, int] = {}
+    entries: dict[str, int] = {}
     if program is not None:
-        _collect_read_entries(program.jaxpr, [None] * len(program.jaxpr.invars), found)
-    return {name: entry for name, entry in found.items() if name in rule.signature.names}
+        _collect_read_entries(program.jaxpr, [None] * len(program.jaxpr.invars), entries)
+    return {name: entry for name, entry in entries.items() if name in rule.signature.names}
 
 
 def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:

@@ -57,14 +57,14 @@ class Tried:
         if self.problem:
             return self.problem
         shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:REASONS_SHOWN]]
-        more = (
+        further = (
             f", and for {len(self.failures) - REASONS_SHOWN} other reasons"
             if len(self.failures) > REASONS_SHOWN
             else ""
         )
         tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
         tried = f"there was no time to try more: {tried}" if self.cut_short else tried
-        return f"{tried} ({'; '.join(shown)}{more})"
+        return f"{tried} ({'; '.join(shown)}{further})"
 
 
 def shortened(why: str) -> str:

@@ -35,13 +35,13 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
 
     claims = []
     for k, claim in enumerate(first.claims):
-        same = [c.claims[k] for c in certificates]
+        same_claims = [c.claims[k] for c in certificates]
         claims.append(
             with_cases(
                 claim,
-                all_of("cases", same),
-                hypotheses=each_once(all_of("hypotheses", same)),
-                **{name: sorted({*all_of(name, same)}) for name in ("facts", "idealisations", "measured")},
+                all_of("cases", same_claims),
+                hypotheses=each_once(all_of("hypotheses", same_claims)),
+                **{name: sorted({*all_of(name, same_claims)}) for name in ("facts", "idealisations", "measured")},
             )
         )
     repeated = all_of("sizes", certificates)
@@ -89,19 +89,21 @@ def with_integers(certificate: Certificate, integers: Certificate) -> Certificat
 
     The claim is that the fwd returns these outputs. Of the two verdicts the worse one counts.
     """
-    (other,) = integers.claims
+    (integer_claim,) = integers.claims
 
     def joined(claim: Claim) -> Claim:
-        if claim.kind != other.kind:
+        if claim.kind != integer_claim.kind:
             return claim
-        is_worse = ORDER.index(other.verdict) > ORDER.index(claim.verdict)
-        reasons = {c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in other.cases}
+        is_worse = ORDER.index(integer_claim.verdict) > ORDER.index(claim.verdict)
+        reasons = {
+            c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in integer_claim.cases
+        }
         listed = {h.tree for h in claim.hypotheses}
-        hypotheses = [*claim.hypotheses, *(h for h in other.hypotheses if h.tree not in listed)]
+        hypotheses = [*claim.hypotheses, *(h for h in integer_claim.hypotheses if h.tree not in listed)]
         if not is_worse:
             return msgspec.structs.replace(claim, hypotheses=hypotheses)
-        cases = list(reasons.values()) if other.verdict in ("refuted", "unproved") else other.cases
-        return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=other.verdict, cases=cases)
+        cases = list(reasons.values()) if integer_claim.verdict in ("refuted", "unproved") else integer_claim.cases
+        return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=integer_claim.verdict, cases=cases)
 
     return with_claims(certificate, map(joined, certificate.claims))
 
