@@ -28,6 +28,7 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
             without.append(result.named)
     notes: list[str] = []
     for file, wanted_of in files.items():
+        # Several rules may come of one line, which takes a declaration only if it is the same for all of them.
         pairs = [
             (wanted, name)
             for wanted, name in wanted_of

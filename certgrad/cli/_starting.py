@@ -21,20 +21,16 @@ def appended(file: Path, added: str) -> str:
     Raises UsageError if the file cannot be read, or would mean something else with the table there.
     """
     try:
-        text_before = file.read_text(encoding="utf-8") if file.exists() else ""
-        old = tomllib.loads(text_before)
+        present = file.read_text(encoding="utf-8") if file.exists() else ""
+        old = tomllib.loads(present)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"Cannot read '{file}': {error}. Mend it first; nothing was written.") from None
-    text = (
-        text_before
-        + ("" if not text_before or text_before.endswith("\n") else "\n")
-        + ("\n" if text_before else "")
-        + added
-    )
+    text = present + ("" if not present or present.endswith("\n") else "\n") + ("\n" if present else "") + added
     try:
         new = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         new = {}
+    # Beside the new table the file has to mean what it meant before.
     rest = {**new, "tool": {k: v for k, v in new.get("tool", {}).items() if k != "certgrad"}}
     if rest != {**old, "tool": old.get("tool", {})}:
         raise UsageError(

@@ -179,6 +179,7 @@ def _reach(
         sizes = [s for s in old.sizes or () if s not in (new.sizes or ())]
         if sizes:
             yield Change(old.op, "narrower", f"not proved any more at {'; '.join(map(_sizes, sizes))}")
+    # The scopes of proofs at sizes name the sizes, which were compared above.
     at_numbers = AT_SIZES in (old.verdict, new.verdict)
     scopes: dict[tuple[str, str, str], list[str]] = {}
     for old_claim, new_claim in kept:

@@ -138,7 +138,7 @@ class _Reader:
             deep: the number of calls that were followed to reach them; functions are entered at 0 alone.
             marks: the decorators of the class around them.
         """
-        waiting = [*reversed(nodes)]
+        waiting = [*reversed(nodes)]  # a stack: calls are read in the order of the text
         while waiting:
             node = waiting.pop()
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -148,6 +148,7 @@ class _Reader:
             elif isinstance(node, ast.ClassDef):
                 self._visit(node.body, Scope(node, scope, scope.file), deep, node.decorator_list)
             elif isinstance(node, (ast.Lambda, *COMPREHENSIONS)):
+                # Nothing is known of a lambda's parameters; a depth of 1 keeps functions in it from being entered.
                 given = dict.fromkeys(parameters_of(node)) if isinstance(node, ast.Lambda) else {}
                 self._visit([*ast.iter_child_nodes(node)], Scope(node, scope, scope.file, given), max(deep, 1))
             else:

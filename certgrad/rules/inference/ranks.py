@@ -426,7 +426,7 @@ class Search:
             return _Seen(signature, why, at_numbers=at_numbers, resting=[k for k, a in enumerate(arrays) if a is None])
         self._take(lambda: self.forms.as_returned(returned))
         if numbers is None and (lengths := self._of_numbers(choice, specs, arrays)):
-            seen = self._looked_at(choice, lengths, whole_rule)
+            seen = self._looked_at(choice, lengths, whole_rule)  # with the numbers in the shapes of cotangents
             if seen.consistent:
                 return seen
         others = [f"the cotangent of {name} has {shapes}" for name, shapes in misshapen(rule, arrays).items()]

@@ -209,6 +209,7 @@ class Unifier:
                 if sizes_there is None:
                     continue
                 result = self._run(sizes_there)
+                # A failure that asks for no number, but for sizes to be equal, can be solved later.
                 if result is None or (result.number is None and result.asked):
                     runs.append(k)
             if len(runs) == 1 and size_name not in self.rigid:

@@ -50,6 +50,7 @@ def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Se
             return ("", "") if error.of_function else (text, error.brief)
         if why:
             return text, why
+        # A check at points is cheap, and says whether an audit is worth its time.
         if rules.differs_at_a_point(with_axis):
             choice = choice_of(found.rule, replace(declared, signature=text), found.name, allotted_seconds())
             proved = choice.proved_under(assumed) if assumed else choice.under_assumed()
@@ -64,7 +65,7 @@ def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
     All arguments but parameters lose their first axis; after that, one vector may become a scalar as well. Only the
     first such signature at which the rule traces is audited.
     """
-    if any(map(AXIS.fullmatch, declared.static)):
+    if any(map(AXIS.fullmatch, declared.static)):  # the number of an axis would mean another one
         return ""
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)

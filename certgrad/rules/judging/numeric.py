@@ -105,15 +105,11 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
             claims.append(claim)
             continue
         pairs = [checked(claim, k, one) for k, one in enumerate(claim.cases)]
-        unconfirmed = [numeric_result for _, numeric_result in pairs if numeric_result.witness is None]
+        unconfirmed = [outcome for _, outcome in pairs if outcome.witness is None]
         measured = list(
-            dict.fromkeys(
-                [*claim.measured, *(numeric_result.agrees for numeric_result in unconfirmed if numeric_result.agrees)]
-            )
+            dict.fromkeys([*claim.measured, *(outcome.agrees for outcome in unconfirmed if outcome.agrees)])
         )
-        contradicted = next(
-            (numeric_result.differing for numeric_result in unconfirmed if numeric_result.differs), claim.contradicted
-        )
+        contradicted = next((outcome.differing for outcome in unconfirmed if outcome.differs), claim.contradicted)
         cases = [one for one, _ in pairs]
         claims.append(with_cases(claim, cases, measured=measured, contradicted=contradicted))
     certificate = with_claims(report.certificate, claims)
