@@ -1,4 +1,4 @@
-"""The command line. `main` is the console script; one command a file, registered in `_app.py`."""
+"""The command line: `main` is the console script. Each command is one file, registered in `_app.py`."""
 
 from certgrad.cli._app import app, main
 

@@ -74,19 +74,19 @@ def _root(
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script, and exit with the status of the command."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show `≠` gets `?`; it must not get a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    # A job that is ended from outside says what it came to, as one that is interrupted at a terminal does.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A job that is ended from outside prints its results so far, as it does on Ctrl-C.
+    handler_before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except Begin as begin:
-        wanted = begin
+        begun = begin
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, handler_before)
     from certgrad.cli._recorded import run as record
 
-    sys.exit(record(wanted.program, wanted.wanted))
+    sys.exit(record(begun.program, begun.wanted))

@@ -1,4 +1,4 @@
-"""Audits read back: what `certgrad audit --format json` prints, or certificates. A file is data from someone else."""
+"""Reading audits, as `certgrad audit --format json` prints them, or certificates. A file is not trusted."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from certgrad.report.diff import Side
 def read(path: Path) -> Side:
     """Return an audit from the file that `--output json=FILE` writes, from a certificate, or a folder of certificates.
 
-    Raises UsageError that says what the file is instead.
+    Raises UsageError, which says what the file is, for any other file.
     """
     try:
         document = _certificates.load(path) if path.is_file() else None

@@ -1,4 +1,4 @@
-"""Certificates from files and folders: found, limited in size, decoded strictly. A file is data from someone else."""
+"""Reading certificates from files and folders. A file is not trusted: its size is limited, its decoding strict."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.report import json
 
 MAX_BYTES = 64 * 2**20
-"""An audit of thousands of rules is smaller. A larger file is refused before it is read."""
+"""Files with more bytes are refused before they are decoded. An audit of thousands of rules has fewer."""
 
 
 class NoCertificateError(UsageError):
@@ -26,28 +26,29 @@ class NoCertificateError(UsageError):
 
 
 class _Head(msgspec.Struct):
-    """The fields that certificates of every format have: an op's has the op's name, a graph's the graph."""
+    """The fields that tell the kind of a document: `op` for an op or rule, `graph` for a graph, else an audit's."""
 
     format: int = 0
     op: str = ""
     graph: dict[str, Any] = {}
     certificates: list[msgspec.Raw] | None = None
-    """The certificates in the document of an audit."""
+    """The certificates of an audit, undecoded."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
-    """Return the certificate files that the paths name: a file, or the JSON files of a folder (of its `certificates/`).
+    """Return the certificate files at the paths, each once: a file, or the JSON files of a folder.
 
-    Raises UsageError for a path that is neither.
+    If a folder contains a folder `certificates`, its files are those in there. Raises UsageError for a path that is
+    neither a file nor a folder.
     """
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
         try:
             if path.is_dir():
                 inner = path / "certificates"
-                found |= dict.fromkeys(sorted((inner if inner.is_dir() else path).glob("*.json")))
+                files |= dict.fromkeys(sorted((inner if inner.is_dir() else path).glob("*.json")))
             elif path.is_file():
-                found[path] = None
+                files[path] = None
             elif path.exists():
                 raise UsageError(
                     f"{path}: this is neither a file nor a folder. Name certificates, or a folder of them."
@@ -58,22 +59,22 @@ def find(paths: Sequence[Path]) -> list[Path]:
                 )
         except OSError as error:
             raise _unreadable(path, error) from None
-    return list(found)
+    return list(files)
 
 
 def read(path: Path) -> "list[Certificate | GraphCertificate]":
-    """Return the certificates in a file: one of an op, a rule or a graph, or those of an audit's document.
+    """Return the certificates in a file: one of an op, a rule or a graph, or all of an audit.
 
-    Raises UsageError that says what the file is instead.
+    Raises UsageError, which says what the file is, for any other file.
     """
-    found = load(path)
-    return list(found) if isinstance(found, list) else [*found.certificates]
+    document = load(path)
+    return list(document) if isinstance(document, list) else [*document.certificates]
 
 
 def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
     """Return the certificate in a file, as a list of one, or the document of an audit.
 
-    Raises UsageError that says what the file is instead.
+    Raises UsageError, which says what the file is, for any other file, and for one of another format.
     """
     try:
         with path.open("rb") as stream:
@@ -83,7 +84,7 @@ def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
     if len(data) > MAX_BYTES:
         raise UsageError(f"{path}: the file is larger than {MAX_BYTES // 2**20} MiB, and no audit is. It was not read.")
     try:
-        msgspec.json.decode(data, type=msgspec.Raw)  # a page that begins with a number is no JSON
+        msgspec.json.decode(data, type=msgspec.Raw)  # the whole file is JSON, and not only its beginning
         head = msgspec.json.decode(data, type=_Head)
         if not head.op and not head.graph and head.certificates is None:
             raise msgspec.ValidationError
@@ -110,7 +111,7 @@ def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
 
 
 def _audit(path: Path, data: bytes, head: _Head) -> "json.Report":
-    """Return the document of an audit, whole and of this format."""
+    """Return the document of an audit. Raises UsageError if it is incomplete or has another format."""
     from certgrad.report import json
 
     again = "Write it anew with `certgrad audit --output json=FILE`, or use the certgrad that wrote it."
@@ -118,11 +119,11 @@ def _audit(path: Path, data: bytes, head: _Head) -> "json.Report":
         has = f"format {head.format}" if head.format else "no format"
         raise UsageError(f"{path}: this audit has {has}, and this certgrad reads format {json.FORMAT}. {again}")
     try:
-        formats = [msgspec.json.decode(one, type=_Head).format for one in head.certificates or ()]
-        other = next((one for one in formats if one != FORMAT), None)
-        if other is not None:
+        formats = [msgspec.json.decode(raw, type=_Head).format for raw in head.certificates or ()]
+        other_format = next((number for number in formats if number != FORMAT), None)
+        if other_format is not None:
             raise UsageError(
-                f"{path}: its certificates have format {other}, and this certgrad reads format {FORMAT}. {again}"
+                f"{path}: its certificates have format {other_format}, and this certgrad reads format {FORMAT}. {again}"
             )
         return msgspec.json.decode(data, type=json.Report)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -133,6 +134,7 @@ T = TypeVar("T")
 
 
 def _decoded(path: Path, data: bytes, head: _Head, format: int, kind: type[T], command: str) -> T:
+    """Return the certificate in a file. Raises UsageError, with the command that writes one, if it is not readable."""
     again = "Audit it" if head.op else "Certify the graph"
     if head.format != format:
         raise UsageError(

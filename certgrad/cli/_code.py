@@ -1,4 +1,4 @@
-"""Targets that are code: modules, packages, files and objects whose derivative rules are audited."""
+"""The audit of targets that are code: modules, packages, files and objects with derivative rules."""
 
 import importlib.util
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,23 +36,23 @@ class Code:
 
     rules: "list[RuleResult]" = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    """What the targets mean: modules and objects."""
+    """The names of the modules and objects that the targets stand for."""
     files: list[str] = field(default_factory=list)
-    """The files of the modules that were looked at."""
+    """The files of the modules that were searched for rules."""
     passed_over: list[str] = field(default_factory=list)
-    """The files that were not imported, as those of tests are not."""
+    """The files that were not imported, such as tests."""
     with_rules: list[str] = field(default_factory=list)
-    """Those of them whose text makes a rule."""
+    """The files among `passed_over` whose text makes a rule."""
     of_target: dict[str, list[str]] = field(default_factory=dict)
     """The names of each target's rules."""
     problems: list[str] = field(default_factory=list)
-    """Why a target could not be looked at, for each such one."""
+    """For each target that could not be audited, the reason."""
     interrupted: bool = False
     unreached: list[str] = field(default_factory=list)
-    """The rules, and the targets of which no rule is known, that an interruption left over."""
+    """The rules, and the targets whose rules are not known yet, that an interruption left out."""
 
     def whole(self) -> "Code":
-        """Return the same, if complete. Raises UsageError, or KeyboardInterrupt, where results are missing."""
+        """Return these results if they are complete. Raises UsageError or KeyboardInterrupt if some are missing."""
         if self.problems:
             raise UsageError(self.problems[0])
         if self.interrupted:
@@ -66,7 +66,7 @@ class Code:
 
     @property
     def audit_scope(self) -> "AuditScope":
-        """The targets and files in which a rule would have been found."""
+        """The targets in which rules were searched for, with the names of rules that have no verdict."""
         from certgrad.report.findings import CODES_OF_UNAUDITED
         from certgrad.rules.project.baseline import AuditScope
 
@@ -82,12 +82,12 @@ def configured() -> "Configuration":
 
 
 def limits(configuration: "Configuration") -> Limits:
-    """Return the limits of time that a project configures, or the usual ones."""
+    """Return the limits of time of a project, which are configured or the defaults."""
     return Limits(configuration.timeout, configuration.import_timeout)
 
 
 def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the ops of the library among the targets, and the code."""
+    """Return the targets that are ops of the library, and the targets that are code."""
     ops: list[str] = []
     code: list[str] = []
     for target in targets:
@@ -96,6 +96,7 @@ def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_code(target: str) -> bool:
+    """Return whether a target is code: a path, a dotted name, or a name of no op of which there is a module."""
     if any(mark in target for mark in (":", "/", ".")) or Path(target).is_dir():
         return True
     if _library.has(target):
@@ -110,10 +111,10 @@ def _is_code(target: str) -> bool:
 
 @lru_cache(maxsize=8)
 def found_in(target: str) -> "dict[str, FoundRule]":
-    """Return the rules of a target by name, found in this process."""
+    """Return the rules of a target by name; the target is imported in this process."""
     from certgrad.rules.finding.find import find
 
-    return {found.name: found for found in find(target).rules}
+    return {rule.name: rule for rule in find(target).rules}
 
 
 def without_target(rule: str) -> str:
@@ -136,22 +137,22 @@ def audit(
     exhibits: bool = False,
     follow: "Callable[[RuleResult], None] | None" = None,
 ) -> Code:
-    """Return the results of the rules that the targets hold. A target that does not import, or names nothing, is one of
-    their `problems`.
+    """Return the results of the rules in the targets.
 
-    Ctrl-C ends the audit: what is finished by then is returned, and `unreached` says what is not.
+    A target that does not import, or names nothing, is listed in `problems` of the result. Ctrl-C ends the audit: the
+    results so far are returned, and `unreached` lists the rules without one.
 
     Args:
         targets: the code.
-        limits: of time, for one rule and one import.
-        conformance: compare what was traced with what happens.
-        jobs: so many processes; None: as many as are worth it.
+        limits: the seconds for one rule and for one import.
+        conformance: compare the traced programs with calls.
+        jobs: the number of processes; None: as many as are useful.
         watch: shows the progress.
-        cache: the folder of earlier results; None: all is proved anew.
-        order: 2: look at the rule of each rule as well.
-        plugins: by target, the plugin that offers it, which a problem then names.
-        exhibits: make what a page shows of each rule beside its certificate.
-        follow: gets each result as it comes.
+        cache: the folder of earlier results; None: everything is proved anew.
+        order: 2 audits the second derivatives of each rule as well.
+        plugins: by target, the plugin that offers it; a problem of the target names it.
+        exhibits: also make what a page shows of each rule beside its certificate.
+        follow: is called with each result as soon as it is there.
     """
     from certgrad.report.audited import RuleResult
     from certgrad.rules.project.configuration import Budget
@@ -184,18 +185,20 @@ def audit(
     except KeyboardInterrupt:
         interrupted = True
     out = Code(problems=[problems[t] for t in targets if t in problems], interrupted=interrupted)
-    every = dict.fromkeys(rule.name for target in targets if target in seen for rule in seen[target].rules)
-    for one in (seen[t] for t in targets if t in seen):
-        out.names += one.names
-        out.files += one.files
-        out.passed_over += one.passed_over
-        out.with_rules += one.with_rules
-        out.of_target[one.target] = [rule.name for rule in one.rules]
-    out.rules = [rule for name in dict.fromkeys([*every, *results]) if name in results for rule in results[name].each]
+    all_names = dict.fromkeys(rule.name for target in targets if target in seen for rule in seen[target].rules)
+    for seen_target in (seen[t] for t in targets if t in seen):
+        out.names += seen_target.names
+        out.files += seen_target.files
+        out.passed_over += seen_target.passed_over
+        out.with_rules += seen_target.with_rules
+        out.of_target[seen_target.target] = [rule.name for rule in seen_target.rules]
+    out.rules = [
+        rule for name in dict.fromkeys([*all_names, *results]) if name in results for rule in results[name].each
+    ]
     if cache is not None and results:
         _library.tidy_cache(cache, next((r.cache_problem for r in results.values() if r.cache_problem), ""))
     if interrupted:
-        out.unreached = [name for name in every if name not in results]
+        out.unreached = [name for name in all_names if name not in results]
         out.unreached += [t for t in dict.fromkeys(targets) if t not in seen and t not in problems]
     return out
 
@@ -208,7 +211,7 @@ def by_file(code: Code) -> list[str]:
         return []
     placed = [(rule, rule.place.file) for rule in code.rules]
     files = dict.fromkeys([*code.files, *(file for rule, file in placed if ":" in rule.name)])
-    lines, without = [], 0  # of files without a rule there are so many
+    lines, without = [], 0  # `without` counts the files without a rule
     for file in filter(None, files):
         rules = [rule for rule, its_file in placed if its_file == file and not rule.of]
         left_out = [rule.name.partition(":")[2] for rule in rules if rule.missing]
@@ -220,13 +223,13 @@ def by_file(code: Code) -> list[str]:
         text = f"{from_here(file)}: {pluralized(len(rules), 'rule')} found, {audited} audited"
         lines.append(text + (f"; left out: {', '.join(left_out)}" if left_out else ""))
     if without:
-        other = " other" if lines else ""
-        lines.append(f"no derivative rule in {pluralized(without, f'{other} file'.strip())}")
+        other_word = " other" if lines else ""
+        lines.append(f"no derivative rule in {pluralized(without, f'{other_word} file'.strip())}")
     return [*lines, *of_passed_over(code)]
 
 
 def of_passed_over(code: Code) -> list[str]:
-    """Return lines on the files that were not imported, and which of these make rules; none after an interruption."""
+    """Return a line on the files that were not imported, naming those that make rules; [] after an interruption."""
     from certgrad.report.audited import from_here
 
     if code.interrupted:
@@ -240,12 +243,12 @@ def of_passed_over(code: Code) -> list[str]:
 
 
 def pluralized(number: int, word: str) -> str:
-    """`1 rule`, `2 rules`."""
+    """Return a number with a noun: `1 rule`, `2 rules`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def unknown_signatures(code: Code, configuration: "Configuration") -> list[str]:
-    """Configured signatures of rules that are not there."""
+    """Return a message for each configured signature whose rule the audit would have found and did not."""
     names: Collection[str] = {rule.name for rule in code.rules}
     gone = [n for n in configuration.signatures if n not in names and code.audit_scope.at(n)]
     return [f"[tool.certgrad.signatures] in '{configuration.file}' has '{n}', and there is no such rule" for n in gone]

@@ -1,32 +1,32 @@
-"""Shell completion: names of ops and of files, codes."""
+"""Shell completion of codes, formats, ops and files. Each function takes the text that was typed so far."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 
 def codes(incomplete: str) -> list[tuple[str, str]]:
-    """Return the codes with their titles; after a comma, for a further one."""
+    """Return the codes that complete the last item of a comma separated list, each with its title."""
     from certgrad.report.codes import CODES, REMARKS
 
-    before, comma, begun = incomplete.rpartition(",")
+    previous, comma, begun = incomplete.rpartition(",")
     table = {**CODES, **REMARKS}
-    return [(f"{before}{comma}{c}", one.title) for c, one in table.items() if c.startswith(begun.upper())]
+    return [(f"{previous}{comma}{c}", entry.title) for c, entry in table.items() if c.startswith(begun.upper())]
 
 
 def outputs(incomplete: str) -> list[str]:
-    """Return the formats, each with the `=` before the path."""
+    """Return the formats that complete the text, each followed by `=`, after which a path comes."""
     return [f"{name}=" for name in formats(incomplete)]
 
 
 def formats(incomplete: str) -> list[str]:
-    """Return the formats of an audit, those of plugins among them."""
+    """Return the formats of an audit that complete the text, those of plugins included."""
     from certgrad.cli import _output
 
     return [str(name) for name in _output.names() if name.startswith(incomplete)]
 
 
 def subjects(incomplete: str) -> Iterator[str]:
-    """Codes and ops: what `certgrad explain` takes."""
+    """Yield the codes and ops that complete the text, for `certgrad explain`."""
     from certgrad.cli import _library
 
     yield from (code for code, _ in codes(incomplete))
@@ -34,12 +34,12 @@ def subjects(incomplete: str) -> Iterator[str]:
 
 
 def targets(incomplete: str) -> Iterator[str]:
-    """Ops of the library, Python files and folders."""
+    """Yield the Python files, folders and ops of the library that complete the text."""
     folder, _, begun = incomplete.rpartition("/")
-    for one in sorted(Path(folder or ".").glob(f"{begun}*")):
-        if one.name.startswith(".") or not (one.is_dir() or one.suffix == ".py"):
+    for path in sorted(Path(folder or ".").glob(f"{begun}*")):
+        if path.name.startswith(".") or not (path.is_dir() or path.suffix == ".py"):
             continue
-        yield f"{one}/" if one.is_dir() else str(one)
+        yield f"{path}/" if path.is_dir() else str(path)
     if not folder:
         from certgrad.cli import _library
 

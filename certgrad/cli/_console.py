@@ -16,8 +16,9 @@ T = TypeVar("T")
 
 
 def width(stream: TextIO | None = None) -> int | None:
-    """The width of the page, on stdout if no stream is given: of the terminal, or as COLUMNS says; None where it goes
-    to a file or a program.
+    """Return the number of columns of the terminal, or of COLUMNS; None if the stream goes to a file or a program.
+
+    The stream is stdout if none is given.
     """
     if (stream or sys.stdout).isatty() or os.environ.get("COLUMNS", "").isdigit():
         return shutil.get_terminal_size().columns
@@ -31,25 +32,28 @@ def coloured(stream: TextIO | None = None) -> bool:
 
 
 LOOKING_UP = "looking up what is known"
-"""What is done to rules in code before the first is proved."""
+"""What progress shows before the first rule in code is proved."""
 EVERY = 10.0
-"""Seconds from line to line of progress where there is no terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
 
 
 class Watch:
-    """Progress, on a bar if there is one."""
+    """Progress of an audit, shown on a bar if there is one."""
 
     def __init__(
         self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving", before: str = ""
     ) -> None:
-        """`verb` says what is done to rules, `before` what is done to all of them before the first."""
+        """Start with `total` tasks, if that is known.
+
+        `verb` says what is done to a rule ("proving"), `before` what is done before the first one.
+        """
         self._bar = bar
         self._total = total
         self._verb = verb
         self._idle = before or verb
         self._done, self._started = 0, time.monotonic()
         self._running: dict[str, str] = {}
-        """What has begun and is not finished, in that order, with what is done to it: of several, the first is told."""
+        """By name, in the order of their begin, what is done to tasks that run; the first is shown."""
         self._task = None if bar is None else bar.add_task(verb, total=total, now="")
 
     def more(self, count: int) -> None:
@@ -59,7 +63,7 @@ class Watch:
         self._tell(total=self._total)
 
     def began(self, kind: str, name: str) -> None:
-        """A rule is audited now, or something imported."""
+        """Note that the audit of a rule (`kind` "rule"), or an import, has begun."""
         if kind == "rule":
             self._idle = self._verb
             self._forget_imports()
@@ -71,7 +75,7 @@ class Watch:
         self._running = {name: doing for name, doing in self._running.items() if doing == self._verb}
 
     def finished(self, name: str = "") -> None:
-        """Note that one task is done."""
+        """Note that one task is done, that of this name if it has one."""
         self._done += 1
         self._running.pop(name, None)
         self._tell(advance=1)
@@ -81,7 +85,7 @@ class Watch:
 
     @property
     def _now(self) -> str:
-        """Return the name of what has run longest, but for modules that were imported before rules began."""
+        """The name of the task that has run longest; "" if none runs."""
         return next(iter(self._running), "")
 
     @property
@@ -89,9 +93,9 @@ class Watch:
         return self._running.get(self._now, self._idle)
 
     def __str__(self) -> str:
-        of = f"{self._done} of {self._total} done, " if self._total else ""
+        done = f"{self._done} of {self._total} done, " if self._total else ""
         name = f" {self._now}" if self._now else ""
-        return f"{self._doing}{name} ({of}{time.monotonic() - self._started:.0f} s)"
+        return f"{self._doing}{name} ({done}{time.monotonic() - self._started:.0f} s)"
 
     def _show(self, **fields: object) -> None:
         if self._bar is not None and self._task is not None:
@@ -100,10 +104,10 @@ class Watch:
 
 @contextmanager
 def watching(total: int | None = None, *, shown: bool, verb: str = "proving", before: str = "") -> Iterator[Watch]:
-    """Show progress on stderr while the block runs, and yield the `Watch` to tell it to.
+    """Show progress on stderr while the block runs, and yield the `Watch` that takes notes of it.
 
-    It is a bar, if stderr is a terminal, or else a line every few seconds; nothing unless `shown`. `total` is how many
-    tasks there are, if that is known; `verb` and `before` are as `Watch` takes them.
+    Progress is a bar if stderr is a terminal, else a line every few seconds; it is not shown unless `shown`. `total`,
+    `verb` and `before` are arguments of `Watch`.
     """
     if not shown:
         yield Watch()
@@ -128,12 +132,12 @@ def watching(total: int | None = None, *, shown: bool, verb: str = "proving", be
 
 @contextmanager
 def _line_by_line(watch: Watch) -> Iterator[Watch]:
-    """A line on stderr every few seconds: a log shows that something is done, and what takes long."""
+    """Print the progress on stderr every few seconds while the block runs, so that a log shows what takes long."""
     ended, stream = threading.Event(), sys.stderr
 
     def tell() -> None:
         while not ended.wait(EVERY):
-            with suppress(OSError, ValueError):  # nobody reads it any more
+            with suppress(OSError, ValueError):  # stderr may be closed
                 print(watch, file=stream, flush=True)
 
     thread = threading.Thread(target=tell, daemon=True)
@@ -146,7 +150,7 @@ def _line_by_line(watch: Watch) -> Iterator[Watch]:
 
 
 def progress(items: Iterable[T], total: int, *, shown: bool, verb: str = "proving") -> Iterator[T]:
-    """Yield the items, with progress on stderr while they come, as `watching` shows it."""
+    """Yield the items, and show progress on stderr meanwhile as `watching` does."""
     with watching(total, shown=shown, verb=verb) as watch:
         for item in items:
             watch.finished()

@@ -1,4 +1,4 @@
-"""What the commands on Coq share: certificates with their ops, as printed files."""
+"""Code shared by the commands on Coq: certificates printed as files, and judged by Coq's kernel."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 CACHE = _options.DEFAULT_CACHE / "coq"
 LEVELS = CACHE / "levels"
-"""A file for each certificate of which all is accepted, named by its checksum: the version of Coq."""
+"""The folder with a file for each certificate that Coq accepts in full: its checksum is the name, Coq's version the
+text."""
 
 
 def printed(certificates: "Sequence[Certificate | GraphCertificate]", target: str = "") -> "list[File]":
-    """Return each certificate as a file of Coq: of an op of the library or a composed op's graph, or of a rule or a
-    function in the target.
+    """Return each certificate as a file of Coq.
 
-    Raises UsageError for one that is about something else.
+    A certificate is about an op of the library, the graph of a composed op, or a rule or function in `target`. Raises
+    UsageError for any other one.
     """
     from certgrad.cli import _coq_graphs
     from certgrad.coq import export
@@ -46,15 +47,16 @@ def printed(certificates: "Sequence[Certificate | GraphCertificate]", target: st
 
 
 def _of_rule(certificate: Certificate, target: str) -> "File":
+    """Return the file for a rule in the target, which says so if there is no such rule. Raises UsageError."""
     from certgrad.coq import not_printed
     from certgrad.rules.certificates.printed import print_rule
 
     if not target:
         raise UsageError(_code.without_target(certificate.op))
-    found = _code.found_in(target).get(certificate.op)
-    if found is None:
+    rule = _code.found_in(target).get(certificate.op)
+    if rule is None:
         return not_printed(certificate, f"there is no rule of this name in {target}")
-    return print_rule(certificate, found)
+    return print_rule(certificate, rule)
 
 
 def read_certificates(paths: Sequence[Path]) -> "list[Certificate | GraphCertificate]":
@@ -65,7 +67,7 @@ def read_certificates(paths: Sequence[Path]) -> "list[Certificate | GraphCertifi
 
 
 def of_rules(certificates: "Sequence[Certificate | GraphCertificate]") -> list[Certificate]:
-    """Return the certificates of ops and rules among these."""
+    """Return the certificates that are of ops or rules, without those of graphs."""
     return [one for one in certificates if isinstance(one, Certificate)]
 
 
@@ -75,23 +77,23 @@ def module_of(op: str) -> str:
 
 
 def summary(results: "Sequence[Result]") -> str:
-    """One line: how many obligations Coq's kernel accepts, each with that its programs are defined."""
+    """Return one line: how many obligations Coq's kernel accepts, together with that their programs are defined."""
     from certgrad.coq import CAN_HOLD_KIND
 
     judged = [one for r in results for one in r.obligations]
     accepted = sum(one.accepted for one in judged)
     laws = sum(one.law.accepted for one in judged)
-    alone = f" ({laws - accepted} of these hold, and are not shown to be defined)" if laws > accepted else ""
-    held = [j.accepted for r in results for j in r.judged if j.stated and j.kind == CAN_HOLD_KIND]
-    together = f"; of {len(held)} sets of hypotheses {sum(held)} shown to hold somewhere" if held else ""
+    undefined = f" ({laws - accepted} of these hold, and are not shown to be defined)" if laws > accepted else ""
+    can_hold = [j.accepted for r in results for j in r.judged if j.stated and j.kind == CAN_HOLD_KIND]
+    satisfiable = f"; of {len(can_hold)} sets of hypotheses {sum(can_hold)} shown to hold somewhere" if can_hold else ""
     return (
         f"{accepted} of {len(judged)} obligations accepted by Coq with their programs defined where their hypotheses "
-        f"hold, {len(judged) - accepted} not accepted{alone}{together}"
+        f"hold, {len(judged) - accepted} not accepted{undefined}{satisfiable}"
     )
 
 
 def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]", version: str) -> None:
-    """Remember which certificates Coq accepts in full: each obligation, and that its programs are defined."""
+    """Write down which certificates Coq accepts in full: each obligation, and that its programs are defined."""
     wholly = {r.subject for r in results if r.whole}
     for certificate in certificates:
         if certificate.op in wholly and certificate.checksum == checksum(certificate):
@@ -100,7 +102,7 @@ def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]"
 
 
 def level(certificate: Certificate) -> str:
-    """Return the version of Coq that is remembered to accept the whole certificate; "" if none."""
+    """Return the version of Coq that accepted the whole certificate earlier; "" if none is known."""
     if not certificate.checksum.isalnum():
         return ""
     try:
@@ -114,18 +116,24 @@ def _judged(
 ) -> "Iterator[Result]":
     """Yield Coq's result for each certificate.
 
-    An op of the library is neither printed nor traced where neither its certificate nor certgrad has changed.
+    Results of an earlier run are used for ops of the library, as long as neither the certificate nor certgrad changed.
     """
     from certgrad.coq import Result
     from certgrad.obligations.cache import package_is_as_it_was, package_surroundings
 
     surroundings, ops = package_surroundings(), set(_library.names())
-    whole = [one for one in of_rules(certificates) if one.op in ops and one.checksum == checksum(one)]
-    keys = {one.op: f"{surroundings}\n{one.checksum}" for one in whole}
-    before = {op: found for op, key in keys.items() if (found := kernel.memory.known_file(key))}
-    files = printed([one for one in certificates if getattr(one, "op", "") not in before], target)
+    intact = [
+        certificate
+        for certificate in of_rules(certificates)
+        if certificate.op in ops and certificate.checksum == checksum(certificate)
+    ]
+    keys = {certificate.op: f"{surroundings}\n{certificate.checksum}" for certificate in intact}
+    remembered = {op: judged_file for op, key in keys.items() if (judged_file := kernel.memory.known_file(key))}
+    files = printed(
+        [certificate for certificate in certificates if getattr(certificate, "op", "") not in remembered], target
+    )
 
-    yield from (Result(op, judged, 0.0) for op, judged in before.items())
+    yield from (Result(op, judged, 0.0) for op, judged in remembered.items())
     for result in kernel.judge_all(files, _options.processes(jobs, len(files))):
         if result.subject in keys and package_is_as_it_was():
             kernel.memory.keep_file(keys[result.subject], result.judged)
@@ -133,7 +141,10 @@ def _judged(
 
 
 def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
-    """Print what Coq's kernel accepts of the certificates, and why not of the others. Raises NoCoqError."""
+    """Print which theorems of the certificates Coq's kernel accepts, and why not others; return the exit code.
+
+    `limit` is the seconds for one theorem; `check` runs `coqchk` as well. Raises NoCoqError.
+    """
     from certgrad.coq import Kernel, Library
 
     started = time.perf_counter()
@@ -147,9 +158,11 @@ def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, 
     results = list(_console.progress(judging, len(certificates), shown=not quiet, verb="judging"))
     keep_levels(of_rules(certificates), results, kernel.library.release)
     for result in results:
-        for one in result.judged:
-            if one.stated and not (one.accepted and quiet):
-                typer.echo(f"{one.name}: {'accepted by Coq' if one.accepted else f'not accepted: {one.reason}'}")
+        for theorem in result.judged:
+            if theorem.stated and not (theorem.accepted and quiet):
+                typer.echo(
+                    f"{theorem.name}: {'accepted by Coq' if theorem.accepted else f'not accepted: {theorem.reason}'}"
+                )
     if check and (problem := kernel.checked(printed(certificates, target), results)):
         typer.echo(f"coqchk: {problem}", err=True)
         return ExitCode.REFUTED

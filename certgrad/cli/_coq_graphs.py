@@ -1,4 +1,4 @@
-"""Graphs as files of Coq: composed ops of the library, and functions that a target names, traced again as they are."""
+"""Graphs as files of Coq: of composed ops and of functions that a target names. The code is traced again."""
 
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,11 @@ OTHER = "the code is another than the certificate is about"
 
 
 def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
-    """Return the graph of a certificate as a file of Coq: of a composed op, or of the function that the target names.
+    """Return a certificate of a graph as a file of Coq.
 
-    What the file says chooses no code. Where the graph is another one now, its theorems say so. Raises UsageError.
+    The graph is that of a composed op of the library or of the function that `target` names: the certificate never
+    chooses the code. If the code has another graph by now, the file says so instead of theorems. Raises UsageError if
+    no target is given where one is needed.
     """
     from certgrad.coq import CHECKSUM_MISMATCH, graph_not_printed
     from certgrad.graph.certificate import checksum
@@ -29,9 +31,9 @@ def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
     op = _library.get(name) if not target and name in _library.names() else None
     if isinstance(op, Composed):
         names = names_of(op)
-        for called, done in zip(names, _certified(op), strict=True):
+        for graph_name, done in zip(names, _certified(op), strict=True):
             if _is_about(certificate, done):
-                return _printed(done, called)
+                return _printed(done, graph_name)
         return graph_not_printed(names[0], OTHER)
     source = certificate.source
     if not target:
@@ -50,12 +52,12 @@ def of_certificate(certificate: "GraphCertificate", target: str) -> "File":
 
 
 def _is_about(certificate: "GraphCertificate", done: "Certification") -> bool:
-    """Return whether the graph that is certified now is the certificate's, under the same conditions on sizes.
+    """Return whether the graph that was certified now is that of the certificate, with the same conditions on sizes.
 
-    What code asks of sizes beside its program is no part of the graph.
+    The conditions are compared as well, since a digest of the graph does not contain them.
     """
-    found = done.certificate
-    return (found.digest, found.verdict, found.dimensions) == (
+    current = done.certificate
+    return (current.digest, current.verdict, current.dimensions) == (
         certificate.digest,
         certificate.verdict,
         certificate.dimensions,
@@ -63,24 +65,27 @@ def _is_about(certificate: "GraphCertificate", done: "Certification") -> bool:
 
 
 def of_composed(op: "Composed") -> "list[File]":
-    """Return the graph of each case of a composed op."""
+    """Return the graph of each case of a composed op as a file of Coq."""
     return [_printed(done, name) for name, done in zip(names_of(op), _certified(op), strict=True)]
 
 
 def of_function(target: str, specs: list[str]) -> "tuple[File, str]":
-    """Return the graph of a function at the shapes that are given, and its verdict. Raises UsageError or TraceError."""
+    """Return the graph of a function at the shapes `specs` as a file of Coq, and its verdict.
+
+    Raises UsageError or TraceError.
+    """
     done = certified(target, specs)
     return _printed(done, done.certificate.graph.name), done.certificate.verdict
 
 
 def names_of(op: "Composed") -> list[str]:
-    """Return the names of a composed op's graphs; the op's own name is that of the theorems about the op."""
+    """Return the names of a composed op's graphs, which differ from the name of the op, as its theorems have that."""
     count = len(op.cases)
     return [f"{op.name}_graph" if count == 1 else f"{op.name}_{k + 1}_graph" for k in range(count)]
 
 
 def certified(target: str, specs: list[str]) -> "Certification":
-    """Return the graph of the function that the target names, certified as `certgrad graph` does it."""
+    """Return the certification of the function that the target names, as `certgrad graph` makes it."""
     from certgrad.cli.graph import load, specs_of
     from certgrad.graph import trace
     from certgrad.graph.certifying.certify import certification

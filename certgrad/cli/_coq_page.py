@@ -1,4 +1,4 @@
-"""`certgrad report --coq`: the page on what Coq accepts of the op library, with the record of what found each proof."""
+"""`certgrad report --coq`: the page on what Coq accepts of the op library, with a record of the proofs."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def write(directory: Path, jobs: int | None, limit: int) -> None:
-    """Write what Coq accepts of the certificates in the directory to `coq.md`, and by which way it was proved to
-    `coq.json`. Raises NoCoqError.
+    """Write the page `coq.md` on the certificates in a directory, and the record `coq.json` of how proofs were found.
 
-    The page is written anew after each op, so that a run that is cut short leaves one that says how far it came.
+    The page is written anew after each op, so that a run that is cut short leaves a page on the results so far.
+    `limit` is the seconds for one theorem. Raises NoCoqError.
     """
     from certgrad.coq import RECORD_FILE, Kernel, Library
     from certgrad.report.pages import coq
@@ -49,7 +49,10 @@ def write(directory: Path, jobs: int | None, limit: int) -> None:
 
 
 def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
-    """Compile anew what the directory records as accepted; say what is not accepted now. Raises NoCoqError."""
+    """Compile the theorems that the directory records as accepted; print those that are not; return the exit code.
+
+    Raises NoCoqError, and UsageError if there is no record.
+    """
     from certgrad.coq import RECORD_FILE, Kernel, Library, read_ways
 
     started = time.perf_counter()
@@ -66,10 +69,10 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     accepted = set()
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
-        accepted |= {one.name for one in result.judged if one.accepted}
-        for one in result.judged:
-            if not one.accepted:
-                typer.echo(f"{one.name}: not accepted any more: {one.reason}")
+        accepted |= {theorem.name for theorem in result.judged if theorem.accepted}
+        for theorem in result.judged:
+            if not theorem.accepted:
+                typer.echo(f"{theorem.name}: not accepted any more: {theorem.reason}")
     for name in sorted(missing):
         typer.echo(f"{name}: recorded as accepted, and no theorem of any op")
     typer.echo(
@@ -80,14 +83,14 @@ def check(directory: Path, jobs: int | None, limit: int) -> ExitCode:
 
 
 def _record(results: "Sequence[Result]") -> bytes:
-    """Return, for each accepted theorem, the way that its proof was found by, one line each."""
+    """Return JSON with the way in which the proof of each accepted theorem was found, one line a theorem."""
     accepted = (one for result in results for one in result.judged if one.accepted)
     ways = {one.name: one.way for one in accepted if one.way is not None}
     return msgspec.json.format(msgspec.json.encode(ways, order="sorted")) + b"\n"
 
 
 def _with_recorded_theorems(file: "File", recorded: "Mapping[str, int]") -> "File":
-    """Return the file with those theorems alone."""
+    """Return the file with the recorded theorems alone."""
     sections = (
         replace(section, theorems=tuple(t for t in section.theorems if t.name in recorded)) for section in file.sections
     )
@@ -95,7 +98,7 @@ def _with_recorded_theorems(file: "File", recorded: "Mapping[str, int]") -> "Fil
 
 
 def _class_of(name: str) -> str:
-    """`elementwise` where all arrays have one shape, whatever it is; else the module that declares the op."""
+    """Return the class of an op: `elementwise` if all arrays have one shape of any rank, else its module's name."""
     from certgrad.ops import registry
 
     op = registry.get(name)

@@ -1,5 +1,6 @@
-"""Tasks on a dask cluster: one that is made here for the occasion, or one that runs somewhere. Dask restarts a worker
-that dies, and gives its tasks to others.
+"""Tasks on a dask cluster, which is started here or runs elsewhere.
+
+Dask restarts a worker that dies, and gives its tasks to others.
 """
 
 import logging
@@ -17,21 +18,21 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 LOCAL = "local"
 SECONDS = 10
-"""So long an address, and a first worker, are waited for."""
+"""The seconds to wait for a scheduler, and for its first worker."""
 
 
 class LostError(Exception):
-    """A task that no worker survives."""
+    """Every worker that ran a task died."""
 
 
 def results(
     function: Callable[[Task], Result], tasks: Sequence[Task], address: str, processes: int
 ) -> Iterator[Result]:
-    """Yield the function's result for each task, in order. `address` is that of a scheduler, or `local`: then so many
-    processes on this machine.
+    """Yield the function's result for each task, in order.
 
-    Raises UsageError: dask is not installed, no scheduler answers, it has no workers, or one of them has another
-    certgrad or other versions of what a certificate names. Raises LostError for a task that no worker survives.
+    `address` is that of a scheduler, or `local` for a cluster of `processes` processes on this machine. Raises
+    UsageError if dask is not installed, no scheduler answers, it has no workers, or a worker has another version of
+    certgrad or of a library that certificates name. Raises LostError for a task that every worker dies of.
     """
     with _client(address, processes) as client:
         _check(client)
@@ -58,7 +59,7 @@ def _client(address: str, processes: int) -> "Iterator[Client]":
         raise UsageError("dask is not installed, which --dask hands the work to: pip install 'certgrad[dask]'.")
     from distributed import Client, LocalCluster
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # dask's own messages only repeat those below
     if address == LOCAL:
         with (
             LocalCluster(
@@ -92,11 +93,11 @@ def _client(address: str, processes: int) -> "Iterator[Client]":
 
 
 def _check(client: "Client") -> None:
-    """Check that each worker has the versions of this process. Raises UsageError with what differs."""
+    """Raise UsageError if a worker has other versions than this process."""
     probe = _probe()
-    own, found = probe(), client.run(probe)
-    for worker, versions in sorted(found.items()):
-        for name, here in own.items():
+    own_versions, worker_versions = probe(), client.run(probe)
+    for worker, versions in sorted(worker_versions.items()):
+        for name, here in own_versions.items():
             there = versions.get(name, "none")
             if there != here:
                 raise UsageError(
@@ -108,23 +109,24 @@ def _check(client: "Client") -> None:
 def _probe() -> Callable[[], dict[str, str]]:
     """Return a function that returns the versions of the process in which it runs.
 
-    It is sent as it is, as a worker may have no certgrad to find it in.
+    It is sent by value, as a worker may have no certgrad to import it from.
     """
 
     def versions() -> dict[str, str]:
         """Return the versions of the libraries of this process, and of certgrad with a digest of its files."""
+        # The imports are in here, as the function is sent without its module.
         import hashlib
         import importlib.metadata
         import importlib.util
         import pathlib
         import platform
 
-        found = {"Python": ".".join(platform.python_version_tuple()[:2])}
+        found_versions = {"Python": ".".join(platform.python_version_tuple()[:2])}
         for name in ("jax", "jaxlib", "numpy", "sympy", "islpy", "python-flint"):
             try:
-                found[name] = importlib.metadata.version(name)
+                found_versions[name] = importlib.metadata.version(name)
             except importlib.metadata.PackageNotFoundError:
-                found[name] = "none"
+                found_versions[name] = "none"
         spec = importlib.util.find_spec("certgrad")
         if spec is not None and spec.origin:
             folder = pathlib.Path(spec.origin).parent
@@ -134,7 +136,7 @@ def _probe() -> Callable[[], dict[str, str]]:
             version = importlib.util.module_from_spec(spec)
             assert spec.loader is not None
             spec.loader.exec_module(version)
-            found["certgrad"] = f"{version.__version__} of code {digest.hexdigest()[:12]}"
-        return found
+            found_versions["certgrad"] = f"{version.__version__} of code {digest.hexdigest()[:12]}"
+        return found_versions
 
     return versions

@@ -1,4 +1,4 @@
-"""Exit codes, and how an error becomes a message."""
+"""Exit codes, and the turning of errors into messages."""
 
 import functools
 import os
@@ -24,11 +24,11 @@ class ExitCode(IntEnum):
     INTERNAL = 3
     NOTHING_SELECTED = 5
     INTERRUPTED = 130
-    """As a shell says it of a command that Ctrl-C ended."""
+    """The status that shells use for a command ended by Ctrl-C."""
 
 
 class InternalError(Exception):
-    """A defect of certgrad itself, met while it did `task`. `details` is the traceback."""
+    """A defect of certgrad itself, which was met during `task`; `details` is the traceback."""
 
     def __init__(self, task: str, summary: str, details: str) -> None:
         super().__init__(summary)
@@ -36,13 +36,13 @@ class InternalError(Exception):
         self.details = details
 
     def __reduce__(self) -> tuple[type["InternalError"], tuple[str, str, str]]:
-        return InternalError, (self.task, str(self), self.details)  # as a worker sends it
+        return InternalError, (self.task, str(self), self.details)  # so that a worker can send it
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """Return a command whose errors are one paragraph on stderr and the right exit code; never a traceback.
+    """Return the command with its errors turned into one paragraph on stderr and an exit code.
 
-    With CERTGRAD_DEBUG=1 in the environment the traceback is printed as well.
+    A traceback is printed only with CERTGRAD_DEBUG=1 in the environment.
     """
 
     @functools.wraps(command)
@@ -57,7 +57,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except CertgradError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(error.exit_code) from None
-        except SystemExit as error:  # of code that was imported or traced: what it says is no verdict
+        except SystemExit as error:  # raised by code that was imported or traced: its status is no verdict
             typer.echo(f"error: the code of the target ends the program: sys.exit({error.code!r}).", err=True)
             raise typer.Exit(ExitCode.USAGE) from None
         except InternalError as error:

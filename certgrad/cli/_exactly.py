@@ -1,4 +1,4 @@
-"""`certgrad audit --strict=exact`: proved rules are evaluated exactly as well, in separate processes."""
+"""`certgrad audit --strict=exact`: the exact evaluation of proved rules, in separate processes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ class Strictly(TyperCommand):
     """A command whose flag `--strict` may have a value, as `--strict=exact,assumed`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the value out of `--strict=…`; the settings check its names."""
+        """Parse the arguments without `--strict=…`, whose values become the parameter `strict`; return the rest."""
         ends = args.index("--") if "--" in args else len(args)
-        named = [one for one in args[:ends] if one.startswith(STRICT)]
-        rest = super().parse_args(ctx, [one for k, one in enumerate(args) if k >= ends or one not in named])
+        named = [arg for arg in args[:ends] if arg.startswith(STRICT)]
+        remaining = super().parse_args(ctx, [arg for k, arg in enumerate(args) if k >= ends or arg not in named])
         if named:
-            ctx.params["strict"] = ",".join(one.removeprefix(STRICT) for one in named)
+            ctx.params["strict"] = ",".join(arg.removeprefix(STRICT) for arg in named)
             ctx.set_parameter_source("strict", type(ctx.get_parameter_source("strict")).COMMANDLINE)
-        return rest
+        return remaining
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,10 @@ class _Task:
 def with_levels(
     results: Sequence["RuleResult"], targets: Sequence[str], jobs: int | None, *, shown: bool
 ) -> list["RuleResult"]:
-    """The results, those that are proved with how far exact evaluation agrees. The targets have the code of rules."""
+    """Return the results in order; proved ones have the sizes up to which exact evaluation agrees.
+
+    `targets` is the code of the rules; `shown` shows progress.
+    """
     tasks = [_Task(one, targets) for one in results]
     run = _pool.results(_with_level, tasks, _options.processes(jobs, len(tasks)))
     return list(_console.progress(run, len(tasks), shown=shown and bool(tasks), verb="evaluating exactly"))

@@ -1,4 +1,4 @@
-"""`certgrad audit --fix`: what the audit inferred and assumed, written beside the rules, and marked as inferred."""
+"""`certgrad audit --fix`: inferred and assumed declarations written beside the rules, marked as inferred."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,20 +14,26 @@ if TYPE_CHECKING:
 
 
 def fixed(results: "Sequence[RuleResult]") -> list[str]:
-    """Write the inferred declarations into the files; return the lines that say where, and for which rules there is
-    none.
+    """Write the inferred declarations into the files of the rules.
+
+    Returns notes: for each file how many were written, and the rules beside which nothing could be written.
     """
     files: dict[str, list[tuple[Beside, str]]] = {}
     without: list[str] = []
-    for one in results:
-        wanted = None if one.of else of_result(one)
-        if wanted is not None and _is_ours(one):
-            files.setdefault(one.place.file, []).append((wanted, one.named))
+    for result in results:
+        wanted = None if result.of else of_result(result)
+        if wanted is not None and _is_ours(result):
+            files.setdefault(result.place.file, []).append((wanted, result.named))
         elif wanted is not None:
-            without.append(one.named)
+            without.append(result.named)
     notes: list[str] = []
     for file, wanted_of in files.items():
-        pairs = [(wanted, name) for wanted, name in wanted_of if _agree(wanted, [other for other, _ in wanted_of])]
+        # Several rules may come of one line, which takes a declaration only if it is the same for all of them.
+        pairs = [
+            (wanted, name)
+            for wanted, name in wanted_of
+            if _agree(wanted, [declaration for declaration, _ in wanted_of])
+        ]
         done = _try_write(Path(file), {wanted.line: wanted for wanted, _ in pairs})
         without += [name for wanted, name in wanted_of if wanted.line not in done]
         if done:
@@ -42,11 +48,12 @@ def fixed(results: "Sequence[RuleResult]") -> list[str]:
 
 
 def _agree(wanted: Beside, others: Sequence[Beside]) -> bool:
-    """Return whether no other rule of the same function is to have another declaration."""
-    return all(wanted == other for other in others if other.line == wanted.line)
+    """Return whether all declarations for the line of `wanted` are equal to it."""
+    return all(wanted == declaration for declaration in others if declaration.line == wanted.line)
 
 
 def _try_write(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
+    """Write declarations into a file; return the lines beside which some were written, none if it is not writable."""
     try:
         return write(file, [*wanted.values()])
     except OSError:
@@ -54,6 +61,7 @@ def _try_write(file: Path, wanted: Mapping[int, Beside]) -> set[int]:
 
 
 def _is_ours(one: "RuleResult") -> bool:
+    """Return whether the file of a rule is below the working directory and not an installed one."""
     place = one.place
     file = Path(place.file)
     return bool(place.line) and file.is_relative_to(Path.cwd()) and "site-packages" not in file.parts

@@ -1,4 +1,4 @@
-"""`certgrad audit --jax`: the derivative rules of the installed JAX in place of ops."""
+"""`certgrad audit --jax`: the audit of the derivative rules of the installed JAX."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,9 +26,9 @@ def audit(
     quiet: bool,
     dask: str = "",
 ) -> list["RuleResult"]:
-    """Return the results of JAX's rules that are selected.
+    """Return the results of the selected rules of JAX.
 
-    Raises UsageError for a target, or a pattern that can match nothing; exits where nothing is selected.
+    Raises UsageError for a target, and for a pattern that can match nothing; exits if nothing is selected.
     """
     from certgrad.cli import _run, _select
 
@@ -48,9 +48,9 @@ def audit(
 
 
 def page(directory: Path, jobs: int | None, *, check: bool) -> None:
-    """Write the committed page on the installed JAX, or check it where it is about the same version of JAX.
+    """Write the committed page on the installed JAX; with `check`, compare it, if it is about this version of JAX.
 
-    Raises UsageError where the page cannot be written.
+    Exits with 1 if the page is out of date. Raises UsageError if it cannot be written.
     """
     from certgrad.cli import _run
     from certgrad.process.files import write_atomically
@@ -82,6 +82,6 @@ def page(directory: Path, jobs: int | None, *, check: bool) -> None:
 
 
 def exit_code(audit: "Audit") -> ExitCode:
-    """1 if a verdict is among those to fail on."""
+    """Return 1 if a verdict is among those to fail on, else 0."""
     failed = any(certificate.verdict in audit.failing for certificate in audit.certificates)
     return ExitCode.REFUTED if failed else ExitCode.DISCHARGED

@@ -1,4 +1,4 @@
-"""The op library as the commands see it. The kernel and JAX are imported on first use, not when the command starts."""
+"""Access of the commands to the op library. The kernel and JAX are imported on first use."""
 
 import os
 import re
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def prepare() -> None:
-    """Keep JAX on the CPU, before it is first imported: a proof only traces, and must not depend on the devices."""
+    """Make JAX use the CPU, before it is imported: proofs only trace, and must not depend on devices."""
     os.environ["JAX_PLATFORMS"] = "cpu"
 
 
@@ -34,18 +34,21 @@ def names() -> list[str]:
 
 
 def all_proved() -> list[str]:
-    """Prove all ops and return their names, with a note on stderr that this takes long."""
-    found = names()
+    """Return the names of all ops, with a note on stderr that they are going to be proved."""
+    ops = names()
     typer.echo(
-        f"note: proving the {len(found)} ops of certgrad's own library; `certgrad audit PATH` audits rules of yours",
+        f"note: proving the {len(ops)} ops of certgrad's own library; `certgrad audit PATH` audits rules of yours",
         err=True,
     )
-    return found
+    return ops
 
 
 def has(name: str) -> bool:
-    """Return whether an op has this name or alias; for most other names JAX need not be imported."""
-    text = _text_of_ops()  # empty where it is not to be had
+    """Return whether an op has this name or alias.
+
+    A name that is nowhere in the text of the library is none, so that JAX is not imported for most other names.
+    """
+    text = _text_of_ops()  # empty if the source is not installed
     return (not text or bool(re.search(rf"\b{re.escape(name)}\b", text))) and (name in names() or name in aliases())
 
 
@@ -64,7 +67,7 @@ def get(name: str) -> "Op":
 
 
 def audit_op(name: str, cache: Path | None = None) -> "Certificate":
-    """Prove the op; with a folder, use and fill the cache in it."""
+    """Return the certificate of an op; with a folder, use and fill the cache there."""
     prepare()
     from certgrad import audit_op as prove
 
@@ -83,7 +86,7 @@ def exhibit(name: str, certificate: "Certificate") -> bytes:
 
 
 def graphs(name: str) -> list[bytes]:
-    """Return the certified graph of each case of a composed op, encoded; none of another op."""
+    """Return the certified graph of each case of a composed op, encoded; [] for another op."""
     prepare()
     from certgrad.graph import encode
     from certgrad.graph.certifying.composed import certified
@@ -94,19 +97,19 @@ def graphs(name: str) -> list[bytes]:
 
 
 def blocks(results: "Iterable[RuleResult]") -> "dict[str, Block]":
-    """Return the composed ops among what was audited, with their graphs."""
+    """Return the composed ops among the results by name, each with its graphs."""
     from certgrad.graph import decode
     from certgrad.report.pages.blocks import Block
 
-    found = [(get(one.name), one.graphs) for one in results if one.graphs]
+    composed = [(get(one.name), one.graphs) for one in results if one.graphs]
     return {
         op.name: Block(op.doc or "", list(zip(map(str, op.cases), map(decode, encoded), strict=True)))
-        for op, encoded in found
+        for op, encoded in composed
     }
 
 
 def jax_rules() -> list[str]:
-    """Return the primitives and functions of the installed JAX on which an audit of it has a verdict."""
+    """Return the names of primitives and functions of the installed JAX that an audit has a verdict on."""
     prepare()
     from certgrad.jax_rules import names
 
@@ -114,15 +117,15 @@ def jax_rules() -> list[str]:
 
 
 def jax_rules_without_derivative() -> dict[str, list[str]]:
-    """Return the primitives of JAX that have a rule and no derivative to be right or wrong, by the reason."""
+    """Return the primitives of JAX whose rule has no derivative to be compared with, by the reason."""
     prepare()
     from certgrad.jax_rules import subjects
 
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for subject in subjects():
         if subject.without:
-            found.setdefault(subject.without, []).append(subject.name)
-    return found
+            by_reason.setdefault(subject.without, []).append(subject.name)
+    return by_reason
 
 
 def jax_version() -> str:
@@ -134,7 +137,7 @@ def jax_version() -> str:
 
 
 def audit_jax_rule(name: str, cache: Path | None = None) -> "Certificate":
-    """Prove the rules of a primitive or function of JAX; with a folder, use and fill the cache in it."""
+    """Return the certificate of a primitive or function of JAX; with a folder, use and fill the cache there."""
     prepare()
     from certgrad.jax_rules import audit
 
@@ -149,12 +152,12 @@ def _cache(folder: Path) -> "Cache":
 
 
 def cache_problem(folder: Path | None) -> str:
-    """Return why the cache in the folder could not be written, or ""."""
+    """Return why the cache in the folder could not be written; "" if it could, or there is none."""
     return "" if folder is None else _cache(folder).folder.problem
 
 
 def tidy_cache(folder: Path, problem: str) -> None:
-    """Bound the cache, and say so if it could not be written."""
+    """Bring the cache to its size limit, and warn on stderr if there was a `problem` in writing it."""
     from certgrad.obligations.cache import Folder
 
     Folder(folder).prune()
@@ -167,7 +170,7 @@ def tidy_cache(folder: Path, problem: str) -> None:
 
 
 def equations(name: str, kind: str) -> tuple[tuple[str, str], ...]:
-    """Return the obligation's equations, each as its two sides; none of a composed op, whose parts have them."""
+    """Return the equations of an obligation, each as its two sides; () for a composed op, as its parts have them."""
     prepare()
     from certgrad.obligations import obligation
     from certgrad.ops._composed import Composed
@@ -176,33 +179,34 @@ def equations(name: str, kind: str) -> tuple[tuple[str, str], ...]:
 
 
 def aliases() -> dict[str, str]:
-    """Other names of ops, each with the op that it names."""
+    """Return the other names of ops, each with the name of its op."""
     return {alias: name for name in names() for alias in get(name).aliases}
 
 
 def resolve(name: str, also: Iterable[str] = (), *, code: bool = False) -> str:
-    """The op that `name` means, by name or alias. Raises UnknownOpError with close matches, `also` among them; with
-    `code` the name was looked for among modules and files as well.
+    """Return the op of that name or alias.
+
+    Raises UnknownOpError, which names close matches among ops, `also`, and with `code` the modules and files here.
     """
-    known, other = names(), aliases()
-    if name in known:
+    op_names, op_aliases = names(), aliases()
+    if name in op_names:
         return name
-    if name in other:
-        return other[name]
-    close = get_close_matches(name.lower(), [*known, *other], n=3, cutoff=0.6)
+    if name in op_aliases:
+        return op_aliases[name]
+    close = get_close_matches(name.lower(), [*op_names, *op_aliases], n=3, cutoff=0.6)
     close += get_close_matches(name.upper(), list(also), n=2, cutoff=0.6)
     close = [*(get_close_matches(name, _modules_here(), n=1, cutoff=0.8) if code else ()), *close]
     hint = f"Did you mean {_either(close)}? " if close else ""
     if any(character in name for character in "*?["):
         hint = f"For a pattern use --select '{name}'. "
-    what = "an op of the library" + (
+    description = "an op of the library" + (
         ", nor a code" if also else ", and no module or file of that name is found" if code else ""
     )
-    raise UnknownOpError(f"'{name}' is not {what}. {hint}`certgrad list` shows all {len(known)} ops.")
+    raise UnknownOpError(f"'{name}' is not {description}. {hint}`certgrad list` shows all {len(op_names)} ops.")
 
 
 def _modules_here() -> list[str]:
-    """Return the packages and modules that lie here or in `src`."""
+    """Return the names of packages and modules in the working directory and in `src`."""
     files = [path for folder in (Path(), Path("src")) if folder.is_dir() for path in folder.iterdir()]
     return [path.stem for path in files if path.suffix == ".py" or (path / "__init__.py").is_file()]
 

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands have."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from certgrad.process.processors import available
 
 DEFAULT_CACHE = Path(".certgrad_cache")
 AUTO = 0
-"""The number of processes that stands for as many as are useful."""
+"""The value of --jobs that stands for as many processes as are useful."""
 
 
 def _jobs(text: str) -> int:
@@ -78,7 +78,7 @@ ImportTimeout = Annotated[
 
 
 def format(help: str, envvar: str | None = None) -> Any:
-    """`--format` of an audit: a name that certgrad or a plugin knows."""
+    """Return the option `--format` of an audit, which takes a format of certgrad or of a plugin."""
     from certgrad.cli import _output
 
     def named(text: str) -> str:
@@ -97,7 +97,7 @@ def format(help: str, envvar: str | None = None) -> Any:
 
 
 def outputs(envvar: str | None = None) -> Any:
-    """`--output`; the variable is that of one command, as commands differ in their formats."""
+    """Return the option `--output`; each command has its own `envvar`, as commands differ in their formats."""
     return typer.Option(
         "--output",
         metavar="FORMAT=PATH",
@@ -122,11 +122,11 @@ Verbose = Annotated[
     ),
 ]
 WORTH_A_PROCESS = 12
-"""From this many ops or certificates on, another process pays for its start."""
+"""For this many ops or certificates each, another process is worth its start."""
 
 
 def processes(jobs: int | None, tasks: int) -> int:
-    """Return the number of processes for so many tasks: `jobs`, or what is quickest."""
+    """Return the number of processes for `tasks` tasks: at most `jobs`, or as many as are useful if that is open."""
     if jobs not in (None, AUTO):
         return max(1, min(jobs, tasks))
     return max(1, min(available(), tasks // WORTH_A_PROCESS))
@@ -136,4 +136,4 @@ AuditArguments = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TARGET | OPTION]...", help="What `certgrad audit` takes: targets and options."),
 ]
-"""Of commands that run `certgrad audit`, which reads them itself."""
+"""The arguments of commands that hand them on to `certgrad audit`."""

@@ -1,4 +1,4 @@
-"""`--format` and `--output`: which reports, where to, and writing them whole or not at all."""
+"""`--format` and `--output`: the formats of reports, and files of them, which are written whole or not at all."""
 
 import dataclasses
 import os
@@ -36,17 +36,20 @@ class Format(StrEnum):
 
 
 def names() -> list[str]:
-    """Return the formats: those of certgrad, then those of plugins."""
+    """Return the names of all formats: those of certgrad, then those of plugins."""
     return [*Format, *(name for name in _plugins.formats() if name not in list(Format))]
 
 
 def usual(*, verbose: bool = False) -> Format:
-    """The format where none is chosen: text for a reader at a terminal, or who asks for more; else a line a finding."""
+    """Return the format that is used if none is chosen: text at a terminal or with `verbose`, else concise."""
     return Format.text if verbose or sys.stdout.isatty() else Format.concise
 
 
 def parse_format(text: str) -> str:
-    """A format by its name; that of a plugin is loaded. Raises UsageError for an unknown one, and a broken plugin."""
+    """Return a format by its name, after loading its plugin if it has one.
+
+    Raises UsageError for an unknown name, and for a broken plugin.
+    """
     if text not in names():
         raise UsageError(f"'{text}' is not one of {', '.join(repr(str(name)) for name in names())}.")
     if text in list(Format):
@@ -77,7 +80,7 @@ PLAIN = Style()
 
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
-    """Return the audit in one format; an audit of JAX itself (`of_jax`) has a text and a page of its own."""
+    """Return the audit in the format `kind`; `of_jax` says that it is one of JAX itself, with its own text and page."""
     from certgrad.report import concise, github, gitlab, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
@@ -111,8 +114,9 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
 
 
 def draws(kind: str, outputs: Sequence[Output]) -> bool:
-    """Return whether a page is wanted, which shows more than certificates. Raises UsageError where it cannot be
-    made.
+    """Return whether an HTML page is among the reports, for which exhibits are made.
+
+    Raises UsageError if the libraries for it are not installed.
     """
     wanted = kind == Format.html or any(one.format == Format.html for one in outputs)
     if wanted:
@@ -123,7 +127,7 @@ def draws(kind: str, outputs: Sequence[Output]) -> bool:
 
 
 def print_rule_diagnostics(audit: "Audit") -> None:
-    """Print what an editor shows of each rule, a line of JSON each."""
+    """Print what an editor shows of each rule, one line of JSON a rule."""
     import msgspec
 
     from certgrad.report import diagnostics
@@ -133,49 +137,51 @@ def print_rule_diagnostics(audit: "Audit") -> None:
 
 
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
-    """Write the files of --output, and print one format; nothing in a readable format where there are no rows."""
+    """Write the files of --output, and print the audit in one format; text and concise only if they have a row."""
     write_outputs(audit, outputs, of_jax=of_jax)
     if audit.certified or kind not in (Format.text, Format.concise) or (kind == Format.concise and _lists(audit)):
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
 
 
 def write_outputs(audit: "Audit", outputs: Sequence[Output], *, of_jax: bool = False) -> None:
-    """Write the files that were asked for."""
+    """Write the audit to each of the files."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))
 
 
 def _lists(audit: "Audit") -> bool:
+    """Return whether the concise format has a line for the audit."""
     from certgrad.report import concise, problems
 
     return any(map(concise.listed, problems.problems(audit)))
 
 
 def root() -> Path:
-    """Return the folder that file names in reports start from: the checkout of a CI job, or the working directory."""
+    """Return the folder that paths in reports are relative to: the checkout of a CI job, or the working directory."""
     here = Path.cwd()
     checkouts = (os.environ.get(name, "") for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"))
     return next((Path(one) for one in checkouts if one and here.is_relative_to(one)), here)
 
 
 def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[Output]:
-    """Return the reports that values `FORMAT=PATH` ask for, each path checked to be writable before any work is done.
+    """Return the reports for the values `FORMAT=PATH` of --output.
 
-    `formats` are those that are allowed; None: those of an audit, plugins among them. Raises UsageError.
+    `formats` are the allowed formats; None allows those of an audit, plugins included. Raises UsageError for a wrong
+    value, and for a path that is not writable, so that this is known before any work is done.
     """
     outputs: list[Output] = []
-    known = names() if formats is None else list(formats)
+    allowed = names() if formats is None else list(formats)
     for value in values:
         name, mark, path = value.partition("=")
-        if not mark or not path or name not in known:
+        if not mark or not path or name not in allowed:
             raise UsageError(
-                f"--output {value}: expected FORMAT=PATH with FORMAT one of {', '.join(known)}, "
+                f"--output {value}: expected FORMAT=PATH with FORMAT one of {', '.join(allowed)}, "
                 "as in --output json=audit.json."
             )
         if formats is None and name not in list(Format):
             _plugins.formatter(name)
         output = Output(name, Path(path))
-        if any(os.path.realpath(output.path) == os.path.realpath(other.path) for other in outputs):
+        if any(os.path.realpath(output.path) == os.path.realpath(earlier.path) for earlier in outputs):
             raise UsageError(f"--output {value}: two reports cannot go to the same file. Name another path.")
         _check_writable(output)
         outputs.append(output)
@@ -183,12 +189,12 @@ def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[O
 
 
 def write(output: Output, content: str) -> None:
-    """Write the report whole. Raises UsageError, and then leaves the file as it was."""
+    """Write a report to its file. Raises UsageError if that fails, and leaves the file as it was."""
     write_to(output.path, content, f"{output.format}={output.path}")
 
 
 def write_to(path: Path, content: str, given: str) -> None:
-    """Write content for `--output` with this value, whole. Raises UsageError, as `write` does."""
+    """Write content to a file. Raises UsageError, which names `given`, the value of `--output`, if that fails."""
     try:
         write_atomically(path, content.encode())
     except OSError as error:
@@ -196,6 +202,7 @@ def write_to(path: Path, content: str, given: str) -> None:
 
 
 def _check_writable(output: Output) -> None:
+    """Raise UsageError if the file of a report cannot be written."""
     given, target = f"{output.format}={output.path}", Path(os.path.realpath(output.path))
     if target.is_dir():
         raise _unwritable(given, "it is a directory")

@@ -1,7 +1,7 @@
 """Which findings an audit prints, and on which it fails.
 
-In this order: comments on a definition, per-file-ignores, `--select` and `--ignore`, the baseline, `--strict` and
-`--fail-on`.
+Findings are filtered in this order: by comments on a definition, per-file-ignores, `--select` and `--ignore`, the
+baseline, `--strict` and `--fail-on`.
 """
 
 from collections import Counter
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 def selected(code: Code, selection: Selection, configuration: "Configuration") -> "list[RuleResult]":
-    """Return the results of rules without claims that are ignored by path or not selected."""
+    """Return the results of all rules, without the claims and remarks that are ignored by path or not selected."""
     out = []
     for rule in code.rules:
         dropped = configuration.ignored_in(rule.place.file)
-        own = replace(selection, ignore=replace(selection.ignore, codes=(*selection.ignore.codes, *dropped)))
-        certificate = own.narrow(rule.certificate) if rule.certificate else None
-        remarks = [r for r in rule.remarks if not own.ignore.matches_code(r.code)]
-        ignored = list(own.ignored(rule.certificate)) if rule.certificate else rule.ignored
+        for_file = replace(selection, ignore=replace(selection.ignore, codes=(*selection.ignore.codes, *dropped)))
+        certificate = for_file.narrow(rule.certificate) if rule.certificate else None
+        remarks = [r for r in rule.remarks if not for_file.ignore.matches_code(r.code)]
+        ignored = list(for_file.ignored(rule.certificate)) if rule.certificate else rule.ignored
         out.append(msgspec.structs.replace(rule, certificate=certificate, remarks=remarks, ignored=ignored))
     return out
 
 
 def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "list[RuleResult]":
-    """Return the rules with the codes of their findings that the baseline lists."""
+    """Return the results, each with the codes of its findings that the baseline lists in `covered`."""
     return [
         msgspec.structs.replace(rule, covered=sorted({f.code for f in rule.findings if f in baseline}))
         for rule in rules
@@ -43,11 +43,11 @@ def covered(rules: "Iterable[RuleResult]", baseline: "Collection[Finding]") -> "
 
 
 def notes(audit: "Audit", *, brief: bool = False, rows: bool = False) -> list[str]:
-    """Return what is noted of each rule beside its findings.
+    """Return the notes on rules that stand beside the findings: remarks, and lines that count remarks.
 
-    `brief` leaves out remarks that the findings list, and counts the others. Remarks on inferred shapes are counted as
-    well where many rules have one. With `rows`, a rule's own row says what limits it, and what `--strict` fails on is
-    listed below, so that neither is noted here.
+    With `brief` (the concise format), remarks that are lines there are left out, and the others counted. With `rows`
+    (the text format), remarks that stand in a rule's row, or that `--strict` lists as failures, are left out. Remarks
+    on inferred shapes are counted if many rules have one.
     """
     from certgrad.report import concise
     from certgrad.report.findings import CODES_IN_A_ROW, IGNORED, INFERRED
@@ -86,5 +86,8 @@ def failed(audit: "Audit") -> bool:
 
 
 def failing(named: Collection[str], *, strict: bool) -> frozenset[VerdictName]:
-    """The verdicts to fail on: those that are named, or else refuted; strictly all that is not proved as written."""
+    """Return the verdicts to fail on: the `named` ones, or else refuted.
+
+    With `strict`, also every verdict that is no proof of the rule as it is written.
+    """
     return frozenset(v for v in ORDER if v in (named or ("refuted",)) or (strict and v not in PROVED_AS_WRITTEN))

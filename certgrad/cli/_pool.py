@@ -10,8 +10,9 @@ Result = TypeVar("Result")
 
 
 def results(function: Callable[[Task], Result], tasks: Sequence[Task], count: int, parts: int = 4) -> Iterator[Result]:
-    """Yield the function's result for each task; each of `count` processes is given `parts` shares of the tasks in
-    turn.
+    """Yield the function's result for each task, in order, from `count` processes; with 1, from this process.
+
+    The tasks are sent in chunks, about `parts` for each process.
     """
     if count == 1:
         yield from map(function, tasks)
@@ -19,6 +20,6 @@ def results(function: Callable[[Task], Result], tasks: Sequence[Task], count: in
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         try:
             yield from pool.map(function, tasks, chunksize=max(1, len(tasks) // (parts * count)))
-        except BaseException:  # whoever stops early does not wait for what runs
+        except BaseException:  # also if the caller stops early: running tasks are not waited for
             pool.shutdown(wait=False, cancel_futures=True)
             raise

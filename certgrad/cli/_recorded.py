@@ -31,12 +31,12 @@ class Wanted:
     verbose: bool = False
     seconds: float = 60
     graphs: bool = False
-    """Also certify what was differentiated."""
+    """Whether functions that were differentiated are certified as well."""
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The summary of a run: notes, the report, and whether there is a failure."""
+    """The notes on a run, its report as text, and whether it fails."""
 
     notes: list[str]
     text: str
@@ -44,7 +44,10 @@ class RunSummary:
 
 
 def run(program: "Program", wanted: Wanted) -> int:
-    """Run the program and report on stderr; return the exit status."""
+    """Run the program, report on stderr, and return the exit status.
+
+    That is the program's own unless it is 0.
+    """
     from certgrad.recording import Record
     from certgrad.recording import run as run_program
 
@@ -71,41 +74,52 @@ def run(program: "Program", wanted: Wanted) -> int:
 
 
 def report(record: "Record", wanted: Wanted) -> RunSummary:
-    """Audit the recorded rules and functions."""
+    """Return the summary of an audit of the recorded rules and, if that is wanted, functions."""
     rules = _rules(record, wanted)
     if not wanted.graphs:
         return rules
-    found = _graphs(record, wanted)
-    return RunSummary([*rules.notes, *found.notes], rules.text + found.text, rules.failed or found.failed)
+    graphs = _graphs(record, wanted)
+    return RunSummary([*rules.notes, *graphs.notes], rules.text + graphs.text, rules.failed or graphs.failed)
 
 
 def _graphs(record: "Record", wanted: Wanted) -> RunSummary:
-    """Certify the functions that were differentiated."""
-    if record.functions is None or not record.functions.found:  # what JAX differentiates itself is not kept
+    """Return the summary of certifying the functions that were differentiated."""
+    if (
+        record.functions is None or not record.functions.found
+    ):  # functions that JAX itself differentiates are not recorded
         return RunSummary([], "certgrad: nothing was differentiated\n")
     from certgrad.obligations.certificate import PROVED_AS_WRITTEN
     from certgrad.recording import certified
 
-    found = list(certified(record.functions, wanted.seconds))
+    certified_functions = list(certified(record.functions, wanted.seconds))
     failing = {*wanted.failing, *(["refuted"] if wanted.strict or wanted.failing else [])}
     failed = any(
-        one.verdict in failing or (wanted.strict and (one.left or one.verdict not in PROVED_AS_WRITTEN))
-        for one in found
+        function.verdict in failing or (wanted.strict and (function.left or function.verdict not in PROVED_AS_WRITTEN))
+        for function in certified_functions
     )
-    held = sum(one.verdict in PROVED_AS_WRITTEN for one in found)
+    proved_count = sum(function.verdict in PROVED_AS_WRITTEN for function in certified_functions)
     lines = ["", "functions that were differentiated, at the shapes of their calls"]
-    for one in found:
-        times = "once" if one.count == 1 else f"{one.count} times"
-        where = f" ({one.where})" if one.where else ""
-        lines.append(f"{one.name}{where}: {one.verdict} at {one.shapes or 'no arrays'}, called {times}")
-        shown = [one.reason, one.left, *([] if wanted.quiet and one.verdict in PROVED_AS_WRITTEN else one.hypotheses)]
+    for function in certified_functions:
+        times = "once" if function.count == 1 else f"{function.count} times"
+        where = f" ({function.where})" if function.where else ""
+        lines.append(f"{function.name}{where}: {function.verdict} at {function.shapes or 'no arrays'}, called {times}")
+        shown = [
+            function.reason,
+            function.left,
+            *([] if wanted.quiet and function.verdict in PROVED_AS_WRITTEN else function.hypotheses),
+        ]
         lines += [fill(line, _console.width(sys.stderr), "  ", "    ") for line in shown if line]
     notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
-    return RunSummary(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
+    return RunSummary(
+        notes, "\n".join([*lines, f"{proved_count} of {len(certified_functions)} certified"]) + "\n", failed
+    )
 
 
 def _rules(record: "Record", wanted: Wanted) -> RunSummary:
-    """Return the summary of an audit of the rules that were called; write the files that were asked for."""
+    """Return the summary of an audit of the rules that were called, and write the files of `wanted`.
+
+    Findings are a failure only with --strict or --fail-on.
+    """
     if record.notes is None:
         return RunSummary([], "certgrad: no derivative rule was called\n")
     from certgrad.cli import _policy, _select
@@ -116,7 +130,7 @@ def _rules(record: "Record", wanted: Wanted) -> RunSummary:
     configured = _code.configured()
     rules = audited(record.notes, wanted.conformance, wanted.seconds)
     recorded = list(_console.progress(rules, len(record.notes.rules), shown=not wanted.quiet))
-    code = _code.Code([one.result for one in recorded])
+    code = _code.Code([recorded_rule.result for recorded_rule in recorded])
     names = [rule.name for rule in code.rules]
     selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
     audit = Audit(

@@ -1,4 +1,4 @@
-"""Auditing many ops, in this process or in several; results always come in the order asked for."""
+"""The audit of many ops, in this process or in several. Results come in the order of the ops."""
 
 import functools
 import gc
@@ -39,15 +39,14 @@ def run(
     """Yield the result of each op, in order.
 
     Args:
-        ops: their names.
-        jobs: so many processes; None: as `_options.processes` has it.
-        cache: the folder of the cache; None: without one.
-        prove: makes the certificate of a name; None: that of an op of the library.
-        exhibits: make also what a page shows of an op of the library.
-        dask: the address of a cluster, which has no cache of ours, or `local` for processes that dask makes here.
-        last_first: several processes begin with the last ops, so that these are not waited for at the end where they
-            take longest.
-        graphs: make also the certified graphs of composed ops.
+        ops: the names of the ops.
+        jobs: the number of processes; None: as many as `_options.processes` says.
+        cache: the folder of the cache; None for none. A cluster elsewhere does not use it.
+        prove: returns the certificate for a name; None: that of an op of the library.
+        exhibits: also make what a page shows of an op of the library.
+        dask: the address of a cluster, or `local` for processes that dask starts here; "" for none.
+        last_first: start with the last ops if there are several processes, as they take longest.
+        graphs: also make the certified graphs of composed ops.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
@@ -71,7 +70,10 @@ def _results(
     last_first: bool,
     graphs: bool,
 ) -> Iterator[RuleResult]:
-    """Yield the result of each op in their order: from a cluster, from this process, or from several."""
+    """Yield the result of each op, in order, from a cluster, from this process, or from several.
+
+    The arguments are those of `run`.
+    """
     task = functools.partial(_audit, cache=cache, prove=prove, exhibits=exhibits, graphs=graphs)
     if dask:
         yield from _on_cluster(ops, jobs, task, dask)
@@ -97,6 +99,7 @@ def _results(
 def _on_cluster(
     ops: Sequence[str], jobs: int | None, task: Callable[[str], RuleResult], dask: str
 ) -> Iterator[RuleResult]:
+    """Yield the result of each op, in order, from a cluster. Raises InternalError for an op that workers die of."""
     done = 0
     try:
         for result in _dask.results(task, ops, dask, jobs or min(available(), max(1, len(ops)))):
@@ -107,13 +110,16 @@ def _on_cluster(
 
 
 MAX_GARBAGE = 400_000
-"""Objects that may wait for cyclic collection: some tens of megabytes."""
+"""The number of objects, some tens of megabytes, after which garbage is collected between ops."""
 
 
 def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool, graphs: bool) -> RuleResult:
-    """Return the result of one op in this process. Raises InternalError for what is no message to the user."""
+    """Return the result of one op in this process.
+
+    Raises CertgradError for bad input, and InternalError for any other exception.
+    """
     if gc.get_count()[0] > MAX_GARBAGE:
-        gc.collect(0)  # what is older was looked at, and stays
+        gc.collect(0)  # the youngest generation alone: older objects survived a collection
     started = time.perf_counter()
     try:
         certificate = prove(op, cache)

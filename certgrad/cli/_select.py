@@ -1,4 +1,4 @@
-"""`--select` and `--ignore`: which obligations of which ops."""
+"""`--select` and `--ignore`: patterns that choose ops and their obligations."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,13 +36,13 @@ class Patterns:
         return any(fnmatchcase(f"{name}.{kind}", glob) for glob in self.ids)
 
     def matches_code(self, code: str) -> bool:
-        """Return whether the code, or a prefix of it, is listed."""
+        """Return whether the code begins with one of the listed ones."""
         return code.startswith(self.codes)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The ops that remain, and which of their obligations."""
+    """The selected ops, with the patterns that select and ignore their obligations."""
 
     ops: tuple[str, ...]
     select: Patterns
@@ -50,8 +50,9 @@ class Selection:
     aliases: Mapping[str, Sequence[str]]
 
     def narrow(self, certificate: Certificate) -> Certificate | None:
-        """The certificate with the selected claims only and their verdict; None if no claim is left. Of those that are
-        ignored it says so.
+        """Return the certificate with its selected claims alone; None if no claim is left.
+
+        Claims that are ignored are left out as well, and the certificate says that they are.
         """
         claims = [claim for claim in certificate.claims if self._selects(certificate.op, claim)]
         if len(claims) < len(certificate.claims):
@@ -60,12 +61,12 @@ class Selection:
         return left if left.claims else None
 
     def narrowed(self, results: "Iterable[RuleResult]") -> "list[RuleResult]":
-        """Return the ops and rules of which a claim is left, with their certificates narrowed."""
-        found = ((one, self.narrow(one.certificate)) for one in results if one.certificate is not None)
-        return [msgspec.structs.replace(one, certificate=left) for one, left in found if left is not None]
+        """Return the results with narrowed certificates, without those of which no claim is left."""
+        pairs = ((result, self.narrow(result.certificate)) for result in results if result.certificate is not None)
+        return [msgspec.structs.replace(result, certificate=left) for result, left in pairs if left is not None]
 
     def ignored(self, certificate: Certificate) -> list[str]:
-        """Return the codes of the selected claims, if all of them are ignored."""
+        """Return the codes of the selected claims if all of them are ignored, else []."""
         claims = [c for c in certificate.claims if self._selects(certificate.op, c)]
         return [c.code for c in claims] if all(self._ignores(certificate.op, c) for c in claims) else []
 
@@ -90,19 +91,19 @@ def choose(
     rules: Sequence[str] = (),
     what: str = LIBRARY,
 ) -> Selection:
-    """Return what to audit: the targets in their order, narrowed by the patterns; all ops if there are no targets.
+    """Return the selection: the ops among the targets in their order, or all ops, narrowed by the patterns.
 
     Args:
-        known: the ops.
+        known: the names of all ops.
         aliases: by op, its other names.
-        targets: names of ops, and of code, which is passed over here.
+        targets: names of ops and of code; the latter is left out here.
         select: patterns of what is audited.
-        ignore: patterns of what is not.
-        rules: the names of rules in code, which patterns may mean as well.
-        what: what a pattern matches none of, in the message that it can match nothing.
+        ignore: patterns of what is not audited.
+        rules: the names of rules in code, which patterns may match as well.
+        what: what a pattern should match, for the message on one that matches nothing.
 
     Raises:
-        UsageError: a pattern can match nothing.
+        UsageError: a pattern matches nothing that exists.
     """
     chosen = parse("--select", select, [*known, *rules], aliases, what)
     dropped = parse("--ignore", ignore, [*known, *rules], aliases, what)
@@ -119,9 +120,9 @@ def choose(
 def parse(
     option: str, values: Sequence[str], known: Sequence[str], aliases: Mapping[str, Sequence[str]], what: str = LIBRARY
 ) -> Patterns:
-    """Return the comma separated patterns of an option. Raises UsageError for one that matches nothing that exists.
+    """Return the patterns in the comma separated values of an option.
 
-    The other arguments are those of `choose`.
+    The other arguments are those of `choose`. Raises UsageError for a pattern that matches nothing that exists.
     """
     ops, ids, codes = [], [], []
     names = [*known, *(alias for op in known for alias in aliases.get(op, ()))]

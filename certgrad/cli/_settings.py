@@ -1,4 +1,4 @@
-"""The settings of an audit, and where each is from: a flag, the environment, `[tool.certgrad]`, or the default."""
+"""The settings of an audit, each from a flag, the environment, `[tool.certgrad]` or the default."""
 
 import json
 import os
@@ -22,15 +22,15 @@ PREFIX = "CERTGRAD_"
 _KEYS = (
     "targets select ignore strict fail_on timeout import_timeout jobs conformance order format output cache_dir".split()
 )
-"""What a flag, the environment and the file can say."""
+"""Settings that a flag, the environment and the file can give."""
 _FLAGS = "dask no_cache no_baseline quiet verbose".split()
-"""What concerns one call, and is in no file."""
+"""Settings of a single call, which the file cannot give."""
 _OTHER = ("CERTGRAD_DEBUG", "CERTGRAD_UPDATE_GOLDEN")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The values, and for each where it is from: `--strict`, `CERTGRAD_STRICT`, the file, or `default`."""
+    """The values, and in `sources` where each is from: `--strict`, `CERTGRAD_STRICT`, the file, or `default`."""
 
     targets: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -59,9 +59,10 @@ class Settings:
 
 
 def resolve(context: typer.Context, configured: "Configuration") -> Settings:
-    """Return the settings of a call: of its flags, else of the environment, of the file, or the usual ones.
+    """Return the settings of a call: each from its flags, else the environment, else the file, else the default.
 
-    Raises UsageError for what the file says and no audit can do, and for -q beside -v.
+    Codes to ignore are added up: those of the call and those of the file. Raises UsageError for an unknown format in
+    the file, and for -q beside -v.
     """
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -74,7 +75,7 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
         else:
             values[key], sources[key] = _usual(configured, key), "default"
     if sources["ignore"] != "default" and configured.ignore and sources["ignore"] != configured.file:
-        values["ignore"] = (*values["ignore"], *configured.ignore)  # it adds to what the project ignores
+        values["ignore"] = (*values["ignore"], *configured.ignore)  # a call ignores further codes
         sources["ignore"] += f" and {configured.file}"
     if values["quiet"] and values["verbose"]:
         raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
@@ -85,7 +86,7 @@ def resolve(context: typer.Context, configured: "Configuration") -> Settings:
 
 
 def _explicit_source(context: typer.Context, key: str) -> str:
-    """Return the flag or the variable that gives a value; empty where neither does."""
+    """Return the flag or the variable that gives a setting; "" if neither does."""
     source = context.get_parameter_source(key)
     name = source.name if source is not None else ""
     if name == "COMMANDLINE":
@@ -94,6 +95,7 @@ def _explicit_source(context: typer.Context, key: str) -> str:
 
 
 def _of_call(context: typer.Context, key: str) -> Any:
+    """Return a setting that the call or the environment gives, in the type of `Settings`."""
     value = context.params[key]
     if key == "jobs":
         return None if value == AUTO else value
@@ -108,10 +110,10 @@ def _strict(text: str) -> tuple[str, ...]:
     """Return the names in `--strict=exact,assumed`. Raises UsageError for an unknown one."""
     from certgrad.report.findings import STRICT
 
-    found = tuple(name.strip() for name in text.split(","))
-    if unknown := [name for name in found if name not in STRICT]:
+    names = tuple(name.strip() for name in text.split(","))
+    if unknown := [name for name in names if name not in STRICT]:
         raise UsageError(f"--strict={unknown[0]} is not known; it knows {', '.join(STRICT)}, and --strict means all.")
-    return found
+    return names
 
 
 def _of_file(configured: "Configuration", key: str) -> Any:
@@ -123,14 +125,14 @@ def _of_file(configured: "Configuration", key: str) -> Any:
         return tuple(_from(configured.folder, one) for one in value)
     if key == "format":
         if value not in _output.names():
-            known = ", ".join(_output.names())
-            raise UsageError(f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {known}.")
+            formats = ", ".join(_output.names())
+            raise UsageError(f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {formats}.")
         return _output.parse_format(value)
     return value
 
 
 def _usual(configured: "Configuration", key: str) -> Any:
-    """Return the default; of limits of time, and of the cache's folder, it is known where they are configured."""
+    """Return the default of a setting; for times and the cache's folder, the configuration knows it."""
     if key == "cache_dir":
         return configured.cache_folder
     return getattr(configured, key) if key in ("timeout", "import_timeout") else getattr(Settings(), key)
@@ -151,16 +153,20 @@ def _variable(key: str) -> str:
 
 def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return a note for each environment variable that is close to one of certgrad's and is not one."""
-    known = [*map(_variable, (*_KEYS, *_FLAGS)), *_OTHER]
+    variables = [*map(_variable, (*_KEYS, *_FLAGS)), *_OTHER]
     notes = []
     for name in environment:
-        close = get_close_matches(name, known, n=1, cutoff=0.8) if name.startswith(PREFIX) and name not in known else []
-        notes += [f"{name} is no variable that certgrad reads; did you mean {one}?" for one in close]
+        close = (
+            get_close_matches(name, variables, n=1, cutoff=0.8)
+            if name.startswith(PREFIX) and name not in variables
+            else []
+        )
+        notes += [f"{name} is no variable that certgrad reads; did you mean {match}?" for match in close]
     return sorted(notes)
 
 
 def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
-    """Return the settings as the table of a pyproject.toml that would say the same, each with where it is from."""
+    """Return the settings as the text of a table in pyproject.toml, with comments on where each is from."""
     lines = [
         (f"{_kebab_case(key)} = {_toml(_absolute(getattr(settings, key)))}", settings.sources[key]) for key in _KEYS
     ]
@@ -177,7 +183,7 @@ def settings_as_toml(settings: Settings, configured: "Configuration") -> str:
         from certgrad.rules.declared.written import inline
 
         table += ["", f"[tool.certgrad.signatures]  # {configured.file}"]
-        table += [f"{_toml(name)} = {inline(said)}" for name, said in configured.signatures.items()]
+        table += [f"{_toml(name)} = {inline(declared)}" for name, declared in configured.signatures.items()]
     flags = [f"# --{_kebab_case(key)}: {settings.sources[key]}" for key in _FLAGS if getattr(settings, key)]
     return "\n".join([*table, *flags]) + "\n"
 

@@ -11,22 +11,26 @@ WORKFLOW = Path(".github/workflows/certgrad.yml")
 
 
 def table(targets: Sequence[str]) -> str:
-    """Return the table of the configuration, which says what to audit."""
+    """Return the text of a table [tool.certgrad] with these targets."""
     return f"[tool.certgrad]\ntargets = [{', '.join(map(_text, targets))}]\n"
 
 
 def appended(file: Path, added: str) -> str:
-    """Return the text of a pyproject.toml with the table at its end. Raises UsageError where it cannot stand there."""
+    """Return the text of a pyproject.toml with the table `added` at its end.
+
+    Raises UsageError if the file cannot be read, or would mean something else with the table there.
+    """
     try:
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
-        old = tomllib.loads(before)
+        present = file.read_text(encoding="utf-8") if file.exists() else ""
+        old = tomllib.loads(present)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"Cannot read '{file}': {error}. Mend it first; nothing was written.") from None
-    text = before + ("" if not before or before.endswith("\n") else "\n") + ("\n" if before else "") + added
+    text = present + ("" if not present or present.endswith("\n") else "\n") + ("\n" if present else "") + added
     try:
         new = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         new = {}
+    # Beside the new table the file has to mean what it meant before.
     rest = {**new, "tool": {k: v for k, v in new.get("tool", {}).items() if k != "certgrad"}}
     if rest != {**old, "tool": old.get("tool", {})}:
         raise UsageError(
@@ -36,7 +40,7 @@ def appended(file: Path, added: str) -> str:
 
 
 def configured(file: Path) -> bool:
-    """Return whether a pyproject.toml has the table already."""
+    """Return whether a pyproject.toml has a table [tool.certgrad]."""
     try:
         return "certgrad" in tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -175,26 +175,28 @@ def audit(
         audit_of_jax = Audit(audited, time.perf_counter() - started, failing=of_jax)
         _output.report(audit_of_jax, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(audit_of_jax))
-    added = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
+    # Without a target, the whole library is audited, and the code that plugins offer.
+    plugins_by_target = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
     ops, targeted = _code.split_targets(settings.targets)
     if settings.dask and targeted:
         raise UsageError(
             f"--dask hands out the ops of the library and, with --jax, the rules of JAX; '{targeted[0]}' is code, "
             "which a worker may not have. Leave --dask out: its rules are audited here, in --jobs processes."
         )
-    asked, targeted = [*settings.targets, *added], [*targeted, *added]
+    all_targets, targeted = [*settings.targets, *plugins_by_target], [*targeted, *plugins_by_target]
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     verdicts = _policy.failing(settings.fail_on, strict=settings.strict is True)
 
     def followed(rule: "RuleResult") -> None:
-        """Print what an editor shows of a rule, as soon as its result is there."""
+        """Print what an editor shows of a rule; called as soon as its result is there."""
         code = _code.Code(rules=rule.each)
-        with suppress(UsageError):  # a pattern that fits another rule
+        with suppress(UsageError):  # a pattern may match other rules alone
             selection = _selection([], settings.select, settings.ignore, [r.name for r in code.rules], none=True)
             shown = _policy.covered(_policy.selected(code, selection, configured), set(entries))
             _output.print_rule_diagnostics(Audit(shown, failing=verdicts, strict=settings.strict))
 
+    # First the rules in code, then the ops of the library. An interruption of either leaves the results so far.
     with _console.watching(shown=not quiet and bool(targeted), before=_console.LOOKING_UP) as watch:
         code = _code.audit(
             targeted,
@@ -204,7 +206,7 @@ def audit(
             watch,
             settings.cache,
             settings.order,
-            added,
+            plugins_by_target,
             exhibits=pages,
             follow=followed if follow else None,
         )
@@ -218,17 +220,18 @@ def audit(
         none=bool(settings.targets) and not resolved,
     )
     if selection.ops and not (settings.targets or quiet):
-        _code.show([_no_target(len(selection.ops), added)])
+        _code.show([_no_target(len(selection.ops), plugins_by_target)])
     run = _run.run(
         () if code.interrupted else selection.ops, settings.jobs, settings.cache, exhibits=pages, dask=settings.dask
     )
     library: list[RuleResult] = []
     interrupted = code.interrupted
     try:
-        for one in _console.progress(run, len(selection.ops), shown=not quiet):
-            library.append(one)
+        for op_result in _console.progress(run, len(selection.ops), shown=not quiet):
+            library.append(op_result)
     except KeyboardInterrupt:
         interrupted = True
+    # `strict` is a tuple where the call or the file names what it means.
     if not isinstance(settings.strict, bool) and EXACT in settings.strict and not interrupted:
         from certgrad.cli import _exactly
 
@@ -241,7 +244,7 @@ def audit(
 
         _code.show(_fixing.fixed(results))
     result = Audit(
-        _in_order([*selection.narrowed(library), *results], asked, code, ops),
+        _in_order([*selection.narrowed(library), *results], all_targets, code, ops),
         failing=verdicts,
         problems=[*code.problems, *unknown_ops],
         strict=settings.strict,
@@ -266,10 +269,13 @@ def audit(
             _output.report(result, settings.format, outputs, style)
         if brief and any(rule.reproduction for rule in results):
             _code.show([EXPLAINED])
-    if covered := sum(len(rule.covered or ()) for rule in results):
-        typer.echo(f"{_code.pluralized(covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
+    if covered_count := sum(len(rule.covered or ()) for rule in results):
+        typer.echo(
+            f"{_code.pluralized(covered_count, 'finding')} in {configured.baseline_file.name}, not counted", err=True
+        )
     for problem in [*problems, *(unknown if settings.strict is True else [])]:
         typer.echo(f"error: {problem}", err=True)
+    # An audit that is not complete exits for that reason, whatever was found.
     if interrupted:
         typer.echo(interruption[0], err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
@@ -287,16 +293,16 @@ def audit(
 
 
 def _no_target(count: int, plugins: "Mapping[str, Plugin]") -> str:
-    """Whose ops are audited where no target says it."""
-    of = f", beside the rules of {', '.join(p.named for p in plugins.values())}" if plugins else ""
-    ops = f"{_code.pluralized(count, 'op')} of certgrad's own library{of}"
+    """Return the note on what is audited if no target is named: the library, and rules that plugins offer."""
+    beside = f", beside the rules of {', '.join(p.named for p in plugins.values())}" if plugins else ""
+    ops = f"{_code.pluralized(count, 'op')} of certgrad's own library{beside}"
     return f"no target is named or configured: auditing {ops}. Name a module, a package or a file to audit its rules"
 
 
 def _in_order(
     results: "Sequence[RuleResult]", asked: Sequence[str], code: "_code.Code", ops: Sequence[str]
 ) -> "list[RuleResult]":
-    """Return the rows in the order in which the targets were asked for."""
+    """Return the results in the order of the targets `asked`; results of no target come last."""
     places: dict[str, int] = {}
     aliases = _library.aliases() if ops else {}
     for k, target in enumerate(asked):
@@ -308,11 +314,11 @@ def _in_order(
 
 EXPLAINED = "`certgrad explain RULE` says more of a finding; with --script it prints a program that shows it"
 SHOWN = 10
-"""At most this many names of what an interruption left unfinished are printed."""
+"""At most this many names of rules that an interruption left out are printed."""
 
 
 def _said_of_interruption(done: int, unreached: Sequence[str]) -> str:
-    """Return the message on the rules that were not reached."""
+    """Return the message after an interruption: `done` verdicts, and the rules that were not reached."""
     names = ", ".join(unreached[:SHOWN]) + (f" and {len(unreached) - SHOWN} more" if len(unreached) > SHOWN else "")
     of = f"; not reached: {names}" if unreached else ""
     return f"interrupted: the audit ends after {_code.pluralized(done, 'verdict')}{of}"
@@ -320,24 +326,24 @@ def _said_of_interruption(done: int, unreached: Sequence[str]) -> str:
 
 def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the names of ops, and a message for each name that is no op's."""
-    found, problems = [], []
+    names, problems = [], []
     for op in ops:
         try:
-            found.append(_library.resolve(op, code=True))
+            names.append(_library.resolve(op, code=True))
         except CertgradError as error:
             problems.append(str(error))
-    return found, problems
+    return names, problems
 
 
 def _entries(configured: "Configuration") -> "list[Finding]":
-    """Return the entries of the baseline, if there is one."""
+    """Return the entries of the baseline; [] if there is none."""
     from certgrad.rules.project import baseline
 
     return baseline.read(configured.baseline_file) if configured.has_baseline else []
 
 
 def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
-    """Return the message that the baseline lists findings which no longer occur."""
+    """Return a message if the baseline lists findings that no longer occur; else []."""
     from certgrad.rules.project import baseline
 
     gone = baseline.stale(entries, code.findings, code.audit_scope)
@@ -358,11 +364,14 @@ def _selection(
     *,
     none: bool = False,
 ) -> "Selection":
-    """The ops to audit; with `none`, no op of the library, but the patterns all the same, also of the rules in code."""
+    """Return the selected ops and the patterns, which may be of rules in code; with `none`, no op is selected.
+
+    Raises UsageError for a pattern that matches nothing.
+    """
     from certgrad.cli import _select
 
-    known = [] if none else _library.names()
+    op_names = [] if none else _library.names()
     aliases: dict[str, list[str]] = {}
     for alias, op in () if none else _library.aliases().items():
         aliases.setdefault(op, []).append(alias)
-    return _select.choose(known, aliases, targets, select, ignore, rules)
+    return _select.choose(op_names, aliases, targets, select, ignore, rules)

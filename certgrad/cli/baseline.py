@@ -47,11 +47,11 @@ def baseline(
     if prune and not file.exists():
         raise UsageError(f"There is no baseline '{file}' to prune. `certgrad baseline` writes it.")
     with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
-        asked = (configuration.conformance, configuration.jobs, watch, configuration.cache_folder)
-        audit = _code.audit(code, _code.limits(configuration), *asked, configuration.order).whole()
-    found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.place.file)}
-    stale = set(_baseline.stale(before, found, audit.audit_scope))
-    after = before - stale if prune else (before - stale) | found
+        options = (configuration.conformance, configuration.jobs, watch, configuration.cache_folder)
+        audit = _code.audit(code, _code.limits(configuration), *options, configuration.order).whole()
+    findings = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.place.file)}
+    stale = set(_baseline.stale(before, findings, audit.audit_scope))
+    after = before - stale if prune else (before - stale) | findings
     _baseline.write(file, after)
     for finding in sorted(after - before):
         typer.echo(f"+ {finding.rule}: {finding.code} {finding.verdict}")

@@ -62,27 +62,30 @@ def conform(
     if bounds:
         _bounds(names, [d for d in dtypes if d != "float16"], output, jobs)
     tasks = [(name, dtypes, device, hard) for device in devices() for name in names]
-    found = list(_console.progress(_run(tasks, jobs), len(tasks), shown=True, verb="measuring"))
+    measured = list(_console.progress(_run(tasks, jobs), len(tasks), shown=True, verb="measuring"))
     if output is not None:
-        _output.write_to(output, floats.as_markdown(found, f"jax {jax.__version__}"), str(output))
-    typer.echo(floats.as_text(found), nl=False)
-    raise typer.Exit(ExitCode.REFUTED if any(one.problems() for one in found) else ExitCode.DISCHARGED)
+        _output.write_to(output, floats.as_markdown(measured, f"jax {jax.__version__}"), str(output))
+    typer.echo(floats.as_text(measured), nl=False)
+    raise typer.Exit(ExitCode.REFUTED if any(conformity.problems() for conformity in measured) else ExitCode.DISCHARGED)
 
 
 def _bounds(names: Sequence[str], dtypes: Sequence[str], output: Path | None, jobs: int | None) -> None:
+    """Bound the rounding errors of ops, print them, and exit: with 1 if a measured error is above its bound."""
     import jax
 
     from certgrad.report.pages import rounding
 
     tasks = [(name, list(dtypes)) for name in names]
     count = _options.processes(jobs, len(tasks))
-    found = list(
+    bounded = list(
         _console.progress(_pool.results(_bound, tasks, count, parts=8), len(tasks), shown=True, verb="bounding")
     )
     if output is not None:
-        _output.write_to(output, rounding.as_markdown(found, f"jax {jax.__version__}"), str(output))
-    typer.echo(rounding.as_text(found), nl=False)
-    raise typer.Exit(ExitCode.REFUTED if any(rounding.beyond(one) for one in found) else ExitCode.DISCHARGED)
+        _output.write_to(output, rounding.as_markdown(bounded, f"jax {jax.__version__}"), str(output))
+    typer.echo(rounding.as_text(bounded), nl=False)
+    raise typer.Exit(
+        ExitCode.REFUTED if any(rounding.beyond(op_bounds) for op_bounds in bounded) else ExitCode.DISCHARGED
+    )
 
 
 def _bound(task: tuple[str, list[str]]) -> "Bounded":
@@ -97,7 +100,7 @@ _Task = tuple[str, list[str], str, bool]
 
 
 def _run(tasks: Sequence[_Task], jobs: int | None) -> "Iterator[Conformity]":
-    """Yield the results in order. On a CPU in several processes; a device is measured by one."""
+    """Yield the results in order: on a CPU from several processes, on another device from one."""
     count = 1 if any(device != "cpu" for _, _, device, _ in tasks) else _options.processes(jobs, len(tasks))
     return _pool.results(_conformity, tasks, count, parts=8)
 

@@ -41,23 +41,25 @@ def diff(
     from certgrad.report.diff import changes as between
 
     outputs = _output.parse(output or [], list(Format))
-    before, after = _audits.read(old), _audits.read(new)
-    found = between(before, after)
-    compared = len(after.certificates)
+    old_side, new_side = _audits.read(old), _audits.read(new)
+    found_changes = between(old_side, new_side)
+    compared = len(new_side.certificates)
 
     def render(kind: str, quiet: bool = False) -> str:
         match Format(kind):
             case Format.text:
-                return changes.as_text(found, compared, quiet=quiet)
+                return changes.as_text(found_changes, compared, quiet=quiet)
             case Format.json:
-                return changes.as_json(found, compared, certgrad.__version__)
+                return changes.as_json(found_changes, compared, certgrad.__version__)
             case Format.markdown:
-                return changes.as_markdown(found, compared)
+                return changes.as_markdown(found_changes, compared)
 
     for destination in outputs:
         _output.write(destination, render(destination.format))
     typer.echo(render(format, quiet), nl=False)
-    for problem in after.problems:
+    for problem in new_side.problems:
         typer.echo(f"note: {new} is not a complete audit: {problem}", err=True)
-    failed = any(one.loss or (strict and one.kind in ("changed convention", "removed")) for one in found)
+    failed = any(
+        change.loss or (strict and change.kind in ("changed convention", "removed")) for change in found_changes
+    )
     raise typer.Exit(ExitCode.REFUTED if failed else ExitCode.DISCHARGED)

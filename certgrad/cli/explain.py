@@ -78,23 +78,26 @@ def explain(
 
 
 def _audited(target: str, cache: Path | None, script: bool) -> "list[RuleResult]":
-    """Audit a target; return the results of its rules. Remarks that stand in no result are printed, unless only a
-    script is wanted.
+    """Audit a target and return the results of its rules.
+
+    Remarks that are not shown with the verdict of a rule are printed on stderr, unless only a script is wanted.
     """
     with _console.watching(shown=True, before=_console.LOOKING_UP) as watch:
         limits = _code.limits(_code.configured())
-        found = _code.audit([target], limits, watch=watch, cache=cache).whole()
+        code = _code.audit([target], limits, watch=watch, cache=cache).whole()
     if not script:
         from certgrad.report.problems import of_row
 
-        # Those of the rule's row stand beside its verdict.
-        rest = [(rule, r) for rule in found.rules for r in rule.remarks if r.code not in {p.code for p in of_row(rule)}]
-        _code.show([f"{r.code} {rule.named}: {r.text}" for rule, r in rest])
-    return found.rules
+        # Remarks of a rule's row are shown with its verdict.
+        remarks = [
+            (rule, r) for rule in code.rules for r in rule.remarks if r.code not in {p.code for p in of_row(rule)}
+        ]
+        _code.show([f"{r.code} {rule.named}: {r.text}" for rule, r in remarks])
+    return code.rules
 
 
 def _explained(rules: "Sequence[RuleResult]", target: str, width: int | None) -> str:
-    """Return the claims of each rule, and how to see a difference. Exits with 5 if there is no rule."""
+    """Return the explanation of each rule, with a script that shows a difference. Exits with 5 if there is no rule."""
     from certgrad.report.explanation import Declaration, explain_op
     from certgrad.report.text import limits
 
@@ -102,8 +105,8 @@ def _explained(rules: "Sequence[RuleResult]", target: str, width: int | None) ->
     for rule in rules:
         if rule.certificate is None:
             continue
-        said = Declaration(doc="", inferred=rule.inferred, limits=limits(rule))
-        text = explain_op(rule.certificate, said, width)
+        declaration = Declaration(doc="", inferred=rule.inferred, limits=limits(rule))
+        text = explain_op(rule.certificate, declaration, width)
         if rule.reproduction:
             text += "\nreproduce\n" + indent(rule.reproduction.rstrip(), "  ") + "\n"
         parts.append(text)
@@ -114,9 +117,9 @@ def _explained(rules: "Sequence[RuleResult]", target: str, width: int | None) ->
 
 
 def _script(rules: "Sequence[RuleResult]", target: str) -> str:
-    """A program that shows the difference of the only rule that is refuted; it finds the rule's module by itself.
+    """Return a script that shows the difference of the only refuted rule; it can import the rule's module.
 
-    Raises UsageError if several are refuted, and exits with 5 if none is.
+    Raises UsageError if several rules are refuted, and exits with 5 if none is.
     """
     shown = [rule for rule in rules if rule.reproduction]
     if not shown:
@@ -133,7 +136,7 @@ def _script(rules: "Sequence[RuleResult]", target: str) -> str:
 
 
 def _import_folder(rule: "RuleResult") -> Path | None:
-    """Return the folder from which the rule's module is imported; None where its file is not where its name says."""
+    """Return the folder from which the rule's module is imported; None if its file is not at the place of its name."""
     parts = rule.name.partition(":")[0].split(".")
     file = Path(rule.file)
     place = (file.parent if file.name == "__init__.py" else file.with_suffix("")).parts

@@ -96,13 +96,14 @@ def export(
 
 
 def _sizes(given: list[str]) -> dict[str, int]:
-    found = {}
+    """Return the sizes in values `NAME=N`. Raises UsageError for another value."""
+    sizes = {}
     for text in given:
         name, mark, number = text.partition("=")
         if not mark or not number.isdigit():
             raise UsageError(f"--size {text}: expected NAME=N, as in --size n=32.")
-        found[name.strip()] = int(number)
-    return found
+        sizes[name.strip()] = int(number)
+    return sizes
 
 
 def _to_graphs(
@@ -114,7 +115,10 @@ def _to_graphs(
     sizes: dict[str, int],
     dtype: str | None,
 ) -> None:
-    """Certify the function's graph and write it as ONNX, as a module for PyTorch, or both."""
+    """Certify the graph of a function and write it as ONNX, as a module for PyTorch, or both.
+
+    Exits with 1 if the graph is not proved.
+    """
     _library.prepare()
     from certgrad.accel import NotCertifiedError, compile_graph
     from certgrad.cli.graph import load, specs_of
@@ -137,6 +141,7 @@ def _to_graphs(
 
 
 def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
+    """Write files of Coq for ops and rules, or with `specs` for the graph of the only target."""
     if not specs:
         _write_coq(*_files(targets), output)
         return
@@ -155,16 +160,18 @@ def _to_coq(targets: list[str] | None, output: Path, specs: list[str]) -> None:
 
 
 def _files(targets: list[str] | None) -> "tuple[list[File], list[File]]":
-    """Return files of Coq for ops of the library, and for their graphs and rules in code; of all ops without
-    targets.
+    """Return files of Coq for ops of the library, and those for graphs of composed ops and for rules in code.
+
+    Without targets these are all ops, joined by module, without their graphs. Raises UsageError for an unknown op, and
+    exits with 5 if there is nothing to write.
     """
     from certgrad.cli import _coq, _coq_graphs, _run
     from certgrad.ops._composed import Composed
     from certgrad.report.audited import certificates_of
 
-    known = _library.names()
-    ops, code = _code.split_targets(targets or known)
-    unknown = [name for name in ops if name not in known]
+    op_names = _library.names()
+    ops, code = _code.split_targets(targets or op_names)
+    unknown = [name for name in ops if name not in op_names]
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
     files = _coq.printed(certificates_of(_run.run(ops))) if ops else []
@@ -192,19 +199,19 @@ def _families(files: "list[File]") -> "list[File]":
     return [
         File(
             module,
-            ", ".join(f.subject for f in of),
-            tuple(section for f in of for section in f.sections),
-            tuple(sorted({one for f in of for one in f.requires})),
+            ", ".join(f.subject for f in members),
+            tuple(section for f in members for section in f.sections),
+            tuple(sorted({requirement for f in members for requirement in f.requires})),
         )
-        for module, of in modules.items()
+        for module, members in modules.items()
     ]
 
 
 def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
-    """Write files of Coq, with the library that they require, what `make` needs, and a line on stdout.
+    """Write files of Coq, the library that they require, and a Makefile; print a line on stdout.
 
-    Files of `ops` have those theorems alone that are known to be accepted, each with the proof that was found; the
-    `others` have all of theirs, with a search for a proof.
+    Files of `ops` get only the theorems with a known proof, each with that proof; the `others` get all of their
+    theorems, each with a search for a proof.
     """
     from certgrad.coq import MEMORY, sources, ways
 
@@ -218,7 +225,7 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
     for file in others:
         (output / f"{file.name}.v").write_text(file.text())
     written = [output / f"{f.name}.v" for f in files]
-    written.sort(key=lambda path: -path.stat().st_size)  # so that the longest of many does not begin last
+    written.sort(key=lambda path: -path.stat().st_size)  # the longest file is compiled first
     names = "\n".join([*(f"proofs/{s.name}" for s in sorted(sources().glob("*.v"))), *(p.name for p in written)])
     (output / "_CoqProject").write_text(f"-Q . Exported\n-Q proofs Certgrad\n-arg -w -arg none\n{names}\n")
     (output / "Makefile").write_text(MAKEFILE.format(memory=MEMORY))
@@ -231,7 +238,7 @@ def _write_coq(ops: "list[File]", others: "list[File]", output: Path) -> None:
 
 
 def _audited(target: str) -> list[Certificate]:
-    """Return the certificates of the rules in a target; of a rule that has none, stderr says why."""
+    """Return the certificates of the rules in a target; for a rule without one, the reason is printed on stderr."""
     code = _code.audit([target], _code.limits(_code.configured())).whole()
     for rule in code.rules:
         if rule.certificate is None:

@@ -89,7 +89,7 @@ def graph(
 
 
 def load(target: str) -> Callable[..., Any]:
-    """Return the function that `file.py:name` or `module:name` names. Raises UsageError."""
+    """Return the function that `file.py:name` or `module:name` names. Raises UsageError if there is none."""
     place, mark, name = target.rpartition(":")
     if not mark or not place or not name:
         raise UsageError(
@@ -100,11 +100,11 @@ def load(target: str) -> Callable[..., Any]:
     for part in name.split("."):
         function = getattr(function, part, None)
     if not callable(function):
-        known = sorted(
+        functions = sorted(
             n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__
         )
         what = "is not a function" if function is not None else "does not exist"
-        raise UsageError(f"'{name}' {what} in {place}. Its functions are: {', '.join(known) or 'none'}.")
+        raise UsageError(f"'{name}' {what} in {place}. Its functions are: {', '.join(functions) or 'none'}.")
     found: Callable[..., Any] = function
     return found
 
@@ -118,7 +118,7 @@ def _from_file(place: str) -> Any:
         raise UsageError(f"{place} cannot be imported as a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
-    before = sys.modules.get(path.stem)
+    module_before = sys.modules.get(path.stem)
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
@@ -126,8 +126,8 @@ def _from_file(place: str) -> Any:
         raise _unimportable(place, error) from None
     finally:
         sys.path.pop(0)
-        if before is not None:
-            sys.modules[path.stem] = before
+        if module_before is not None:
+            sys.modules[path.stem] = module_before
     return module
 
 
@@ -148,14 +148,20 @@ def _unimportable(place: str, error: BaseException) -> UsageError:
 
 
 def specs_of(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
-    """The specs in the order of the function's arguments; a model of the builder has its own. Raises UsageError."""
+    """Return the specs in the order of the function's arguments, or those of a model of the builder if none are given.
+
+    Raises UsageError if they do not fit.
+    """
     from certgrad.graph.builder import Model
 
     return list(function.specs) if isinstance(function, Model) and not specs else order_specs(function, target, specs)
 
 
 def order_specs(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
-    """Return the specs in the order of the function's arguments. Raises UsageError where they do not fit."""
+    """Return the specs in the order of the function's arguments, by their names or as they are given.
+
+    Raises UsageError if they do not fit the arguments.
+    """
     import inspect
 
     from certgrad.graph.tracing.spec import split_name
@@ -167,7 +173,7 @@ def order_specs(function: Callable[..., Any], target: str, specs: list[str]) -> 
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in positional]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    named = [(split_name(text)[0], text) for text in specs]  # the name is None where a spec has none
+    named = [(split_name(text)[0], text) for text in specs]  # the name is None if a spec has none
     if not specs and any(p.default is p.empty for p in positional):
         example = " ".join(f"--spec '{n}: …'" for n in names)
         raise UsageError(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from certgrad.report.audited import RuleResult
 
 SECONDS = 40.0
-"""For looking at the rules. What is not reached then is left to `certgrad audit`, or another run."""
+"""Seconds for auditing rules. Those that are not reached are left to `certgrad audit`, or another run."""
 NAMED = 5
-"""So many of the rules that were not reached are named."""
+"""At most this many of the rules that were not reached are named."""
 
 
 def init() -> None:
@@ -32,8 +32,8 @@ def init() -> None:
     from certgrad.rules.finding.scan import abbreviated_names, scan
 
     folder = Path.cwd()
-    found = scan(folder)
-    if not found.files:
+    scanned = scan(folder)
+    if not scanned.files:
         typer.echo(
             "no derivative rule was found: no Python file below this folder names jax.custom_vjp, custom_jvp or "
             "custom_gradient. Run it in the folder of your project.",
@@ -45,15 +45,17 @@ def init() -> None:
     _check_place(folder, root)
     is_configured = _starting.configured(file)
     if not is_configured:
-        _starting.appended(file, _starting.table(found.targets))  # raises, before any work, where it cannot be appended
-    rules, not_reached = _looked_at(found.targets)
-    typer.echo(f"found {_code.pluralized(len(rules) + len(not_reached), 'rule')} in {abbreviated_names(found.files)}")
+        _starting.appended(
+            file, _starting.table(scanned.targets)
+        )  # raises before any work is done if the table cannot be appended
+    rules, not_reached = _looked_at(scanned.targets)
+    typer.echo(f"found {_code.pluralized(len(rules) + len(not_reached), 'rule')} in {abbreviated_names(scanned.files)}")
     if not_reached:
         typer.echo(_stopped(rules, not_reached))
     if is_configured:
-        typer.echo(f"left pyproject.toml as it is: it has [tool.certgrad]{_left_out(found.targets)}")
+        typer.echo(f"left pyproject.toml as it is: it has [tool.certgrad]{_left_out(scanned.targets)}")
     else:
-        _write(file, _starting.appended(file, _starting.table(found.targets)))
+        _write(file, _starting.appended(file, _starting.table(scanned.targets)))
         typer.echo("wrote [tool.certgrad] to pyproject.toml")
     workflow = folder / _starting.WORKFLOW
     if root not in (None, folder):
@@ -78,8 +80,8 @@ def init() -> None:
 
 def _stopped(rules: "Sequence[RuleResult]", not_reached: Sequence[str]) -> str:
     """Return the message that time ran out, with the first rules that were not reached."""
-    more = f" and {len(not_reached) - NAMED} more" if len(not_reached) > NAMED else ""
-    names = ", ".join(not_reached[:NAMED]) + more
+    rest = f" and {len(not_reached) - NAMED} more" if len(not_reached) > NAMED else ""
+    names = ", ".join(not_reached[:NAMED]) + rest
     return (
         f"stopped after {SECONDS:.0f} s, having looked at {len(rules)}; left: {names}. `certgrad init` goes on with "
         "these, `certgrad audit` looks at all"
@@ -87,26 +89,26 @@ def _stopped(rules: "Sequence[RuleResult]", not_reached: Sequence[str]) -> str:
 
 
 def _left_out(targets: Sequence[str]) -> str:
-    """Return in words which targets the configuration does not name; "" if it names all."""
+    """Return a text on the targets that the configuration does not name; "" if it names all."""
     named = _code.configured().targets
     missing = [target for target in targets if target not in named]
     return f", whose targets leave out {', '.join(missing)}" if missing else ""
 
 
 def _check_place(folder: Path, root: Path | None) -> None:
-    """Raise UsageError if a folder above, in the same repository, has the pyproject.toml, and this one has none."""
+    """Raise UsageError if this folder has no pyproject.toml and one above, in the same repository, has one."""
     above = [one for one in folder.parents if root is not None and one.is_relative_to(root)]
-    found = next((one for one in above if (one / "pyproject.toml").is_file()), None)
-    if found is not None and not (folder / "pyproject.toml").exists():
+    configured_folder = next((one for one in above if (one / "pyproject.toml").is_file()), None)
+    if configured_folder is not None and not (folder / "pyproject.toml").exists():
         raise UsageError(
-            f"The configuration of this folder is '{found / 'pyproject.toml'}'. Run `certgrad init` there."
+            f"The configuration of this folder is '{configured_folder / 'pyproject.toml'}'. Run `certgrad init` there."
         )
 
 
 def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
-    """Return the results of the rules that were audited in `SECONDS`, and the names of the others.
+    """Return the results of the rules that were audited within `SECONDS`, and the names of the others.
 
-    Raises UsageError where no target imports.
+    Raises UsageError if no target imports.
     """
     from certgrad.report.audited import RuleResult
     from certgrad.rules.project.configuration import Budget
@@ -135,8 +137,8 @@ def _looked_at(targets: Sequence[str]) -> "tuple[list[RuleResult], list[str]]":
         typer.echo(f"note: {problem}", err=True)
     if problems and not order:
         raise UsageError(f"{problems[0]} Nothing was written.")
-    every = dict.fromkeys([*order, *rules])
-    return [rules[name] for name in every if name in rules], [name for name in every if name not in rules]
+    all_names = dict.fromkeys([*order, *rules])
+    return [rules[name] for name in all_names if name in rules], [name for name in all_names if name not in rules]
 
 
 def _is_without_shapes(rule: "RuleResult") -> bool:
@@ -154,8 +156,8 @@ def _show_first(rules: "Sequence[RuleResult]") -> None:
     first = refuted[0]
     assert first.certificate is not None
     claim, case = next(pair for pair in open_cases([first.certificate]) if pair[1].verdict == "refuted")
-    more = f" of {len(refuted)}" if len(refuted) > 1 else ""
-    typer.echo(f"\nthe first finding{more}:\n\n{block(claim, case, _console.width(), first.place.shown)}")
+    of_count = f" of {len(refuted)}" if len(refuted) > 1 else ""
+    typer.echo(f"\nthe first finding{of_count}:\n\n{block(claim, case, _console.width(), first.place.shown)}")
 
 
 def _write(file: Path, text: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.ops import Op
 
 _SIGNATURE = 20
-"""The width of the column of signatures; a row with a longer one may take two lines."""
+"""The largest width of the column of signatures; a row with a longer signature may take two lines."""
 
 
 def list_ops(
@@ -32,9 +32,10 @@ def list_ops(
     from certgrad.report.wording import PAGE_WIDTH, fill
 
     page = _console.width() or PAGE_WIDTH
-    every = [*((op.name, op) for op in ops), *_of_plugins()]
+    named_ops = [*((op.name, op) for op in ops), *_of_plugins()]
     rows = [
-        (name, for_people(str(op.cases[0].signature)), (op.doc or "").strip().partition("\n")[0]) for name, op in every
+        (name, for_people(str(op.cases[0].signature)), (op.doc or "").strip().partition("\n")[0])
+        for name, op in named_ops
     ]
     names = max(len(name) for name, _, _ in rows)
     short = max((len(signature) for _, signature, _ in rows if len(signature) <= _SIGNATURE), default=0)
@@ -46,7 +47,7 @@ def list_ops(
 
 
 def _of_plugins() -> "Iterator[tuple[str, Op]]":
-    """Yield the ops of plugins; a broken plugin is named on stderr."""
+    """Yield the ops of plugins, each with the target that names it; a broken plugin is reported on stderr."""
     for plugin in _plugins.plugins(_plugins.OPS):
         try:
             yield from _plugins.ops_of(plugin)

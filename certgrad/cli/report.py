@@ -94,8 +94,10 @@ def report(
 
 
 def _page_can_be_written(html: Path, *, jax: bool) -> None:
-    """Raise UsageError if the page cannot be written: with `--jax`, which makes another page, or where what draws it is
-    not installed. Called before any work is done.
+    """Raise UsageError if the HTML page cannot be written; called before any work is done.
+
+    It cannot with `--jax`, which makes another page, without the libraries that draw it, or if the path is no writable
+    file.
     """
     if jax:
         raise UsageError("--html is the page on the ops, and --jax that on JAX. Leave one of them out.")
@@ -103,7 +105,7 @@ def _page_can_be_written(html: Path, *, jax: bool) -> None:
 
 
 def _write_page(html: Path, results: "Sequence[RuleResult]") -> None:
-    """The page says no times, so that the same certificates make the same page."""
+    """Write the HTML page, without times, so that equal certificates make equal pages."""
     import certgrad
     from certgrad.report.audited import Audit
     from certgrad.report.html import render

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Begin(BaseException):
-    """The program to run. It runs when the command line has been left: it may have one of its own."""
+    """Raised with the program to run, which starts after the command line was left: it may have one of its own."""
 
     def __init__(self, program: "Program", wanted: "Wanted") -> None:
         super().__init__(program.name)
@@ -29,19 +29,19 @@ class OfProgram(TyperCommand):
     """A command whose options end where the program begins: at its name, or at `-m`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Leave all that follows the program's name to the program."""
+        """Parse the options before the program, and hand on its name and all that follows unparsed."""
         valued = {name for p in self.params if not getattr(p, "is_flag", False) for name in p.opts}
         at, skip = len(args), False
-        for k, one in enumerate(args):
+        for k, arg in enumerate(args):
             if skip:
                 skip = False
-            elif (one.startswith("-m") and not one.startswith("--")) or not one.startswith("-"):
+            elif (arg.startswith("-m") and not arg.startswith("--")) or not arg.startswith("-"):
                 at = k
                 break
-            elif one == "--":
+            elif arg == "--":
                 return super().parse_args(ctx, args)
             else:
-                skip = one in valued
+                skip = arg in valued
         return super().parse_args(ctx, [*args[:at], "--", *args[at:]])
 
 
@@ -94,13 +94,13 @@ def run(
 
     if quiet and verbose:
         raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
-    found = programs(program or [])
-    if found is None:
+    to_run = programs(program or [])
+    if to_run is None:
         raise UsageError("Name what to run: `certgrad run train.py ARG...`, or `certgrad run -m pytest tests`.")
-    if not found.module and not Path(found.name).exists():
-        raise UsageError(f"There is no file '{found.name}' to run.")
+    if not to_run.module and not Path(to_run.name).exists():
+        raise UsageError(f"There is no file '{to_run.name}' to run.")
     if save is not None and not save.absolute().parent.is_dir():
         raise UsageError(f"--save {save}: {save.parent} is no folder.")
     outputs = tuple(_output.parse(output or []))
     failing = tuple(v.value for v in fail_on or [])
-    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, verbose, seconds, graphs))
+    raise Begin(to_run, Wanted(save, format, outputs, strict, failing, conformance, quiet, verbose, seconds, graphs))

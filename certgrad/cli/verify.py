@@ -142,19 +142,19 @@ def _readable(paths: Sequence[Path], target: str) -> tuple[list[Readable], list[
     from certgrad.cli import _certificates
 
     read: list[Readable] = []
-    strange: list[UsageError] = []
+    errors: list[UsageError] = []
     for path in paths:
         try:
             read += [_with_target(path, one, target) for one in _certificates.read(path)]
         except UsageError as error:
-            strange.append(error)
-    return read, strange
+            errors.append(error)
+    return read, errors
 
 
 def _with_target(path: Path, certificate: "Certificate | GraphCertificate", target: str) -> Readable:
-    """Return the certificate, that of a graph or of a rule with the code that it is about.
+    """Return the certificate; for a graph or a rule, together with the code that it is checked against.
 
-    Raises UsageError where that is not named, or a graph's certificate does not say its shapes.
+    Raises UsageError if `target` does not name that code, or a graph's certificate does not give its shapes.
     """
     if isinstance(certificate, Certificate):
         if ":" not in certificate.op:
@@ -187,14 +187,17 @@ class _Task:
 
 
 def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int | None) -> Iterator["Verified"]:
-    """Yield the results in order."""
+    """Yield the second check of each certificate, in order."""
     tasks = [_Task(certificate, seed, draws) for certificate in certificates]
     count = _options.processes(jobs, len(tasks))
     return _pool.results(_check, tasks, count)
 
 
 def _check(task: _Task) -> "Verified":
-    """Return the second check of one certificate, with the seconds that it took."""
+    """Return the second check of one certificate, with the seconds that it took.
+
+    Raises CertgradError for bad input, and InternalError for any other exception.
+    """
     _library.prepare()
     from certgrad.report.verification import Verified
 
@@ -228,12 +231,12 @@ def _check_rule(given: _OfRule, task: _Task) -> Any:
     from certgrad.rules.certificates.verify import verify_rule
 
     name = given.certificate.op
-    found = _code.found_in(given.target).get(name)
-    if found is None:
+    rule = _code.found_in(given.target).get(name)
+    if rule is None:
         return Verification(
             op=name, outcome="not checked", problems=(f"there is no rule of this name in {given.target}",)
         )
-    return verify_rule(given.certificate, found, seed=task.seed, draws=task.draws)
+    return verify_rule(given.certificate, rule, seed=task.seed, draws=task.draws)
 
 
 def _check_graph(given: _OfGraph, task: _Task) -> Any:

@@ -12,7 +12,7 @@ from certgrad.cli import _code, _options
 from certgrad.cli._errors import ExitCode
 
 PASSED_ON_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
-"""The options are those of `certgrad audit`, which reads them itself."""
+"""Settings of a command that hands its options on to `certgrad audit`."""
 _CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 _MILLISECONDS = 200
 
@@ -45,7 +45,7 @@ def watch(
 
 
 def watched(arguments: Sequence[str]) -> list[Path]:
-    """Return the folders to watch: this one, and those of the files and folders that are named and lie elsewhere."""
+    """Return the folders to watch: the working directory, and those of named files and folders elsewhere."""
     here = Path.cwd()
     named = [*arguments, *_code.configured().targets]
     paths = [Path(one.partition(":")[0]).resolve() for one in named if not one.startswith("-")]
@@ -54,14 +54,14 @@ def watched(arguments: Sequence[str]) -> list[Path]:
 
 
 def _changes(folders: Sequence[Path]) -> Iterator[list[str]]:
-    """Yield no names at once, and then the names of files each time that some change."""
+    """Yield [] at once, for the first audit, and then the names of the changed files at each change."""
     from watchfiles import PythonFilter, watch
 
     yield []
     wanted = PythonFilter(extra_extensions=("pyproject.toml",))
     changes = watch(*folders, watch_filter=wanted, debounce=_MILLISECONDS, raise_interrupt=True, recursive=True)
-    for found in changes:
-        yield sorted({_relative_path(Path(path)) for _, path in found})
+    for change_set in changes:
+        yield sorted({_relative_path(Path(path)) for _, path in change_set})
 
 
 def _relative_path(path: Path) -> str:
@@ -70,7 +70,7 @@ def _relative_path(path: Path) -> str:
 
 
 def _end(process: subprocess.Popen | None) -> None:
-    """End an audit that is under way."""
+    """End an audit that is running, if one is: by an interrupt, and after five seconds by force."""
     if process is None or process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)

@@ -1,8 +1,8 @@
-"""What a page shows of a rule beside its certificate: both sides as traced, programs, plots, a mend, drawings.
+"""Exhibits: what a page shows of a rule beside its certificate.
 
-with_plots(exhibit(subject), subject, certificate)  # for `certgrad audit --output html=PATH`
-
-Nothing here decides anything: where a part cannot be made it is left out.
+An exhibit has both sides of each obligation as traced, programs, plots, a mend and drawings:
+`with_plots(exhibit(subject), subject, certificate)` for `certgrad audit --output html=PATH`. No verdict depends on it:
+a part that cannot be made is left out.
 """
 
 from certgrad.exhibits._make import exhibit, with_plots

@@ -9,7 +9,9 @@ from .data import Box, Drawing
 
 
 def drawing(title: str, certificate: GraphCertificate) -> Drawing:
-    """Return the graph whole where it is small, else by the functions that its nodes come from."""
-    found = picture(certificate)
-    boxes = [Box(s.x, s.y, s.width, s.height, s.style, list(s.lines), s.title) for s in found.shapes]
-    return Drawing(title, certificate.verdict, found.width, found.height, boxes, list(found.paths))
+    """Return a drawing of all nodes if the graph is small, else of the functions that its nodes come from."""
+    graph_picture = picture(certificate)
+    boxes = [Box(s.x, s.y, s.width, s.height, s.style, list(s.lines), s.title) for s in graph_picture.shapes]
+    return Drawing(
+        title, certificate.verdict, graph_picture.width, graph_picture.height, boxes, list(graph_picture.paths)
+    )

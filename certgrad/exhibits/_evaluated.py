@@ -1,4 +1,4 @@
-"""Values of a rule's programs along a line, in ball arithmetic: what a plot is drawn from."""
+"""Values of a rule's programs along a line, in ball arithmetic, from which plots are drawn."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 from certgrad.obligations.balls import UNKNOWN, Point, ball, finite, precision
 
 BITS = 96
-"""Enough for a picture."""
+"""The precision of evaluation, which is enough for a picture."""
 COUNT = 80
-"""Steps of a curve."""
+"""The number of steps of a curve."""
 DECIMALS = 4
 SECONDS = 6.0
-"""For one curve. What is not reached by then is left out."""
+"""Seconds for one curve. Points that are not reached by then are left out."""
 
 
 def steps(low: Fraction, high: Fraction) -> list[Fraction]:
-    """Return places between two ends, the ends included."""
+    """Return evenly spaced numbers from `low` to `high`, both included."""
     return [low + (high - low) * Fraction(k, COUNT) for k in range(COUNT + 1)]
 
 
 def number(x: Any) -> float | None:
-    """A scalar as a float with a few significant digits, the same on every machine; None where it is no real number."""
+    """Return a scalar as a float with six significant digits, equal on every machine; None if it is no real number."""
     if x is UNKNOWN or x is None or not finite(x):
         return None
     with precision(BITS):
@@ -44,7 +44,7 @@ def difference(left: Any, right: Any) -> float | None:
 
 
 def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tuple[float, float] | None]:
-    """Return the points with a value, and None between those without one; it stops after some seconds."""
+    """Return the points of a curve, with None in place of those without a value; it ends after `SECONDS`."""
     points: list[tuple[float, float] | None] = []
     until = time.thread_time() + SECONDS
     for x in xs:
@@ -52,18 +52,18 @@ def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tupl
             break
         try:
             y = number(value(x))
-        except Exception:  # a comparison is not decided, or a program has no value here
+        except Exception:  # a comparison is undecided, or a program has no value here
             y = None
         points.append(None if y is None else (round(float(x), DECIMALS), y))
     return points
 
 
 def exact(value: Any, shape: Sequence[int], kind: str = "float") -> np.ndarray:
-    """Return an array of a certificate, as nested lists of texts, with exact entries."""
+    """Return an array from a certificate, given as nested lists of texts, with exact entries of the dtype `kind`."""
     flat = _flat(value)
     out = np.empty(len(flat), dtype=object)
-    for k, one in enumerate(flat):
-        out[k] = one == "True" if kind == "bool" else int(Fraction(one)) if kind == "int" else Fraction(one)
+    for k, text in enumerate(flat):
+        out[k] = text == "True" if kind == "bool" else int(Fraction(text)) if kind == "int" else Fraction(text)
     shaped = out.reshape(tuple(shape))
     return shaped if kind == "float" else shaped.astype(bool if kind == "bool" else np.int64)
 
@@ -73,7 +73,7 @@ def _flat(value: Any) -> list[str]:
 
 
 def point_along(point: Point, moving: Sequence[int], direction: Sequence[np.ndarray], t: Fraction) -> Point:
-    """Return the point moved by t times a direction."""
+    """Return the point with the inputs at the positions `moving` moved by t times a direction."""
     inputs = list(point.inputs)
     for i, d in zip(moving, direction, strict=True):
         inputs[i] = np.asarray(inputs[i] + t * d, dtype=object).reshape(np.shape(inputs[i]))

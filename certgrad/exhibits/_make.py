@@ -1,4 +1,4 @@
-"""The exhibit of one rule."""
+"""The making of the exhibit of one rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def exhibit(subject: Subject, doc: str = "", mend: Mend | None = None) -> Exhibit:
-    """The exhibit of a rule without plots. A composed op has a drawing of its graph in the place of both sides."""
+    """Return the exhibit of a rule without plots; for a composed op, drawings of its graphs in place of both sides."""
     if isinstance(subject, Composed):
         return Exhibit(doc, drawings=_or_none(lambda: _drawings(subject)))
     sides, programs = _traced(subject)
@@ -30,7 +30,7 @@ def exhibit(subject: Subject, doc: str = "", mend: Mend | None = None) -> Exhibi
 
 
 def with_plots(shown: Exhibit, subject: Subject, certificate: Certificate) -> Exhibit:
-    """Return the exhibit with plots. Values are computed one by one, which may take long for a rule that iterates."""
+    """Return the exhibit with plots. Their values are computed one by one, which is slow for a rule that iterates."""
     if isinstance(subject, Composed):
         return shown
     seams = _or_none(lambda: seam_plots(subject, certificate))
@@ -38,9 +38,10 @@ def with_plots(shown: Exhibit, subject: Subject, certificate: Certificate) -> Ex
 
 
 def _traced(subject: Subject) -> tuple[list[Sides], list[Program]]:
+    """Return both sides of each obligation, and the traced programs; both empty if the rule does not trace."""
     try:
         problem, programs = general_problem(subject)
-    except Exception:  # it does not trace, or has no meaning: the certificate says why
+    except Exception:  # the rule does not trace, or the calculus cannot read it: the certificate says why
         return [], []
     return sides_of(subject, problem), programs_of(programs)
 
@@ -54,7 +55,8 @@ def _drawings(op: Composed) -> list[Drawing]:
 
 
 def _or_none(make: Callable[[], Sequence[T]]) -> list[T]:
+    """Return what `make` returns; [] if it raises, as a picture is no reason to lose a report."""
     try:
         return [*make()]
-    except Exception:  # a picture is no reason to lose a report
+    except Exception:
         return []

@@ -1,4 +1,4 @@
-"""The programs of a rule as JAX traced them, for a reader."""
+"""The programs of a rule as JAX traced them, as text for a reader."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TITLES = {
 
 
 def programs_of(programs: Programs) -> list[Program]:
-    """Each program as text, without addresses; a long one is cut."""
-    found = []
+    """Return each program as text, without memory addresses; a long one is cut after `LINES` lines."""
+    texts = []
     for name, program in programs.all().items():
         lines = _ADDRESS.sub("", str(program.jaxpr)).splitlines()
         if len(lines) > LINES:
             lines = [*lines[:LINES], f"… and {len(lines) - LINES:,} more lines"]
-        found.append(Program(_TITLES[name], "\n".join(lines)))
-    return found
+        texts.append(Program(_TITLES[name], "\n".join(lines)))
+    return texts

@@ -1,4 +1,4 @@
-"""A function and its derivative around the points that its theorem excludes."""
+"""Plots of a function and its derivative around seams: the points that hypotheses exclude."""
 
 from __future__ import annotations
 
@@ -22,27 +22,31 @@ from .data import Curve, Dot, Plot
 AROUND = Fraction(2)
 """Plot range beyond the outermost seam."""
 NEAR = Fraction(1, 1000)
-"""How near to a seam a curve is drawn."""
+"""The distance from a seam up to which a curve is drawn."""
 _SEAMS = ("!=", ">", ">=", "<", "<=")
 
 
 def seam_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """One plot for each argument with seams; none where sizes of 1 do not make it a function of single numbers."""
+    """Return a plot for each argument with seams.
+
+    [] if there are no seams, or if the subject with all sizes 1 is no function of single numbers.
+    """
     seams = list(_of_conventions(subject)) or list(_of_hypotheses(subject, certificate))
     if not seams:
         return []
-    one = _Entry.of(subject)
-    if one is None:
+    entry = _Entry.of(subject)
+    if entry is None:
         return []
     arguments = dict.fromkeys(argument for argument, _, _ in seams)
-    return [p for a in arguments if (p := one.plot(a, [(v, r) for n, v, r in seams if n == a])) is not None]
+    return [p for a in arguments if (p := entry.plot(a, [(v, r) for n, v, r in seams if n == a])) is not None]
 
 
 Seam = tuple[str, Fraction, dict[str, Fraction]]
-"""The argument that moves, its value there, and the values of all arguments."""
+"""The argument that moves, its value at the seam, and the values of all arguments there."""
 
 
 def _of_conventions(subject: Subject) -> Iterator[Seam]:
+    """Yield the seams at single points for which the subject states a convention (`x = 0`)."""
     for point in subject.convention:
         values = sample(subject, point)
         if values is None or "<" in point or ">" in point:
@@ -54,19 +58,22 @@ def _of_conventions(subject: Subject) -> Iterator[Seam]:
 
 
 def _of_hypotheses(subject: Subject, certificate: Certificate) -> Iterator[Seam]:
-    """Yield the seams at which a hypothesis says that an entry is not, or is above, a number."""
+    """Yield the seams that hypotheses exclude or end at: x = 3 for x ≠ 3 or x > 3, each once.
+
+    All other arguments are 1 there.
+    """
     seen = set()
     at = dict.fromkeys(subject.arg_names, Fraction(1))
     for claim in certificate.claims:
         for h in claim.hypotheses:
-            found = _number_of(h.tree)
-            if found is not None and found[0] in at and found not in seen:
-                seen.add(found)
-                yield found[0], found[1], {**at, found[0]: found[1]}
+            seam = _number_of(h.tree)
+            if seam is not None and seam[0] in at and seam not in seen:
+                seen.add(seam)
+                yield seam[0], seam[1], {**at, seam[0]: seam[1]}
 
 
 def _number_of(s: t.Statement) -> tuple[str, Fraction] | None:
-    """`x` and 3 from `x ≠ 3` and the like."""
+    """Return (`x`, 3) for `x ≠ 3`, `2·x > 6` and the like; None for a statement of another form."""
     if isinstance(s, t.ForAll):
         s = s.holds
     if not isinstance(s, t.Compare) or s.relation not in _SEAMS or s.right != t.ZERO:
@@ -83,15 +90,16 @@ def _number_of(s: t.Statement) -> tuple[str, Fraction] | None:
 
 
 class _Entry:
-    """A function of single numbers: every size is 1, and so every array has one entry."""
+    """A subject with all sizes 1, so that every array has one entry: a function of single numbers."""
 
     def __init__(self, subject: Subject, programs: Programs) -> None:
         self.subject, self.programs = subject, programs
 
     @classmethod
     def of(cls, subject: Subject) -> _Entry | None:
-        """Return the subject with all sizes 1; None where it does not trace there, or then has arrays of more than one
-        entry.
+        """Return the subject with all sizes 1.
+
+        None if it does not trace there, has no VJP, or has integers, or arrays with more than one entry.
         """
         instance = min(family(subject, subject.cases[0]).prove, key=lambda i: sum(len(s) for s in i.inputs))
         if any(d not in ("float", "held") for d in instance.dtypes):
@@ -107,10 +115,12 @@ class _Entry:
             return None
 
     def plot(self, argument: str, seams: Sequence[tuple[Fraction, dict[str, Fraction]]]) -> Plot | None:
-        """Return the plot of the function and of the rule's derivative in one argument around its seams; None if
-        neither has a value. Each seam is the argument's number there, and those of the others.
+        """Return the plot of the function and the rule's derivative in one argument around its seams.
+
+        Each seam is the value of the argument and the values of all arguments. None if the argument has no gradient, or
+        if neither curve has a value.
         """
-        names = [one.name for one in self.programs.inputs]
+        names = [spec.name for spec in self.programs.inputs]
         moving = [names[i] for i in self.programs.moving]
         if argument not in moving:
             return None
@@ -162,11 +172,11 @@ class _Entry:
 def _broken(
     points: Sequence[tuple[float, float] | None], marks: Sequence[Fraction]
 ) -> list[tuple[float, float] | None]:
-    """Return the curve in pieces that do not cross a mark, where it may jump."""
+    """Return the curve with a None between points on two sides of a mark, as it may jump there."""
     out: list[tuple[float, float] | None] = []
     for p in points:
-        before = out[-1] if out else None
-        if p is not None and before is not None and any(before[0] < m < p[0] for m in marks):
+        last = out[-1] if out else None
+        if p is not None and last is not None and any(last[0] < m < p[0] for m in marks):
             out.append(None)
         out.append(p)
     return out

@@ -25,20 +25,20 @@ from certgrad.obligations.wording.stated import name_variables, term
 from .data import Equation, Form, Sides
 
 LONGEST = 1200
-"""Characters of a side that a page shows as a formula."""
+"""A side is shown as a formula up to this many characters."""
 PAGES = 1500
-"""A side with more parts is not shown: the page states its size only."""
+"""For a side with more parts than this, a page states only their number."""
 SECONDS = 5.0
 REGIONS = 8
 """At most this many regions of a piecewise equation are shown."""
 _UNTYPESET = (t.Carry, t.Carried, t.Matrix, t.Chosen)
-"""What is read as text, with what loops carry defined beside it."""
+"""Kinds of terms that are shown as text, such as carries of loops, whose definitions stand beside them."""
 Names = Mapping[Var, str]
 
 
 def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
-    """Return both sides of each obligation of the subject whose terms can be written."""
-    found = []
+    """Return both sides of each obligation of the subject, without obligations whose terms cannot be written."""
+    all_sides = []
     for kind in subject.kinds:
         try:
             with limited(seconds=SECONDS):
@@ -49,8 +49,8 @@ def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
                 equations = [_equation(left, right, names, facts) for left, right in stated.equations]
         except Exception:  # a rule that is wrong may do anything where its terms are rewritten
             continue
-        found.append(Sides(kind, stated.signature, equations))
-    return found
+        all_sides.append(Sides(kind, stated.signature, equations))
+    return all_sides
 
 
 def _equation(left: Poly, right: Poly, names: Names, facts: Facts) -> Equation:
@@ -59,28 +59,30 @@ def _equation(left: Poly, right: Poly, names: Names, facts: Facts) -> Equation:
 
 
 def _term_and_text(p: Poly, names: Names) -> tuple[t.Term | None, str]:
-    """Return a side as a term, unless it is too long or of no typeset form; and as text."""
+    """Return a side as a term and as text; None for the term if it is too long or has no typeset form."""
     if (parts := extent(p)) > PAGES:
         return None, f"a term of {parts:,} parts"
-    found = term(p, names)
-    text = term_text(found)
+    tree = term(p, names)
+    text = term_text(tree)
     if len(text) > LONGEST:
         return None, f"{text[:LONGEST]} …"
-    return (None if any(isinstance(n, _UNTYPESET) for n in t.walk(found)) else found), text
+    return (None if any(isinstance(n, _UNTYPESET) for n in t.walk(tree)) else tree), text
 
 
 def _common(left: Poly, right: Poly, names: Names, facts: Facts) -> list[Form]:
+    """Return the common normal form of both sides in each region; [] if one is missing, or there are too many."""
     if extent(left) + extent(right) > PAGES:
         return []
-    found: list[Form] = []
-    return found if _regions(left, right, names, facts, "", found) and len(found) <= REGIONS else []
+    forms: list[Form] = []
+    return forms if _regions(left, right, names, facts, "", forms) and len(forms) <= REGIONS else []
 
 
 def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, found: list[Form]) -> bool:
-    """Add to `found` the form that both sides have in each open region; return False where they have none in common.
+    """Add to `found` the common form of both sides in each open region; return whether each region has one.
 
-    A region is where each predicate of the difference, such as [x > 0], has one value; `where` says in words which it
-    is. Boundaries are not shown: there the law holds from each side, which the proof examines.
+    In a region each predicate of the difference, such as [x > 0], has one value: the function splits at the first
+    predicate and calls itself for both signs. `where` is the condition of the region as text. Boundaries are not shown:
+    the proof examines them.
     """
     if len(found) > REGIONS:
         return False
@@ -96,12 +98,19 @@ def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, fo
         return False
     p = seams[0].poly
     for sign, relation in ((POS, ">"), (NEG, "<")):
-        here = facts.extended([Fact(p, sign, universal=False)])
-        if not facts.signs(p) & sign or here.contradictory:
+        facts_here = facts.extended([Fact(p, sign, universal=False)])
+        if not facts.signs(p) & sign or facts_here.contradictory:
             continue
         condition = _relation(p, relation, names)
-        inner = f"{where} and {condition}" if where else condition
-        if not _regions(decide_predicates(left, here), decide_predicates(right, here), names, here, inner, found):
+        inner_region = f"{where} and {condition}" if where else condition
+        if not _regions(
+            decide_predicates(left, facts_here),
+            decide_predicates(right, facts_here),
+            names,
+            facts_here,
+            inner_region,
+            found,
+        ):
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""The difference of both sides of a refuted obligation along the line through its witness."""
+"""Plots of the difference of both sides of a refuted obligation along a line through its witness."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .data import Curve, Dot, Plot
 
 REACH = Fraction(2)
 SECONDS = 6.0
-"""For one plot. What is not reached by then is left out, and the plot is shorter."""
+"""Seconds for one plot. Points that are not reached by then are left out, which makes the plot shorter."""
 _NAMES = {
     "jvp_is_derivative": ("the JVP", "the derivative"),
     "vjp_is_adjoint": ("⟨jvp(x, dx), seed⟩", "⟨dx, vjp(x, seed)⟩"),
@@ -30,7 +30,7 @@ _NAMES = {
 
 
 def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
-    """Return one plot for each refuted claim whose witness can be evaluated."""
+    """Return a plot for each claim with a witness that can be evaluated."""
     plots = []
     for claim in certificate.claims:
         k, case = next(((k, c) for k, c in enumerate(claim.cases) if c.witness is not None), (0, None))
@@ -38,7 +38,7 @@ def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
             continue
         try:
             plot = _plot(subject, claim, case, subject.cases[k % len(subject.cases)])
-        except Exception:  # a rule that is wrong may refuse a point in its own way
+        except Exception:  # a wrong rule may raise anything at a point
             plot = None
         if plot is not None:
             plots.append(plot)
@@ -48,8 +48,8 @@ def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
 def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Plot | None:
     """Return the plot of the difference of both sides along a line through the witness; None if no point has a value.
 
-    The line goes along the witness's tangents, or along ones where it has none. Points nearest to the witness come
-    first, as the time may end; those outside of the domain are left out.
+    The line goes along the witness's tangents; if it has none, or all are 0, all entries move alike. Points nearest to
+    the witness are evaluated first, as time may run out; points outside of the domain are left out.
     """
     witness = case.witness
     assert witness is not None
@@ -59,19 +59,21 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
     dims = Dims(dict(witness.dims))
     programs = Programs(rule_of(subject, instance.keywords(dims.sizes), True), inputs_of(subject, instance), dims)
     inputs = [
-        exact(witness.inputs[one.name], s, one.kind) for one, s in zip(programs.inputs, programs.shapes, strict=True)
+        exact(witness.inputs[spec.name], s, spec.kind) for spec, s in zip(programs.inputs, programs.shapes, strict=True)
     ]
     moving = [programs.inputs[i].name for i in programs.moving]
-    ones = [np.full(programs.shapes[i], Fraction(1), dtype=object) for i in programs.moving]
+    all_ones = [np.full(programs.shapes[i], Fraction(1), dtype=object) for i in programs.moving]
     tangents = [
-        exact(witness.tangents[n], one.shape) if n in witness.tangents else one
-        for n, one in zip(moving, ones, strict=True)
+        exact(witness.tangents[n], unit.shape) if n in witness.tangents else unit
+        for n, unit in zip(moving, all_ones, strict=True)
     ]
     seeds = [exact(s, shape) for s, shape in zip(witness.seeds.values(), programs.output_shapes, strict=False)]
     if not seeds:
         seeds = [np.full(s, Fraction(1), dtype=object) for s in programs.output_shapes]
     all_zero = all(x == 0 for d in tangents for x in d.flat)
-    direction, note = (ones, "all entries move alike") if all_zero or not witness.tangents else (tangents, "x + t·dx")
+    direction, note = (
+        (all_ones, "all entries move alike") if all_zero or not witness.tangents else (tangents, "x + t·dx")
+    )
     point = Point(inputs, tangents, seeds)
     points: list[tuple[float, float]] = []
     until = time.thread_time() + SECONDS
@@ -89,35 +91,36 @@ def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Pl
     names = _NAMES[claim.kind]
     if claim.kind == "vjp_is_adjoint" and programs.rule.jvp is None:
         names = ("⟨derivative, seed⟩", names[1])
-    here = [Dot("at the witness", t, y) for t, y in points if t == 0]
-    at = "" if "⟨" in witness.where else f", {witness.where}"
+    dots = [Dot("at the witness", t, y) for t, y in points if t == 0]
+    place_text = "" if "⟨" in witness.where else f", {witness.where}"
     return Plot(
         "witness",
-        f"{claim.code}: the difference of both sides on a line through the witness{at}",
+        f"{claim.code}: the difference of both sides on a line through the witness{place_text}",
         "t",
         [Curve(f"{names[0]} − {names[1]}", _in_pieces(points))],
         [(0.0, "witness")],
-        here,
+        dots,
         note,
     )
 
 
 def _difference(kind: str, programs: Programs, point: Point, where: str) -> float | None:
+    """Return the difference of both sides at the entry `where`, or at the first one; None if it has no value."""
     try:
-        found, _ = SIDES[kind](programs, point, BITS, False)
+        sides, _ = SIDES[kind](programs, point, BITS, False)
     except Exception:  # not differentiable here, or not decided
         return None
-    side: Side | None = next((one for one in found if one[0] == where), found[0] if found else None)
+    side: Side | None = next((candidate for candidate in sides if candidate[0] == where), sides[0] if sides else None)
     return None if side is None else difference(side[1], side[2])
 
 
 def _in_pieces(points: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
-    """Return the points in order, with a gap wherever a step is left out."""
-    found = sorted(points)
+    """Return the points in order, with None as a gap wherever a step is missing."""
+    ordered = sorted(points)
     width = float(2 * REACH) / 80 * 1.5
     out: list[tuple[float, float] | None] = []
-    for k, p in enumerate(found):
-        if k and p[0] - found[k - 1][0] > width:
+    for k, p in enumerate(ordered):
+        if k and p[0] - ordered[k - 1][0] > width:
             out.append(None)
         out.append(p)
     return out
@@ -127,7 +130,7 @@ def _is_in_domain(subject: Subject, programs: Programs, point: Point) -> bool:
     values = {one.name: nested(x) for one, x in zip(programs.inputs, point.inputs, strict=True)}
     try:
         return inside_domain(subject, values)
-    except Exception:  # what cannot be decided is left out
+    except Exception:  # a point for which that cannot be decided is left out
         return False
 
 
@@ -136,7 +139,7 @@ def _rank(value: list | str) -> int:
 
 
 def _instance(subject: Subject, case: Case, ranks: dict[str, int]) -> Instance | None:
-    """Return the family of shapes that the witness belongs to."""
+    """Return the family of shapes with the ranks of the witness; None if there is none."""
     wanted = [ranks[n] for n in subject.arg_names]
-    every = family(subject, case)
-    return next((i for i in (*every.prove, *every.compare) if [len(s) for s in i.inputs] == wanted), None)
+    families = family(subject, case)
+    return next((i for i in (*families.prove, *families.compare) if [len(s) for s in i.inputs] == wanted), None)

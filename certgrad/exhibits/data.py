@@ -1,4 +1,4 @@
-"""What a page shows of a rule beside its certificate. All of it is for reading: no verdict rests on anything here."""
+"""The data of exhibits: what a page shows of a rule beside its certificate. No verdict depends on it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from certgrad.language.tree import Term
 
 
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base: immutable, and unknown fields are refused on decoding."""
+    """The base of all structs here: they are immutable, and decoding refuses unknown fields."""
 
 
 class Form(Struct, frozen=True):
-    """The common form of both sides in one region; `where` is "" where it is the same everywhere."""
+    """The common form of both sides in one region; `where` is "" if there is only one region."""
 
     where: str
     term: Term
@@ -24,8 +24,8 @@ class Form(Struct, frozen=True):
 class Equation(Struct, frozen=True):
     """The two sides of an obligation as they were traced, and the normal form that both have.
 
-    `common` is empty where none was found that is the same term; a proof may then have decided the difference alone.
-    A side that is too long for a page is cut in `left_text` and `right_text`, and is no term.
+    `common` is empty if both sides have no form that is the same term; a proof may have decided the difference
+    alone. A side that is too long for a page is cut in `left_text` or `right_text`, and None as a term.
     """
 
     left: Term | None
@@ -51,7 +51,7 @@ class Program(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """A line of a plot, with None where there is no value."""
+    """A line of a plot, with None for points without a value."""
 
     name: str
     points: list[tuple[float, float] | None]
@@ -66,16 +66,16 @@ class Dot(Struct, frozen=True):
 
 
 class Plot(Struct, frozen=True):
-    """Curves over one variable, with marks where something happens.
+    """Curves over one variable, with marks at seams or at a witness.
 
-    `kind` is `seam` for a function and its derivative around what a theorem excludes, `witness` for the difference of
-    both sides of an obligation along the line through a witness.
+    `kind` is `seam` for a function and its derivative around points that hypotheses exclude, `witness` for the
+    difference of both sides of an obligation along a line through a witness.
     """
 
     kind: Literal["seam", "witness"]
     title: str
     across: str
-    """The variable."""
+    """The name of the variable."""
     curves: list[Curve]
     marks: list[tuple[float, str]] = []
     dots: list[Dot] = []
@@ -83,12 +83,12 @@ class Plot(Struct, frozen=True):
 
 
 class Mend(Struct, frozen=True):
-    """A change of the source that makes a wrong rule right. It is shown only where the changed rule was proved."""
+    """A change of the source that makes a wrong rule right. It is shown only if the changed rule was proved."""
 
     file: str
     diff: str
     verdict: str
-    """The verdict on the rule with the change."""
+    """The verdict on the changed rule."""
 
 
 class Box(Struct, frozen=True):
@@ -115,7 +115,7 @@ class Drawing(Struct, frozen=True):
 
 
 class Exhibit(Struct, frozen=True):
-    """All that is shown of one rule."""
+    """All that a page shows of one rule beside its certificate."""
 
     doc: str = ""
     sides: list[Sides] = []
@@ -130,5 +130,5 @@ def encode(exhibit: Exhibit) -> bytes:
 
 
 def decode(data: bytes) -> Exhibit:
-    """Return the decoded exhibits; unknown fields and wrong types raise msgspec.MsgspecError."""
+    """Return the decoded exhibit. Raises msgspec.MsgspecError for an unknown field or a wrong type."""
     return msgspec.json.decode(data, type=Exhibit)

@@ -15,14 +15,14 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: int
     certgrad: str
     compared: int
-    """Rules of the new audit."""
+    """The number of rules in the new audit."""
     losses: list[Change]
     others: list[Change]
     gains: list[Change]
 
 
 def as_text(found: Sequence[Change], compared: int, *, quiet: bool = False) -> str:
-    """Return a line for each change; quiet, for the losses alone."""
+    """Return a line for each change; with `quiet`, for the losses alone. `compared` is the number of rules."""
     shown = [one for one in found if one.loss or not quiet]
     lines = [f"{one.rule}: {one.kind}: {one.text}" for one in shown]
     return "\n".join(lines or ([] if quiet else [f"no change in {_counted_noun(compared, 'rule')}"])) + (
@@ -31,13 +31,13 @@ def as_text(found: Sequence[Change], compared: int, *, quiet: bool = False) -> s
 
 
 def as_json(found: Sequence[Change], compared: int, version: str) -> str:
-    """Return the document; the same changes give the same bytes."""
+    """Return the document as JSON; equal changes give equal bytes."""
     losses, others, gains = _grouped(found)
     return _encoded(Document(FORMAT, version, compared, losses, others, gains))
 
 
 def as_markdown(found: Sequence[Change], compared: int) -> str:
-    """Return a comment for a pull request: the losses, then the rest; without changes, a line."""
+    """Return a comment for a pull request: losses, other changes and gains; one line if there are none."""
     losses, others, gains = _grouped(found)
     head = f"**certgrad**: {_counted_noun(len(losses), 'loss', 'losses')} in {_counted_noun(compared, 'rule')}."
     if not found:
@@ -48,11 +48,12 @@ def as_markdown(found: Sequence[Change], compared: int) -> str:
 
 
 def schema() -> str:
-    """The JSON Schema of the document, as it is published in `docs/schemas/`."""
+    """Return the JSON Schema of the document, which is published in `docs/schemas/`."""
     return _encoded({"title": f"certgrad diff, format {FORMAT}", **coding.schema(Document)})
 
 
 def _grouped(found: Sequence[Change]) -> tuple[list[Change], list[Change], list[Change]]:
+    """Return the losses, the other changes, and the gains."""
     gains = [one for one in found if one.kind in GAINS]
     return [one for one in found if one.loss], [one for one in found if not one.loss and one not in gains], gains
 

@@ -1,4 +1,4 @@
-"""The audit as a linter prints it: a line a finding, then the counts. What is proved is in the counts alone."""
+"""The audit as a linter prints it: a line for each finding, then the counts, which alone mention what is proved."""
 
 from pathlib import Path
 
@@ -8,8 +8,9 @@ from certgrad.report.wording import duration
 
 
 def render(audit: Audit, base: Path, counts: str = "") -> str:
-    """`path:line: CODE rule: what is wrong` for each finding that is listed, then the counts: those of the verdicts, if
-    no others are given. Files are named from `base`, where they are inside.
+    """Return a line `path:line: CODE rule: what is wrong` for each listed finding, then the counts.
+
+    Paths are relative to `base` where they are below it. `counts` replaces the counts of the verdicts.
     """
     lines = [_line(one, base) for one in problems(audit) if listed(one)]
     counts = counts or summary(audit.certificates, audit.missing)
@@ -17,12 +18,12 @@ def render(audit: Audit, base: Path, counts: str = "") -> str:
 
 
 def listed(problem: Problem) -> bool:
-    """Return whether a problem has a line: the audit fails on it, or it is not proved; and no baseline lists it."""
+    """Return whether a problem has a line: it is an error or a warning, and no baseline lists it."""
     return not problem.covered and problem.level is not Level.note
 
 
 def failing(audit: Audit, base: Path) -> list[str]:
-    """Return the lines of what the audit fails on."""
+    """Return the lines of the problems on which the audit fails."""
     return [_line(one, base) for one in problems(audit) if one.level is Level.error]
 
 

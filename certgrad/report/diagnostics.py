@@ -1,5 +1,7 @@
-"""What an editor shows of a rule: a line a finding, and on demand its verdict and its hypotheses, as the language
-server protocol has them (https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification).
+"""Diagnostics for editors: the findings of a rule, and a text with its verdict and hypotheses for hovering.
+
+Their form is that of the language server protocol, version 3.17:
+https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification
 """
 
 from __future__ import annotations
@@ -14,20 +16,20 @@ from certgrad.report.problems import Level, Problem, problems
 SOURCE = "certgrad"
 _SEVERITIES = {Level.error: 1, Level.warning: 2, Level.note: 3}
 LINE_END = 2**31 - 1
-"""Past the end of every line: an editor takes that for the end."""
+"""A column past the end of every line, which editors take for the end."""
 
 
 class RuleDiagnostics(msgspec.Struct, frozen=True, kw_only=True):
-    """The diagnostics of one rule: a line of what `certgrad audit --follow` prints."""
+    """The diagnostics of one rule, as `certgrad audit --follow` prints them in one line."""
 
     result: RuleResult
     diagnostics: list[dict[str, Any]]
     hover: str
-    """In Markdown."""
+    """The text for hovering over the rule, in Markdown."""
 
 
 def rule_diagnostics(audit: Audit) -> list[RuleDiagnostics]:
-    """Return the diagnostics of each rule of an audit that is in a file, without what a baseline covers."""
+    """Return the diagnostics of each rule that has a file, without findings that a baseline covers."""
     listed = problems(audit)
     return [
         RuleDiagnostics(

@@ -1,7 +1,7 @@
-"""What changed between two audits: proofs lost, what they newly rest on, how far they reach, and what improved.
+"""The changes between two audits: lost proofs, new hypotheses, narrower claims, and improvements.
 
-Rules are matched by name, claims by their code, cases by their signature up to the names of its dims and by their
-structural arguments. A hypothesis is new if the former ones do not imply it; texts are not compared.
+Rules are matched by name, claims by their code, and cases by their structural arguments and their signature up to the
+names of its dimensions. A hypothesis is new if the former ones do not imply it; texts are not compared.
 """
 
 import re
@@ -55,13 +55,13 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def loss(self) -> bool:
-        """Something that was proved is so no longer, or of less; or something new is wrong."""
+        """Whether something is no longer proved, or a proof covers less, or something is newly refuted."""
         return self.kind in LOSSES
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two audits."""
+    """One of the two audits that are compared."""
 
     certificates: Sequence[Certificate]
     remarks: Sequence[Remark] = ()
@@ -72,36 +72,36 @@ class Side:
         return {c.op: c for c in self.certificates}
 
     def not_audited(self, rule: str) -> str:
-        """Return why a rule has no certificate, or ""."""
+        """Return why a rule has no certificate; "" if nothing says so."""
         module = rule.partition(":")[0]
-        said = [r for r in self.remarks if r.code in CODES_OF_UNAUDITED]
-        reason = next((r.text for r in said if r.rule == rule or (":" not in r.rule and r.rule == module)), "")
+        remarks = [r for r in self.remarks if r.code in CODES_OF_UNAUDITED]
+        reason = next((r.text for r in remarks if r.rule == rule or (":" not in r.rule and r.rule == module)), "")
         return reason or (self.problems[0] if self.problems and ":" in rule else "")
 
 
 def changes(old: Side, new: Side) -> list[Change]:
-    """All changes, losses first, in the order of the old audit."""
+    """Return all changes, losses first, and within a kind in the order of the old audit."""
     before, after = old.by_name, new.by_name
-    found: list[Change] = []
+    all_changes: list[Change] = []
     for name, certificate in before.items():
         if name in after:
-            found += _of_rule(certificate, after[name], old, new)
+            all_changes += _of_rule(certificate, after[name], old, new)
         elif reason := new.not_audited(name):
             kind: Kind = "lost proof" if is_discharged(certificate.verdict) else "removed"
-            found.append(Change(name, kind, f"{verdict_text(certificate)} → {_line(reason)}"))
+            all_changes.append(Change(name, kind, f"{verdict_text(certificate)} → {_line(reason)}"))
         else:
-            found.append(Change(name, "removed", f"it was {verdict_text(certificate)}"))
+            all_changes.append(Change(name, "removed", f"it was {verdict_text(certificate)}"))
     for name, certificate in after.items():
         if name not in before:
             kind = "new refutation" if certificate.verdict == "refuted" else "new"
-            found.append(Change(name, kind, f"{verdict_text(certificate)}{_codes(certificate, 'refuted')}"))
-    return sorted(found, key=lambda one: _ORDER.index(one.kind))
+            all_changes.append(Change(name, kind, f"{verdict_text(certificate)}{_codes(certificate, 'refuted')}"))
+    return sorted(all_changes, key=lambda one: _ORDER.index(one.kind))
 
 
 def _of_rule(old: Certificate, new: Certificate, before: Side, after: Side) -> Iterator[Change]:
-    """Yield what changed between two certificates of a rule, the loss of a proof first.
+    """Yield the changes between two certificates of a rule, a change of the verdict first.
 
-    `before` and `after` are the audits that they are from, for the remarks on the rule.
+    `before` and `after` are the audits of the two certificates, which have the remarks on the rule.
     """
     had: dict[str, Claim] = {c.kind: c for c in old.claims}
     has: dict[str, Claim] = {c.kind: c for c in new.claims}
@@ -130,23 +130,26 @@ def _both_hold(old: Claim, new: Claim) -> bool:
 
 
 def _assumed(old: Certificate, new: Certificate, kept: Sequence[tuple[Claim, Claim]]) -> Iterator[Change]:
-    """Hypotheses, and constraints of parameters, of the claims that are proved in both."""
-    more: dict[str, list[str]] = {}
-    less: dict[str, list[str]] = {}
-    for one, other in kept:
-        trees = [{h.tree: h.text for h in claim.hypotheses} for claim in (one, other)]
-        for table, (wanted, rest) in ((more, (trees[1], trees[0])), (less, (trees[0], trees[1]))):
+    """Yield new and dropped hypotheses, and constraints of parameters.
+
+    `kept` are the pairs of claims that are proved in both audits.
+    """
+    added: dict[str, list[str]] = {}
+    dropped: dict[str, list[str]] = {}
+    for old_claim, new_claim in kept:
+        trees = [{h.tree: h.text for h in claim.hypotheses} for claim in (old_claim, new_claim)]
+        for table, (wanted, rest) in ((added, (trees[1], trees[0])), (dropped, (trees[0], trees[1]))):
             for tree, text in wanted.items():
                 if not implies([*rest], tree):
-                    table.setdefault(text, []).append(one.code)
+                    table.setdefault(text, []).append(old_claim.code)
     for name in dict.fromkeys([*old.params, *new.params]):
         was, now = (symbols(c.params.get(name, "")) for c in (old, new))
         if was != now:
-            more |= {now: []} if now else {}
-            less |= {was: []} if was else {}
-    yield from (Change(old.op, "new hypothesis", text + _codes_suffix(codes)) for text, codes in more.items())
+            added |= {now: []} if now else {}
+            dropped |= {was: []} if was else {}
+    yield from (Change(old.op, "new hypothesis", text + _codes_suffix(codes)) for text, codes in added.items())
     yield from (
-        Change(old.op, "fewer hypotheses", f"without {text}{_codes_suffix(codes)}") for text, codes in less.items()
+        Change(old.op, "fewer hypotheses", f"without {text}{_codes_suffix(codes)}") for text, codes in dropped.items()
     )
 
 
@@ -161,8 +164,8 @@ def _reach(
 
     Args:
         old, new: the certificates.
-        had, has: the claims of each by kind.
-        kept: the claims that are proved in both.
+        had, has: the claims of the old and of the new one, by kind.
+        kept: the pairs of claims that are proved in both audits.
     """
     gone = [c.code for kind, c in had.items() if kind not in has and is_discharged(c.verdict)]
     if gone:
@@ -176,30 +179,34 @@ def _reach(
         sizes = [s for s in old.sizes or () if s not in (new.sizes or ())]
         if sizes:
             yield Change(old.op, "narrower", f"not proved any more at {'; '.join(map(_sizes, sizes))}")
+    # The scopes of proofs at sizes name the sizes, which were compared above.
     at_numbers = AT_SIZES in (old.verdict, new.verdict)
     scopes: dict[tuple[str, str, str], list[str]] = {}
-    for one, other in kept:
-        cases = {_key(case): case for case in other.cases}
-        for case in one.cases:
+    for old_claim, new_claim in kept:
+        cases = {_key(case): case for case in new_claim.cases}
+        for case in old_claim.cases:
             if not is_discharged(case.verdict):
                 continue
-            same = cases.get(_key(case))
-            was, now = _scope(case.scope), _scope(same.scope) if same else ""
-            if same is None or (not at_numbers and was != now):
-                scopes.setdefault((case_name(case), was, now if same else "no claim"), []).append(one.code)
+            new_case = cases.get(_key(case))
+            was, now = _scope(case.scope), _scope(new_case.scope) if new_case else ""
+            if new_case is None or (not at_numbers and was != now):
+                scopes.setdefault((case_name(case), was, now if new_case else "no claim"), []).append(old_claim.code)
     for (what, was, now), codes in scopes.items():
         kind: Kind = "wider" if "any rank" in now and "any rank" not in was else "narrower"
         yield Change(old.op, kind, f"{what}: {was} → {now}{_codes_suffix(codes)}")
 
 
 def _turned(kept: Sequence[tuple[Claim, Claim]]) -> Iterator[tuple[list[str], str, str]]:
-    """Proofs that became proofs of another reach: up to rounding, or at sizes."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for one, other in kept:
-        was, now = ("proved" if c.verdict in PROVED_AS_WRITTEN else c.verdict for c in (one, other))
+    """Yield the codes, the old and the new verdict of proofs that are now of another kind.
+
+    The kinds are proved, proved up to rounding, and proved at sizes.
+    """
+    codes_by_change: dict[tuple[str, str], list[str]] = {}
+    for old_claim, new_claim in kept:
+        was, now = ("proved" if c.verdict in PROVED_AS_WRITTEN else c.verdict for c in (old_claim, new_claim))
         if was != now:
-            found.setdefault((was, now), []).append(one.code)
-    yield from ((codes, was, now) for (was, now), codes in found.items())
+            codes_by_change.setdefault((was, now), []).append(old_claim.code)
+    yield from ((codes, was, now) for (was, now), codes in codes_by_change.items())
 
 
 def _wider(was: str, now: str) -> bool:
@@ -208,14 +215,15 @@ def _wider(was: str, now: str) -> bool:
 
 
 _NARROWING = (NO_GRADIENT, LEFT_OUT, OF_IDEAL)
-"""Remarks by which a claim leaves something out."""
+"""Codes of remarks that say that a claim leaves something out."""
 
 
 def _remarked(rule: str, before: Side, after: Side) -> Iterator[Change]:
-    known = {(r.code, r.text) for r in before.remarks if r.rule == rule}
-    for one in after.remarks:
-        if one.rule == rule and one.code in _NARROWING and (one.code, one.text) not in known:
-            yield Change(rule, "narrower", f"{one.code} {_line(one.text)}")
+    """Yield the new remarks that say that a claim leaves something out."""
+    known_remarks = {(r.code, r.text) for r in before.remarks if r.rule == rule}
+    for remark in after.remarks:
+        if remark.rule == rule and remark.code in _NARROWING and (remark.code, remark.text) not in known_remarks:
+            yield Change(rule, "narrower", f"{remark.code} {_line(remark.text)}")
 
 
 def _conventions(old: Certificate, new: Certificate) -> Iterator[Change]:
@@ -233,12 +241,12 @@ _NAME = re.compile(r"(?<![:\w])[A-Za-z_]\w*")
 
 
 def _scope(text: str) -> str:
-    """Return the shapes, ranks and dtypes of a scope, without the reason."""
+    """Return a scope (shapes, ranks and dtypes) without the reasons in brackets."""
     return _INDUCTION.sub("", _REASON.sub("", text))
 
 
 def _key(case: CaseClaim) -> tuple:
-    """Return a case's key: its signature up to the names of dims, and its structural arguments."""
+    """Return a key of a case: its signature up to the names of dimensions, and its structural arguments."""
     names: dict[str, str] = {}
     signature = _NAME.sub(lambda found: names.setdefault(found[0], f"d{len(names)}"), case.signature)
     return signature, tuple(sorted(case.statics.items()))

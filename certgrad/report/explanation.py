@@ -1,4 +1,4 @@
-"""`certgrad explain`: everything about one op, or one code, for someone who has not seen the project."""
+"""The texts of `certgrad explain` on an op or a rule, and on a code, for readers who are new to certgrad."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from certgrad.report.labelled import fields, witness_rows
 from certgrad.report.wording import fill, grounds, in_words, notation, number, symbols
 
 _LONGEST = 240
-"""Characters of a side that is still printed."""
+"""A side of an equation is printed up to this many characters."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What an op's declaration says beside its certificate: plain text for the reader."""
+    """What an op declares beside its certificate, as plain text for the reader."""
 
     doc: str
     aliases: Sequence[str] = ()
@@ -26,15 +26,15 @@ class Declaration:
     broadcast: bool = False
     params: Mapping[str, str | None] = field(default_factory=dict)
     equations: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-    """By kind, the two sides of each equation that was traced from the op's first case."""
+    """By kind of obligation, the two sides of each equation, as traced from the op's first case."""
     inferred: str = ""
-    """The declaration of a rule in code that nobody made."""
+    """The inferred declaration of a rule in code; "" if it was declared."""
     limits: Sequence[tuple[str, str]] = ()
-    """What limits the verdict on it, each with how grave that is."""
+    """The remarks that limit the verdict, each as its level and its text."""
 
 
 def explain_op(certificate: Certificate, declaration: Declaration, width: int | None = None) -> str:
-    """Return the op's signature, what is claimed of it and under which hypotheses, its conventions, its source."""
+    """Return the text on an op or rule: signature, claims with their hypotheses, conventions, laws, notation."""
     sections = [
         _heading(certificate, declaration, width),
         *(_claim(claim, declaration.equations.get(claim.kind, ()), width) for claim in certificate.claims),
@@ -46,7 +46,7 @@ def explain_op(certificate: Certificate, declaration: Declaration, width: int | 
 
 
 def explain_code(code: Code, width: int | None = None) -> str:
-    """Return the meaning of a code, and a rule that breaks it."""
+    """Return the text on a code, with an example of a rule that breaks it."""
     parts = [
         f"{code.code} {code.kind}: {code.title}",
         fill(code.statement, width, "  "),
@@ -58,7 +58,7 @@ def explain_code(code: Code, width: int | None = None) -> str:
 
 
 def _heading(certificate: Certificate, declaration: Declaration, width: int | None) -> str:
-    first, _, more = declaration.doc.strip().partition("\n")
+    first, _, further_lines = declaration.doc.strip().partition("\n")
     title = f"{certificate.op}: {first}" if first else certificate.op
     inferred = " (inferred)" if declaration.inferred else ""
     rows = [
@@ -72,7 +72,7 @@ def _heading(certificate: Certificate, declaration: Declaration, width: int | No
         ("the same as", ", ".join(name for name in (declaration.jax, declaration.torch) if name)),
         ("source", certificate.source),
     ]
-    body = textwrap.dedent(more).strip()
+    body = textwrap.dedent(further_lines).strip()
     return "\n".join([title, "", *([body, ""] if body else []), *fields(rows, width)])
 
 
@@ -82,6 +82,7 @@ def _parameters(params: Mapping[str, str | None]) -> str:
 
 
 def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None) -> str:
+    """Return the section on a claim: its verdict, and labelled lines; empty ones are left out."""
     scopes = dict.fromkeys(case.scope for case in claim.cases if case.scope)
     failing = [case_name(case) for case in claim.cases if not is_discharged(case.verdict)]
     none = "no hypothesis" if claim.verdict == "proved" else ""
@@ -108,6 +109,7 @@ def _hypothesis(hypothesis: Hypothesis) -> str:
 
 
 def _sides(claim: Claim, equations: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return labelled rows with both sides of each equation; one row if a side is too long."""
     if any(len(side) > _LONGEST for pair in equations for side in pair):
         op, kind = claim.id.split(".")
         return [("both sides", f"too long for this page; certgrad.obligation({op!r}, {kind!r}).text shows them")]
@@ -126,7 +128,7 @@ def _notation(certificate: Certificate, declaration: Declaration, width: int | N
 
 
 def laws_of(certificate: Certificate) -> list[Law]:
-    """Return the laws of the calculus that the proofs applied."""
+    """Return the laws that the proofs of a certificate applied."""
     titles = {law.title: law for law in Law}
     return [titles[r] for rule in certificate.rules_used if (r := rule.removeprefix("law: ")) in titles]
 

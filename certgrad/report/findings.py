@@ -1,4 +1,4 @@
-"""Findings as a project lives with them: which rule, which code, and a digest that changes when the finding does."""
+"""Findings and remarks on rules: the rule, the code, and a digest that changes only if the finding does."""
 
 from __future__ import annotations
 
@@ -25,51 +25,52 @@ REMARKS = {
     BOUNDED: "bounds assumed",
     NOT_EXACT: "not exact",
 }
-"""What is said of a rule, or a module, beside its obligations. Only `--strict` fails on it, but for `ERRORS`."""
+"""Remarks on a rule or a module beside its obligations, by code. Only `--strict` fails on them, but for `ERRORS`."""
 ERRORS = frozenset({MISDECLARED, NOT_IMPORTED})
-"""What is wrong whatever a proof would say: a declaration that does not fit, and a module that does not import."""
+"""Remarks on which an audit always fails: a declaration that does not fit, and a module that does not import."""
 CODES_OF_UNAUDITED = frozenset({NOT_AUDITED, MISDECLARED, NOT_IMPORTED})
-"""Nothing is known of the obligations then."""
+"""Remarks on rules without an audit: nothing is known of their obligations."""
 EXACT = "exact"
 STRICT = {"assumed": BOUNDED, EXACT: NOT_EXACT}
-"""What `strict` can name, where it does not mean all: a remark to fail on. Only `exact` has it evaluated exactly."""
+"""The names that `strict` takes, each with a remark to fail on; `exact` also turns on exact evaluation."""
 ALL_CODES = (*CODES.values(), *REMARKS)
 
 
 Strictness = bool | tuple[str, ...]
-"""Whether an audit fails on all remarks, or the names in `STRICT` of those that it fails on."""
+"""Whether an audit fails on all remarks; or names in `STRICT` of those that it fails on."""
 
 
 def fatal(code: str, strict: Strictness) -> bool:
-    """Return whether an audit fails on a remark."""
+    """Return whether an audit with this strictness fails on a remark."""
     named = () if isinstance(strict, bool) else strict
     return strict is True or code in ERRORS or code in {STRICT[name] for name in named}
 
 
 def unaudited(name: str) -> str:
-    """Return the code of a rule, or a module, that was not audited: only rules have an object in their names."""
+    """Return the code for a rule or module that was not audited; the name of a rule contains a colon."""
     return NOT_AUDITED if ":" in name else NOT_IMPORTED
 
 
 CODES_IN_A_ROW = frozenset({INFERRED, NO_GRADIENT, BOUNDED})
-"""What the row of a rule says with its shapes, its verdict and its hypotheses."""
+"""Remarks that the row of a rule in a table shows with its shapes, verdict and hypotheses."""
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """Something that the proof of a rule does not cover, or that there is no proof."""
+    """A remark on a rule: what its proof does not cover, or why there is no proof."""
 
     code: str
     text: str
     wrong_at_other_shapes: bool = False
-    """Of inferred shapes: the rule is refuted at other ones, or fails at ones with more axes, or with fewer of what the
-    names say is a parameter.
+    """For inferred shapes: whether the rule is refuted or fails at other shapes that may be meant.
+
+    Those have more axes, or fewer axes of arguments that are parameters by their names.
     """
     brief: str = ""
-    """The same in a line that begins with the rule's name; empty where that is the whole text."""
+    """A shorter text for a line that begins with the rule's name; "" if `text` is to be used."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """One obligation that is not proved, or one remark. Two findings are the same if all their fields are."""
+    """One obligation that is not proved, or one remark. Two findings are the same if all their fields are equal."""
 
     rule: str
     code: str
@@ -78,17 +79,17 @@ class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=Tru
 
 
 def findings_of(rule: str, certificate: Certificate | None, remarks: Iterable[Remark] = ()) -> list[Finding]:
-    """Return the findings about a rule."""
-    found = [
+    """Return the findings about a rule: its claims that are not proved as written, and its remarks."""
+    of_claims = [
         Finding(rule, claim.code, claim.verdict, _digest([*map(_difference, claim.cases)]))
         for claim in (certificate.claims if certificate else ())
         if claim.verdict not in PROVED_AS_WRITTEN
     ]
-    return found + [Finding(rule, r.code, REMARKS[r.code], _digest([_lasting(r.text)])) for r in remarks]
+    return of_claims + [Finding(rule, r.code, REMARKS[r.code], _digest([_lasting(r.text)])) for r in remarks]
 
 
 def _difference(case: CaseClaim) -> list[str]:
-    """Return what is wrong in a case, without lines, times and the drawn witness, which change while it does not."""
+    """Return texts that say what is wrong in a case, without lines, times and the witness, which change by chance."""
     if case.verdict in PROVED_AS_WRITTEN:
         return []
     statics = [f"{k}={v}" for k, v in sorted(case.statics.items())]
@@ -97,7 +98,7 @@ def _difference(case: CaseClaim) -> list[str]:
 
 
 def _lasting(text: str) -> str:
-    """Return a reason without its numbers, which are mostly lines and seconds."""
+    """Return a reason with `#` for its numbers, which are mostly lines and seconds."""
     return re.sub(r"\d+(\.\d+)?", "#", text)
 
 

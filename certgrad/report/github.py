@@ -12,14 +12,16 @@ _COMMANDS = {Level.error: "error", Level.warning: "warning", Level.note: "notice
 
 
 def render(audit: Audit, base: Path) -> str:
-    """Return the annotations, and the summary line. Files are named from `base`, the root of the repository.
+    """Return the annotations and the summary line. Paths are relative to `base`, the root of the repository.
 
-    What the baseline lists is not annotated: it would stand in every pull request.
+    Findings in the baseline are left out: they would be shown in every pull request.
     """
-    told, counted = told_each([p for p in problems(audit) if not p.covered])  # GitHub shows ten notices, and no more
-    lines = [_annotation(p, base) for p in told]
-    lines += [f"::notice title=certgrad::{_escaped(said)}" for said in counted]
-    lines += [f"::notice title=certgrad::{_escaped(said)}" for said in ignored(audit)]
+    single_problems, count_lines = told_each(
+        [p for p in problems(audit) if not p.covered]
+    )  # GitHub shows at most ten notices
+    lines = [_annotation(p, base) for p in single_problems]
+    lines += [f"::notice title=certgrad::{_escaped(text)}" for text in count_lines]
+    lines += [f"::notice title=certgrad::{_escaped(text)}" for text in ignored(audit)]
     lines += [f"::error title=certgrad::{_escaped(problem)}" for problem in audit.problems]
     return "\n".join([*lines, summary(audit.certificates, audit.missing)]) + "\n"
 
@@ -32,5 +34,5 @@ def _annotation(problem: Problem, base: Path) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Return the text with what would end the command, or a property of it, as percent codes."""
+    """Return the text with percent codes for characters that would end the command, and for those in `more`."""
     return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text)

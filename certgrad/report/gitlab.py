@@ -1,4 +1,4 @@
-"""GitLab's Code Quality report: what an audit found, listed in a merge request with what it changes, and at its lines.
+"""GitLab's Code Quality report: findings, which a merge request lists and shows at their lines.
 
 The format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
@@ -13,29 +13,32 @@ from certgrad.report.problems import Level, Problem, path, problems
 
 _SEVERITIES = {Level.error: "major", Level.warning: "minor", Level.note: "info"}
 _NOWHERE = "."
-"""GitLab takes no entry without a path."""
+"""The path of entries without a file, as GitLab takes none without a path."""
 
 
 def render(audit: Audit, base: Path) -> bytes:
-    """Return an entry for each finding and remark. Files are named from `base`, the root of the repository.
+    """Return an entry for each finding and remark. Paths are relative to `base`, the root of the repository.
 
-    What the baseline lists is left out: it would stand in every report.
+    Findings in the baseline are left out: they would be in every report.
     """
     entries = [_entry(problem, base) for problem in problems(audit) if not problem.covered]
-    entries += [_code_quality_entry(said, "certgrad", said, "blocker", _NOWHERE, 1) for said in audit.problems]
+    entries += [
+        _code_quality_entry(problem_text, "certgrad", problem_text, "blocker", _NOWHERE, 1)
+        for problem_text in audit.problems
+    ]
     return msgspec.json.format(msgspec.json.encode(entries), indent=2) + b"\n"
 
 
 def _entry(problem: Problem, base: Path) -> dict[str, Any]:
-    said = f"{problem.code} {problem.rule}: {problem.brief}"
+    description = f"{problem.code} {problem.rule}: {problem.brief}"
     file = path(problem.place, base) or _NOWHERE
     return _code_quality_entry(
-        said, problem.code, problem.fingerprint, _SEVERITIES[problem.level], file, problem.line or 1
+        description, problem.code, problem.fingerprint, _SEVERITIES[problem.level], file, problem.line or 1
     )
 
 
 def _code_quality_entry(said: str, check: str, fingerprint: str, severity: str, file: str, line: int) -> dict[str, Any]:
-    """GitLab shows one entry of those with the same fingerprint."""
+    """Return one entry of the report. GitLab shows only one of several entries with the same fingerprint."""
     return {
         "description": said,
         "check_name": check,

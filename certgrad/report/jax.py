@@ -1,6 +1,6 @@
-"""The audit of the installed JAX, as text and as Markdown: a table by primitive and function, what is unproved and why.
+"""The audit of the installed JAX as text and as Markdown: a table of primitives and functions, then what is open.
 
-What is refuted is printed in full, like any finding; what is unproved in a line for each reason.
+Refuted rules are printed in full, like any finding; unproved rules in one line for each reason.
 """
 
 import re
@@ -23,7 +23,7 @@ _GROUPS = {"primitives": False, "functions": True}
 
 
 def summary(certificates: Sequence[Certificate]) -> str:
-    """One line a group: `209 primitives: 60 proved, 50 proved under hypotheses, 2 refuted, 97 unproved`."""
+    """Return a line for each group: `209 primitives: 60 proved, 50 proved under hypotheses, 2 refuted, 97 unproved`."""
     lines = []
     for group, functions in _GROUPS.items():
         members = [c for c in certificates if _is_function(c) == functions]
@@ -36,7 +36,7 @@ def summary(certificates: Sequence[Certificate]) -> str:
 
 
 def render(audit: Audit, *, quiet: bool = False, width: int | None = None, colour: bool = False) -> str:
-    """Return the whole text report."""
+    """Return the text report; with `quiet`, without the table."""
     certificates = audit.certificates
     parts: list[str] = []
     if not quiet:
@@ -64,9 +64,9 @@ def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence
         if rows:
             header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns")
             parts += [f"## {group.capitalize()}", "\n".join([tabulated(header, ()), *map(line, rows)])]
-    found = [pair for pair in open_cases(definite) if pair[1].verdict == "refuted"]
-    if found:
-        parts += ["## Findings", *(f"```text\n{block(*pair)}\n```" for pair in found)]
+    refuted = [pair for pair in open_cases(definite) if pair[1].verdict == "refuted"]
+    if refuted:
+        parts += ["## Findings", *(f"```text\n{block(*pair)}\n```" for pair in refuted)]
     reasons = _reasons(certificates)
     if reasons:
         lines = [f"- {reason}: {', '.join(map(code, members))}" for reason, members in reasons.items()]
@@ -79,12 +79,12 @@ def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence
 
 
 FILE = "jax.md"
-"""The page's name inside the directory of the report."""
+"""The name of the page in the directory of the report."""
 _STATED = re.compile(r"installed jax ([^ ,]+)")
 
 
 def page(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str]]) -> str:
-    """Return the committed page: which JAX it is about, then the report."""
+    """Return the committed page: the version of JAX that it is about, then the report."""
     jax = certificates[0].versions["jax"]
     return (
         "# The derivative rules of JAX\n\n"
@@ -94,9 +94,9 @@ def page(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str
 
 
 def stated_version(text: str) -> str:
-    """Return the version of JAX that a page is about; empty if it says none."""
-    found = _STATED.search(text)
-    return found[1] if found else ""
+    """Return the version of JAX that a page is about; "" if it does not say."""
+    match = _STATED.search(text)
+    return match[1] if match else ""
 
 
 def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
@@ -110,7 +110,7 @@ def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
 
 
 def _hypotheses_and_idealisations(certificate: Certificate) -> list[str]:
-    """Return the hypotheses, and what the claims take for another thing than floats are."""
+    """Return the hypotheses and idealisations of a certificate, without those on single literals."""
     literals = {f"{one.literal} is read as {one.text}" for one in certificate.literals}
     idealisations = dict.fromkeys(text for claim in certificate.claims for text in claim.idealisations)
     return [*conditions(certificate), *(text for text in idealisations if text not in literals)]
@@ -126,28 +126,28 @@ def line(certificate: Certificate) -> str:
 
 
 def _configurations(certificate: Certificate) -> str:
-    """Return the configurations of one rule, each with its own verdict where that is not the rule's."""
+    """Return the section on one rule: its configurations, with the verdict on those that are refuted or unproved."""
     verdicts: dict[str, list[str]] = {}
     for claim in certificate.claims:
         for text, case in zip(certificate.signature, claim.cases, strict=False):
             verdicts.setdefault(text, []).append(case.verdict)
     lines = []
     for text in certificate.signature:
-        own = verdicts.get(text, [])
-        worst = next((v for v in ("refuted", "unproved") if v in own), "")
+        case_verdicts = verdicts.get(text, [])
+        worst = next((v for v in ("refuted", "unproved") if v in case_verdicts), "")
         lines.append(f"- {code(text or '(scalar)')}" + (f": {worst}" if worst else ""))
     return "\n".join([f"### {certificate.op}", "", *lines])
 
 
 def _reasons(certificates: Sequence[Certificate]) -> dict[str, list[str]]:
-    """Return the rules that are unproved by the reason, most rules first; a rule by its first reason."""
-    found: dict[str, list[str]] = {}
+    """Return the unproved rules by their first reason; reasons of most rules come first."""
+    by_reason: dict[str, list[str]] = {}
     for certificate in certificates:
         if certificate.verdict == "unproved":
             cases = [case for claim in certificate.claims for case in claim.cases if case.verdict == "unproved"]
             reason = next((case.reason for case in cases if case.reason), "").replace(f"'{certificate.op}'", "it")
-            found.setdefault(reason, []).append(certificate.op)
-    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+            by_reason.setdefault(reason, []).append(certificate.op)
+    return dict(sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
 def _is_function(certificate: Certificate) -> bool:

@@ -1,4 +1,4 @@
-"""Certificates as JSON: byte-identical for the same certificates, one trailing newline, UTF-8."""
+"""Certificates and audits as JSON in UTF-8 with a trailing newline: equal certificates give equal bytes."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from certgrad.report.audited import Audit, Place
 from certgrad.report.problems import of_row, path, remarks
 
 FORMAT = 1
-"""Version of the document of an audit. It changes where a reader of an older one would misread it."""
+"""The version of the document of an audit. It changes if a reader of an older one would misread the document."""
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,11 +21,11 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str
     line: int
     baseline: list[str]
-    """Codes of its findings that the baseline lists."""
+    """The codes of the rule's findings that the baseline lists."""
     limits: list[str]
-    """What limits its verdict, as its row says it: remarks that are warnings, or that the certificate does not say."""
+    """Remarks that limit the verdict: those that are warnings, or that the certificate does not contain."""
     level: str | UnsetType = UNSET
-    """How far exact evaluation agrees, where that was asked for."""
+    """How far exact evaluation agrees, if that was asked for."""
 
 
 class Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,28 +46,32 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     certgrad: str
     certificates: list[Certificate]
     rules: list[Rule]
-    """One for each certificate, in the same order."""
+    """The place of each certificate's rule, in the order of the certificates."""
     remarks: list[Remark]
     problems: list[str]
-    """Why the audit is not complete: targets that could not be looked at, an interruption."""
+    """Why the audit is not complete: targets that could not be audited, an interruption."""
 
 
 def render(audit: Audit, version: str, base: Path) -> bytes:
-    """The document of `--format json`: certgrad's version, the certificates, where their rules are, the remarks."""
+    """Return the document of `--format json`: certgrad's version, certificates, places of rules, remarks.
+
+    Paths are relative to `base` where they are below it.
+    """
     rules = [
         Rule(
             c.op,
-            *_path_and_line(one.place, base),
-            sorted(one.covered or ()),
-            [f"{r.code} {r.brief}" for r in of_row(one)],
-            one.level,
+            *_path_and_line(result.place, base),
+            sorted(result.covered or ()),
+            [f"{r.code} {r.brief}" for r in of_row(result)],
+            result.level,
         )
-        for one, c in audit.certified
+        for result, c in audit.certified
     ]
-    said = [
-        Remark(one.rule, one.code, one.text, *_path_and_line(one.place, base), one.covered) for one in remarks(audit)
+    rule_remarks = [
+        Remark(remark.rule, remark.code, remark.text, *_path_and_line(remark.place, base), remark.covered)
+        for remark in remarks(audit)
     ]
-    return _encode(Report(FORMAT, version, audit.certificates, rules, said, list(audit.problems)))
+    return _encode(Report(FORMAT, version, audit.certificates, rules, rule_remarks, list(audit.problems)))
 
 
 def _path_and_line(place: Place, base: Path) -> tuple[str, int]:
@@ -80,17 +84,17 @@ def encode(certificate: Certificate) -> bytes:
 
 
 def decode(data: bytes) -> Certificate:
-    """Return a certificate read back strictly: an unknown or missing field, or another type, raises MsgspecError."""
+    """Return the decoded certificate. Raises MsgspecError for an unknown or missing field, or a wrong type."""
     return msgspec.json.decode(data, type=Certificate)
 
 
 def schema() -> bytes:
-    """The JSON Schema of a certificate."""
+    """Return the JSON Schema of a certificate."""
     return _encode(coding.schema(Certificate))
 
 
 def audit_schema() -> bytes:
-    """The JSON Schema of the document of an audit, as it is published in `docs/schemas/`."""
+    """Return the JSON Schema of the document of an audit, which is published in `docs/schemas/`."""
     return _encode({"title": f"certgrad audit, format {FORMAT}", **coding.schema(Report)})
 
 

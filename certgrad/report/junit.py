@@ -1,7 +1,7 @@
-"""JUnit XML, which CI systems show as tests: a suite a module, a test a rule.
+"""JUnit XML, which CI systems show as tests: each module is a suite, each rule a test.
 
-A rule that fails the audit is a failure. One that is not proved and does not fail it is skipped, with the reason: it is
-no success. There is no standard; the elements are those that Jenkins, GitLab and junitparser read.
+A rule that fails the audit is a failure. A rule that is not proved and does not fail the audit is skipped, with the
+reason, as it is no success. There is no standard; the elements are those that Jenkins, GitLab and junitparser read.
 """
 
 import re
@@ -20,7 +20,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass
 class _Test:
-    """A rule with its problems."""
+    """A rule as a test, with its problems."""
 
     module: str
     name: str
@@ -31,18 +31,18 @@ class _Test:
 
     @property
     def open(self) -> list[Problem]:
-        """The problems that say that the rule is not proved."""
+        """The problems that make the test no success: all but notes, and notes in the baseline or on surrogates."""
         return [p for p in self.problems if p.level is not Level.note or p.covered or p.verdict == "surrogate"]
 
     @property
     def outcome(self) -> str:
-        """The element below the test: `failure`, `skipped`, or none."""
+        """The name of the element below the test: `failure` or `skipped`; "" for a success."""
         worst = gravest(self.open)
         return "" if worst is None else "failure" if worst is Level.error else "skipped"
 
 
 def render(audit: Audit, base: Path) -> bytes:
-    """Return the document. Files are named from `base`, the root of the repository."""
+    """Return the document. Paths are relative to `base`, the root of the repository."""
     tests = _tests(audit)
     suites: dict[str, list[_Test]] = {}
     for test in tests:
@@ -60,19 +60,22 @@ def render(audit: Audit, base: Path) -> bytes:
 
 
 def _tests(audit: Audit) -> list[_Test]:
-    found: dict[str, _Test] = {}
+    tests: dict[str, _Test] = {}
     for one, certificate in audit.certified:
-        found[certificate.op] = _Test(
+        tests[certificate.op] = _Test(
             *_module_and_name(certificate.op), one.place, one.seconds, says=_says(one, certificate)
         )
     for problem in problems(audit):
-        test = found.setdefault(problem.rule, _Test(*_module_and_name(problem.rule), problem.place))
+        test = tests.setdefault(problem.rule, _Test(*_module_and_name(problem.rule), problem.place))
         test.problems.append(problem)
-    return list(found.values())
+    return list(tests.values())
 
 
 def _module_and_name(rule: str) -> tuple[str, str]:
-    """Return the module and the name in it: of a module that did not import, the module twice."""
+    """Return the module of a rule and its name there; for a module that did not import, the module twice.
+
+    Ops of the library have no module in their name, and get that of the library.
+    """
     module, mark, name = rule.partition(":")
     return (module, name or module) if mark or "." in rule else (_LIBRARY, rule)
 
@@ -100,18 +103,20 @@ def _append(suite: ElementTree.Element, test: _Test, base: Path) -> None:
         attributes |= {"file": file, "line": str(test.place.line)}
     case = ElementTree.SubElement(suite, "testcase", {k: _clean(v) for k, v in attributes.items()})
     if test.outcome:
-        found = test.open
-        message = "; ".join(p.title + (" (baseline)" if p.covered else "") for p in found)
-        element = ElementTree.SubElement(case, test.outcome, {"message": _clean(message), "type": found[0].code})
-        element.text = _clean("\n\n".join(f"{p.title}\n{p.text}" for p in found))
-    beside = [p for p in test.problems if p not in test.open]
-    said = [*filter(None, [test.says]), *(f"{p.title}: {p.text}" for p in beside)]
-    if said:
-        ElementTree.SubElement(case, "system-out").text = _clean("\n".join(said))
+        open_problems = test.open
+        message = "; ".join(p.title + (" (baseline)" if p.covered else "") for p in open_problems)
+        element = ElementTree.SubElement(
+            case, test.outcome, {"message": _clean(message), "type": open_problems[0].code}
+        )
+        element.text = _clean("\n\n".join(f"{p.title}\n{p.text}" for p in open_problems))
+    notes = [p for p in test.problems if p not in test.open]
+    output_lines = [*filter(None, [test.says]), *(f"{p.title}: {p.text}" for p in notes)]
+    if output_lines:
+        ElementTree.SubElement(case, "system-out").text = _clean("\n".join(output_lines))
 
 
 def _append_problems(root: ElementTree.Element, problems: Sequence[str]) -> None:
-    """Add a suite of errors that says that the audit is not complete."""
+    """Add a suite with an error for each reason why the audit is not complete."""
     count = str(len(problems))
     root.set("tests", str(int(root.get("tests", "0")) + len(problems)))
     outcomes = {"tests": count, "failures": "0", "errors": count, "skipped": "0", "time": "0.000"}
@@ -123,5 +128,5 @@ def _append_problems(root: ElementTree.Element, problems: Sequence[str]) -> None
 
 
 def _clean(text: str) -> str:
-    """Return a text without the characters that XML 1.0 cannot hold."""
+    """Return a text with a replacement character for those that XML 1.0 cannot contain."""
     return _FORBIDDEN.sub("\ufffd", text)

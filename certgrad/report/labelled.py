@@ -1,4 +1,4 @@
-"""Labelled lines about a rule or a witness, each value under its name."""
+"""Labelled lines about a rule or a witness: a name, then its value, wrapped and aligned."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -10,7 +10,7 @@ _DIGITS = 24
 
 
 def witness_rows(witness: Witness) -> list[tuple[str, str]]:
-    """Return a witness as labelled values: the shape, the inputs, and both sides."""
+    """Return a witness as labelled values: sizes, inputs, tangents and seeds, both sides and their gap."""
     assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
     tangents = [(f"d{name}", value) for name, value in witness.tangents.items()]
     seeds = [("seed" if len(witness.seeds) == 1 else f"seed{k}", v) for k, v in enumerate(witness.seeds.values())]
@@ -23,12 +23,12 @@ def witness_rows(witness: Witness) -> list[tuple[str, str]]:
 
 
 def _gap(witness: Witness) -> str:
-    """Return the distance of the sides, and its ratio to the larger one; where one is 0, that instead."""
+    """Return the distance of the two sides, with its ratio to the larger one, or a note that one side is 0."""
     if not witness.relative_gap:
         return "one side is no number"
     left, right = Decimal(witness.lhs.midpoint), Decimal(witness.rhs.midpoint)
-    beside = f"{witness.relative_gap} of the larger side" if left and right else "one side is 0"
-    return f"{figures(left - right if left > right else right - left)} ({beside})"
+    ratio = f"{witness.relative_gap} of the larger side" if left and right else "one side is 0"
+    return f"{figures(left - right if left > right else right - left)} ({ratio})"
 
 
 def array(value: list | str) -> str:
@@ -37,7 +37,7 @@ def array(value: list | str) -> str:
 
 
 def ball(value: Ball) -> str:
-    """Return a ball as `midpoint ± radius`; a midpoint with very many digits is cut, and shows that it is."""
+    """Return a ball as `midpoint ± radius`; a long midpoint is cut, and ends with `…` then."""
     mantissa, mark, exponent = value.midpoint.partition("e")
     if len(mantissa) > _DIGITS:
         mantissa = mantissa[:_DIGITS] + "…"
@@ -45,7 +45,7 @@ def ball(value: Ball) -> str:
 
 
 def fields(rows: Sequence[tuple[str, str]], width: int | None = None, indent: str = "  ") -> list[str]:
-    """Labelled lines, aligned and wrapped; rows without a value are left out."""
+    """Return labelled lines, aligned and wrapped at `width`; rows without a value are left out."""
     rows = [(label, value) for label, value in rows if value]
     column = max((len(label) for label, _ in rows), default=0)
     lines = []

@@ -1,4 +1,4 @@
-"""What an audit found, one record a finding or remark: what tools for code review, editors and CI show at a line."""
+"""Findings and remarks as records with a line, which tools for code review, editors and CI show."""
 
 import hashlib
 import os.path
@@ -17,7 +17,7 @@ from certgrad.report.labelled import fields, witness_rows
 
 
 class Level(StrEnum):
-    """The severity of a problem. The audit fails on errors."""
+    """The severity of a problem, the gravest first. The audit fails on errors."""
 
     error = "error"
     warning = "warning"
@@ -34,29 +34,29 @@ class Problem:
     title: str
     """One line: the code, the rule, the verdict."""
     brief: str
-    """What is wrong, in one line without them."""
+    """What is wrong, in one line without the code, the rule and the verdict."""
     text: str
-    """All of it: the reason and the mend, the claim, the witness. Several lines."""
+    """All about the problem in several lines: the reason and the mend, the claim, the witness."""
     level: Level
     place: Place
     line: int
-    """In the rule's file: where it is wrong, if that is known, or else where the rule is."""
+    """A line of the rule's file: the one that is wrong, if that is known, or else that of the rule."""
     fingerprint: str
-    """The same while the finding is: it does not change when code is moved."""
+    """An identifier of the finding that does not change when code is moved."""
     covered: bool = False
-    """The project's baseline lists it."""
+    """Whether the project's baseline lists the problem."""
 
 
 def problems(audit: Audit) -> list[Problem]:
-    """Findings in the order of the rules, then remarks."""
-    found = [
+    """Return the findings in the order of the rules, then the remarks."""
+    findings = [
         _of_claim(audit, one, certificate, claim, also[claim.code])
         for one, certificate in audit.certified
         for also in [told_once(certificate, one.covered or ())]
         for claim in _open_claims(certificate, audit.failing)
         if claim.code in also
     ]
-    return [*found, *remarks(audit)]
+    return [*findings, *remarks(audit)]
 
 
 def remarks(audit: Audit) -> list[Problem]:
@@ -65,48 +65,56 @@ def remarks(audit: Audit) -> list[Problem]:
 
 
 def remarks_of(one: RuleResult, *, strict: _findings.Strictness) -> list[Problem]:
-    """Return the same of one rule; with `strict`, an audit fails on remarks."""
-    found = [_of_remark(one, remark, strict) for remark in one.remarks]
-    if one.ignored:  # no row and no finding is left of it, and nothing that fails
+    """Return the remarks on one rule as problems; `strict` says on which an audit fails.
+
+    If all obligations of the rule are ignored, a remark says so.
+    """
+    of_rule = [_of_remark(one, remark, strict) for remark in one.remarks]
+    if one.ignored:  # no row and no finding mentions the rule otherwise
         remark = _findings.Remark(_findings.IGNORED, f"every obligation is ignored: {', '.join(one.ignored)}")
-        found.append(replace(_of_remark(one, remark, False), covered=False))
-    return found
+        of_rule.append(replace(_of_remark(one, remark, False), covered=False))
+    return of_rule
 
 
 MOST_RULES_NAMED = 3
-"""Of so many rules each is told that its shapes are inferred, and the like."""
+"""For up to this many rules, notes of one code (inferred shapes, say) are reported one by one, else counted."""
 
 
 def told_each(found: Sequence[Problem]) -> tuple[list[Problem], list[str]]:
-    """Return the problems to report one by one, and lines that count the others: notes that many rules have and that
-    limit none.
+    """Return the problems to report one by one, and lines that count the others.
+
+    Counted are notes that are also in the rows of rules, if more than `MOST_RULES_NAMED` rules have them.
     """
-    plain = [p for p in found if p.level is Level.note and p.code in _findings.CODES_IN_A_ROW]
-    counts = {code: n for code, n in Counter(p.code for p in plain).items() if n > MOST_RULES_NAMED}
-    listed = [f"{code} {_findings.REMARKS[code]}: {n} rules; --strict lists them" for code, n in counts.items()]
-    return [p for p in found if p.code not in counts or p not in plain], listed
+    countable = [p for p in found if p.level is Level.note and p.code in _findings.CODES_IN_A_ROW]
+    counts = {code: n for code, n in Counter(p.code for p in countable).items() if n > MOST_RULES_NAMED}
+    count_lines = [f"{code} {_findings.REMARKS[code]}: {n} rules; --strict lists them" for code, n in counts.items()]
+    return [p for p in found if p.code not in counts or p not in countable], count_lines
 
 
 def of_row(one: RuleResult) -> list[Problem]:
-    """Return the remarks that limit a rule's row: warnings, and those in no other line of the row."""
-    found = remarks_of(one, strict=False) if one.certificate is not None else []
-    return [r for r in found if not r.covered and (r.level is not Level.note or r.code not in _findings.CODES_IN_A_ROW)]
+    """Return the remarks that are shown with a rule's row: warnings, and notes that the row itself does not say."""
+    rule_remarks = remarks_of(one, strict=False) if one.certificate is not None else []
+    return [
+        r
+        for r in rule_remarks
+        if not r.covered and (r.level is not Level.note or r.code not in _findings.CODES_IN_A_ROW)
+    ]
 
 
 def ignored(audit: Audit) -> list[str]:
-    """Return, for each rule with ignored obligations, its verdict without them."""
+    """Return a line for each rule with ignored obligations: its verdict, which says that some are ignored."""
     return [
         f"{certificate.op}: {verdict_text(certificate)}" for certificate in audit.certificates if certificate.ignored
     ]
 
 
 def gravest(found: Sequence[Problem]) -> Level | None:
-    """Return the gravest level among them, if there is one."""
+    """Return the gravest level among the problems; None without problems."""
     return min((p.level for p in found), key=[*Level].index, default=None)
 
 
 def path(place: Place, base: Path) -> str:
-    """The place's file with slashes, from the base where it is inside, else in full; empty where there is none."""
+    """Return the file of a place with slashes, relative to `base` if it is below that; "" if there is no file."""
     if not place.file:
         return ""
     file = Path(os.path.abspath(place.file))
@@ -121,7 +129,7 @@ def _open_claims(certificate: Certificate, failing: frozenset) -> list[Claim]:
 def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Claim, also: Sequence[str]) -> Problem:
     rule = certificate.op
     covered = claim.code in (one.covered or ())
-    said = next(f for f in _findings.findings_of(rule, certificate) if f.code == claim.code)
+    finding = next(f for f in _findings.findings_of(rule, certificate) if f.code == claim.code)
     cases = _cases(certificate, claim)
     return Problem(
         rule,
@@ -133,19 +141,19 @@ def _of_claim(audit: Audit, one: RuleResult, certificate: Certificate, claim: Cl
         Level.note if covered else _level(claim, audit.failing),
         one.place,
         brief.faulty_line(one, cases) or one.place.line,
-        _fingerprint(said),
+        _fingerprint(finding),
         covered,
     )
 
 
 def _cases(certificate: Certificate, claim: Claim) -> list[CaseClaim]:
-    """Return the cases to report: those that are not proved; or of a proof with limits, the most limited ones."""
-    bare = [case for open_claim, case in open_cases([certificate]) if open_claim is claim]
-    return bare or [c for c in claim.cases if c.verdict == claim.verdict]
+    """Return the cases to report: those that are not proved, or else those with the verdict of the claim."""
+    unproved = [case for open_claim, case in open_cases([certificate]) if open_claim is claim]
+    return unproved or [c for c in claim.cases if c.verdict == claim.verdict]
 
 
 def _text(claim: Claim, cases: Sequence[CaseClaim], also: Sequence[str], reproduction: str) -> str:
-    """Return a claim's text, the reason first: it is what a list of problems shows, and names the mend."""
+    """Return the text on a claim, with the reason first, as lists of problems show the beginning."""
     parts = [CODES[claim.code].title[0].upper() + CODES[claim.code].title[1:] + f": {claim.verdict}."]
     parts += [f"{wording.open_too(also)}."] if also else []
     for case in cases:
@@ -161,7 +169,7 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
     code = remark.code
     covered = code in (one.covered or ())
     failing = _findings.fatal(code, strict)
-    (said,) = _findings.findings_of(one.name, None, [remark])
+    (finding,) = _findings.findings_of(one.name, None, [remark])
     return Problem(
         one.name,
         code,
@@ -172,16 +180,15 @@ def _of_remark(one: RuleResult, remark: _findings.Remark, strict: _findings.Stri
         Level.note if covered else Level.error if failing else _unfailing(one, remark),
         one.place,
         one.place.line,
-        _fingerprint(said),
+        _fingerprint(finding),
         covered,
     )
 
 
 def _unfailing(one: RuleResult, remark: _findings.Remark) -> Level:
-    """Return the level of a remark on which the audit does not fail.
+    """Return the level of a remark on which the audit does not fail: warning or note.
 
-    It is more than a note where nothing is known of the rule, or where it is proved, and wrong at shapes that may be
-    meant.
+    It is a warning if the rule was not audited, or if it is proved and wrong at other shapes that may be meant.
     """
     proved = one.certificate is not None and is_discharged(one.certificate.verdict)
     return (

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, the format in which code scanning and editors take what an analysis finds.
+"""SARIF 2.1.0, the format of findings that code scanning and editors read.
 
 The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -18,14 +18,14 @@ from certgrad.report.problems import Problem, ignored, path, problems
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _LINK = re.compile(r"\[([^][]*)\]\(")
-"""What SARIF reads as a link in a message: `x[i](t)`. A backslash takes that meaning away."""
+"""Matches text that SARIF reads as a link in a message: `x[i](t)`. A backslash prevents that."""
 _ALL = [*CODES.values(), *REMARKS.values()]
 
 
 def render(audit: Audit, version: str, base: Path) -> bytes:
     """Return the log of one run: the codes with their help, and a result for each finding and remark.
 
-    Files are named from `base`, the root of the repository. The same audit gives the same bytes.
+    Paths are relative to `base`, the root of the repository. Equal audits give equal bytes.
     """
     run = {
         "tool": {
@@ -46,14 +46,14 @@ def render(audit: Audit, version: str, base: Path) -> bytes:
 
 
 def _invocation(audit: Audit) -> dict[str, Any]:
-    """Return whether the audit is complete, and why it is not."""
+    """Return the record of the run: whether it is complete, why not, and notes on ignored obligations."""
     notes = [{"level": "error", "message": {"text": problem}} for problem in audit.problems]
-    notes += [{"level": "note", "message": {"text": said}} for said in ignored(audit)]
+    notes += [{"level": "note", "message": {"text": text}} for text in ignored(audit)]
     return {"executionSuccessful": not audit.problems, **({"toolExecutionNotifications": notes} if notes else {})}
 
 
 def _rule(code: Code) -> dict[str, Any]:
-    """Return a code, with what `certgrad explain` says of it."""
+    """Return the record of a code, with the text of `certgrad explain` as its help."""
     return {
         "id": code.code,
         "name": "".join(part.capitalize() for part in code.kind.split("_")),
@@ -75,7 +75,7 @@ def _result(problem: Problem, base: Path) -> dict[str, Any]:
         "level": problem.level.value,
         "message": {"text": _LINK.sub(r"\\[\1](", f"{problem.title}\n{problem.text}")},
         "locations": [_location(problem, base)],
-        # The second is the one by which GitHub knows an alert again; it would else depend on the lines around it.
+        # GitHub recognises an alert by the second one, and would else compute it from the lines around the place.
         "partialFingerprints": {
             "certgradFinding/v1": problem.fingerprint,
             "primaryLocationLineHash": f"{problem.fingerprint}:1",
@@ -88,13 +88,13 @@ def _result(problem: Problem, base: Path) -> dict[str, Any]:
 
 
 def _location(problem: Problem, base: Path) -> dict[str, Any]:
-    """Return the file and line, where it is known, and the rule's name."""
+    """Return the location of a problem: the rule's name, with file and line if they are known."""
     named = {"logicalLocations": [{"fullyQualifiedName": problem.rule, "kind": "function"}]}
     file = path(problem.place, base)
     if not file:
         return named
-    inside = not PurePosixPath(file).is_absolute()
-    artifact = {"uri": quote(file), "uriBaseId": _ROOT} if inside else {"uri": Path(file).as_uri()}
+    is_relative = not PurePosixPath(file).is_absolute()
+    artifact = {"uri": quote(file), "uriBaseId": _ROOT} if is_relative else {"uri": Path(file).as_uri()}
     region = {"region": {"startLine": problem.place.line}} if problem.place.line else {}
     return {"physicalLocation": {"artifactLocation": artifact, **region}, **named}
 

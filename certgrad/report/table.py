@@ -1,8 +1,8 @@
-"""Tables no wider than the page: what does not fit beside a row stands below it, whole and labelled.
+"""Tables no wider than the page: cells that do not fit into a row stand below it, whole and labelled.
 
-The columns are a name, a word, the verdict, two that may be long, and a time; one without a header is left out. There
-are four layouts, and the first that fits is taken: all columns; the long ones below their row; without the word; the
-name on a line of its own.
+The columns are a name, a word, the verdict, two that may be long, and a time; a column without a header is left out.
+There are four layouts, of which the first that fits is taken: all columns; the long ones below the row; also without
+the word; the name on a line of its own.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _VERDICT, _LONG, _TIME = 2, (3, 4), 5
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a row, and labelled lines that always stand below it: what ends after commas, and sentences."""
+    """The cells of a row, and labelled texts below it: `below` breaks at commas, `sentences` at words."""
 
     cells: tuple[str, str, str, str, str, str]
     below: tuple[tuple[str, str], ...] = ()
@@ -39,7 +39,7 @@ class Row:
 
 
 def grid(header: Sequence[str], rows: Sequence[Row], width: int | None = None, *, colour: bool = False) -> str:
-    """Return the table, at most so many columns wide where names and verdicts allow it."""
+    """Return the table, at most `width` characters wide if names and verdicts allow it."""
     page = width or PAGE_WIDTH
     every = tuple(k for k, name in enumerate(header) if name)
     short = tuple(k for k in every if k not in _LONG)
@@ -55,7 +55,7 @@ def _widths(header: Sequence[str], rows: Sequence[Row], columns: Sequence[int]) 
 
 
 def _lines(header: Sequence[str], rows: Sequence[Row], widths: dict[int, int], page: int) -> list[Text]:
-    """Return a line for each row, and below it the values without a column."""
+    """Return the header and a line for each row, with the long values below it that have no column."""
     lines = [_line(header, widths, "bold")]
     for row in rows:
         lines.append(_line(row.cells, widths))
@@ -64,7 +64,7 @@ def _lines(header: Sequence[str], rows: Sequence[Row], widths: dict[int, int], p
 
 
 def _blocks(header: Sequence[str], rows: Sequence[Row], page: int) -> list[Text]:
-    """Return the name on a line, the verdict and the time on the next, the rest below."""
+    """Return several lines for each row: the name, then verdict and time, then the rest."""
     lines = []
     for row in rows:
         lines.append(Text(row.cells[0], style="bold"))
@@ -76,31 +76,31 @@ def _blocks(header: Sequence[str], rows: Sequence[Row], page: int) -> list[Text]
 
 
 def _line(cells: Sequence[str], widths: dict[int, int], style: str = "") -> Text:
-    """Return the cells that have a column; times are to the right."""
+    """Return a line with the cells that have a column; times are aligned to the right."""
     parts = []
     for k, width in widths.items():
         room = " " * (width - cell_len(cells[k]))
-        own = style or (_style(cells[k]) if k == _VERDICT else "")
-        part = Text(cells[k], style=own)
+        cell_style = style or (_style(cells[k]) if k == _VERDICT else "")
+        part = Text(cells[k], style=cell_style)
         parts.append(Text(room).append_text(part) if k == _TIME else part.append(room))
     return Text(_GAP).join(parts)
 
 
 def _below(header: Sequence[str], row: Row, columns: Sequence[int], page: int) -> list[Text]:
-    """Labelled lines under a row."""
-    said = [*((header[k], row.cells[k]) for k in columns if row.cells[k]), *row.below]
-    column = max((cell_len(label) for label, _ in (*said, *row.sentences)), default=0)
+    """Return the labelled lines below a row: its cells in `columns`, then the texts that always stand there."""
+    values = [*((header[k], row.cells[k]) for k in columns if row.cells[k]), *row.below]
+    column = max((cell_len(label) for label, _ in (*values, *row.sentences)), default=0)
 
     def first(label: str) -> str:
         return " " * _INDENT + label.ljust(column) + _GAP
 
-    lines = [line for label, value in said for line in _wrapped(value, page, first(label))]
+    lines = [line for label, value in values for line in _wrapped(value, page, first(label))]
     lines += [line for label, value in row.sentences for line in _filled(first(label) + value, page, first(""))]
     return list(map(Text, lines))
 
 
 def _wrapped(value: str, page: int, first: str) -> list[str]:
-    """Return the value in lines that end after a comma where they can: no formula is broken that fits on a line."""
+    """Return a value in lines that are broken after commas if possible, so that formulas stay whole."""
     rest = " " * len(first)
     lines, line = [], first
     for part in _split_at_commas(value):
@@ -111,16 +111,20 @@ def _wrapped(value: str, page: int, first: str) -> list[str]:
             joined = rest + part
         line = joined
     wrapped = [*lines, line]
-    return [short for one in wrapped for short in ([one] if cell_len(one) <= page else _filled(one, page, rest))]
+    return [
+        short
+        for long_line in wrapped
+        for short in ([long_line] if cell_len(long_line) <= page else _filled(long_line, page, rest))
+    ]
 
 
 def _filled(line: str, page: int, rest: str) -> list[str]:
-    """Return a line that is too long by itself."""
+    """Return a line that is too long as several ones, broken at words; `rest` is the indent of further lines."""
     return fill(line[len(rest) :], page, line[: len(rest)], rest).splitlines()
 
 
 def _split_at_commas(value: str) -> list[str]:
-    """Return a value's parts, split at commas outside of brackets."""
+    """Return the parts of a value, split at commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for k, character in enumerate(value):
         depth += (character in "([{⟨") - (character in ")]}⟩")
@@ -131,9 +135,9 @@ def _split_at_commas(value: str) -> list[str]:
 
 
 def _style(verdict: str) -> str:
-    """Return the style for the verdict that a cell begins with."""
-    found = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
-    return _STYLES.get(found, "")
+    """Return the style of the verdict that a cell begins with; "" if it begins with none."""
+    verdict_name = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
+    return _STYLES.get(verdict_name, "")
 
 
 def _print(lines: Sequence[Text], colour: bool) -> str:

@@ -56,24 +56,24 @@ def render(
     """Return the whole text report.
 
     Args:
-        audit: what is reported.
-        fails: lines on what `--strict` fails on.
-        quiet: findings and the summary alone.
-        verbose: every rule in full.
-        width: so many columns wide; None: as wide as it comes.
-        colour: with the codes of a terminal for colours.
+        audit: the audit to report.
+        fails: lines on the problems that `--strict` fails on.
+        quiet: print findings and the summary alone.
+        verbose: print all about every rule.
+        width: the width in columns; None for the default.
+        colour: use the colour codes of a terminal.
     """
     parts: list[str] = []
     scripts: list[tuple[str, str]] = []
     if audit.certified and not quiet:
         parts = [table(audit, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
-    for one, certificate in audit.certified:
-        shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (one.covered or ())]
-        parts += [part for told in blocks(one, shown, width) for part in (told, "")]
+    for result, certificate in audit.certified:
+        shown = [pair for pair in open_cases([certificate]) if pair[0].code not in (result.covered or ())]
+        parts += [part for block_text in blocks(result, shown, width) for part in (block_text, "")]
         if why := not_for_all(certificate):
             parts += [*fields([(certificate.op, why)], width, ""), ""]
-        if one.reproduction and any(case.verdict == "refuted" for _, case in shown):
-            scripts.append((certificate.op, one.reproduction))
+        if result.reproduction and any(case.verdict == "refuted" for _, case in shown):
+            scripts.append((certificate.op, result.reproduction))
     if len(scripts) == 1:
         ((op, script),) = scripts
         parts += [f"to reproduce {op}:", indent(script, "  ")]
@@ -88,21 +88,26 @@ def render(
 
 
 def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colour: bool = False) -> str:
-    """One row an op: obligations, verdict, hypotheses, convention, time; with `verbose`, below it all that is said."""
+    """Return a table with a row for each rule: obligations, verdict, hypotheses, convention, time.
+
+    With `verbose`, all that the certificate says stands below the row.
+    """
     rows = [
         Row(
             (
                 certificate.op,
                 obligations(certificate),
-                one.stated + (COVERED if one.covered else "") + (f"; accepted by Coq {one.coq}" if one.coq else ""),
+                result.stated
+                + (COVERED if result.covered else "")
+                + (f"; accepted by Coq {result.coq}" if result.coq else ""),
                 "" if verbose else _abbreviated_conditions(conditions(certificate)),
                 "" if verbose else ", ".join(conventions(certificate)),
-                duration(one.seconds),
+                duration(result.seconds),
             ),
-            tuple(in_full(one.place, certificate)) if verbose else _in_short(one, certificate),
-            tuple(limits(one)),
+            tuple(in_full(result.place, certificate)) if verbose else _in_short(result, certificate),
+            tuple(limits(result)),
         )
-        for one, certificate in audit.certified
+        for result, certificate in audit.certified
     ]
     long = ("", "") if verbose else ("hypotheses", "convention")
     header = ("op", "obligations", "verdict", *long, "time")
@@ -110,37 +115,37 @@ def table(audit: Audit, width: int | None = None, *, verbose: bool = False, colo
 
 
 def _in_short(one: RuleResult, certificate: Certificate) -> tuple[tuple[str, str], ...]:
-    """Return the shapes and options of a rule in code that nobody declares; an op of the library declares all."""
+    """Return labelled inferred shapes, and the options of a rule in code; empty ones are left out."""
     cases = [case for claim in certificate.claims for case in claim.cases if one.inferred]
     shapes = dict.fromkeys(as_written(case.signature, one.inferred) for case in cases)
-    found = [("shapes", "; ".join(f"{signature} (inferred)" for signature in shapes))]
-    found += [("with", options_of(certificate) if one.place.shown else "")]
-    return tuple((label, text) for label, text in found if text)
+    labelled_texts = [("shapes", "; ".join(f"{signature} (inferred)" for signature in shapes))]
+    labelled_texts += [("with", options_of(certificate) if one.place.shown else "")]
+    return tuple((label, text) for label, text in labelled_texts if text)
 
 
 def limits(one: RuleResult) -> list[tuple[str, str]]:
-    """Return the remarks on a rule that its row does not say otherwise."""
+    """Return the remarks that are shown with a rule's row, each as its level and its text."""
     return [(remark.level.value, f"{remark.code} {remark.brief}") for remark in of_row(one)]
 
 
 def in_full(place: Place, certificate: Certificate) -> list[tuple[str, str]]:
-    """All that a certificate says of its claims beside their findings, as labelled values."""
+    """Return all that a certificate says about its claims, beside findings, as labelled values."""
     claims = certificate.claims
-    said = [("file", place.shown)]
-    said += [(SHORT_NAMES[claim.kind], _verdict_with_hypotheses(claim)) for claim in claims]
-    said += _labelled_lines("scope", (f"{case_name(c)}: {c.scope}" for claim in claims for c in claim.cases if c.scope))
-    said += _labelled_lines("hypothesis", (_grounded(h) for h in hypotheses_of(certificate)))
-    said += _labelled_lines("parameters", (symbols(text) for text in certificate.params.values()))
-    said += [("convention", _convention_text(c)) for c in certificate.conventions]
-    said += _labelled_lines("read as", (text for claim in claims for text in claim.idealisations))
-    said += _labelled_lines("uses", (text for claim in claims for text in claim.facts))
-    said += _labelled_lines("compared", (text for claim in claims for text in compared_with(claim)))
-    said += [("source", certificate.source)]
-    return [(label, value) for label, value in said if value]
+    rows = [("file", place.shown)]
+    rows += [(SHORT_NAMES[claim.kind], _verdict_with_hypotheses(claim)) for claim in claims]
+    rows += _labelled_lines("scope", (f"{case_name(c)}: {c.scope}" for claim in claims for c in claim.cases if c.scope))
+    rows += _labelled_lines("hypothesis", (_grounded(h) for h in hypotheses_of(certificate)))
+    rows += _labelled_lines("parameters", (symbols(text) for text in certificate.params.values()))
+    rows += [("convention", _convention_text(c)) for c in certificate.conventions]
+    rows += _labelled_lines("read as", (text for claim in claims for text in claim.idealisations))
+    rows += _labelled_lines("uses", (text for claim in claims for text in claim.facts))
+    rows += _labelled_lines("compared", (text for claim in claims for text in compared_with(claim)))
+    rows += [("source", certificate.source)]
+    return [(label, value) for label, value in rows if value]
 
 
 def _labelled_lines(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
-    """Return a line for each value, once; the label stands at the first."""
+    """Return a labelled line for each value, each once; only the first line has the label."""
     return [("" if k else label, value) for k, value in enumerate(dict.fromkeys(filter(None, values)))]
 
 
@@ -154,23 +159,23 @@ def _grounded(hypothesis: Hypothesis) -> str:
 
 
 def _convention_text(convention: Convention) -> str:
-    """Return what the rule returns at a point, and what others return there."""
+    """Return a text on what the rule returns at a point, beside what JAX and PyTorch return there."""
     others = [
         f"{name} {number(value)}" for name, value in (("JAX", convention.jax), ("PyTorch", convention.torch)) if value
     ]
-    beside = f" ({', '.join(others)})" if others else ""
-    return f"{number(convention.rule)} at {convention.point}{beside}"
+    suffix = f" ({', '.join(others)})" if others else ""
+    return f"{number(convention.rule)} at {convention.point}{suffix}"
 
 
 def _abbreviated_conditions(conditions: Sequence[str]) -> str:
-    """Return the conditions that fit into a cell, at least one, and how many more there are."""
+    """Return the first conditions that fit into a cell, at least one, and how many more there are."""
     shown = [*conditions[:1]]
     for condition in conditions[1:]:
         if len(", ".join([*shown, condition])) > _LONGEST_CELL:
             break
         shown.append(condition)
-    more = len(conditions) - len(shown)
-    return ", ".join(shown) + (f" and {more} more (--verbose)" if more else "")
+    remaining = len(conditions) - len(shown)
+    return ", ".join(shown) + (f" and {remaining} more (--verbose)" if remaining else "")
 
 
 def obligations(certificate: Certificate) -> str:
@@ -179,16 +184,21 @@ def obligations(certificate: Certificate) -> str:
 
 
 def blocks(one: RuleResult, shown: Sequence[tuple[Claim, CaseClaim]], width: int | None = None) -> list[str]:
-    """Return a block for each of these cases of a rule; claims open for the same reason share one."""
+    """Return a block for each of the cases `shown` of a rule; claims open for the same reason share a block."""
     if one.certificate is None:
         return []
-    told = told_once(one.certificate, one.covered or ())
-    return [block(claim, case, width, one.place.shown, told[claim.code]) for claim, case in shown if claim.code in told]
+    codes_told = told_once(one.certificate, one.covered or ())
+    return [
+        block(claim, case, width, one.place.shown, codes_told[claim.code])
+        for claim, case in shown
+        if claim.code in codes_told
+    ]
 
 
 def block(claim: Claim, case: CaseClaim, width: int | None = None, where: str = "", also: Sequence[str] = ()) -> str:
-    """A case that is not proved: its code and op, the claim, the case, the reason, the residual, the witness; and the
-    codes of claims that are open for the same reason.
+    """Return the block on a case that is not proved: claim, case, reason, residual and witness.
+
+    `where` is the place of the rule; `also` are the codes of claims that are open for the same reason.
     """
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.verdict == "unproved":

@@ -32,7 +32,7 @@ class Verified:
 
     @property
     def name(self) -> str:
-        """The op, or the graph."""
+        """The name of the op or of the graph."""
         return self.result.op if isinstance(self.result, Verification) else self.result.graph
 
 
@@ -42,7 +42,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 def as_json(verified: Sequence[Verified], version: str) -> bytes:
-    """Return the document that `certgrad verify --format json` prints; the same results give the same bytes."""
+    """Return the document that `certgrad verify --format json` prints; equal results give equal bytes."""
     document = _Document(certgrad=version, verifications=[one.result for one in verified])
     return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2) + b"\n"
 
@@ -51,19 +51,19 @@ def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False
     """Return a row for each certificate, the problems, and a summary line."""
     parts = [] if quiet else [_table(verified, width or PAGE_WIDTH), fill(_LEGEND, width), ""]
     for one in verified:
-        said = [f"{one.name}: {one.result.outcome}: {problem}" for problem in one.result.problems]
+        texts = [f"{one.name}: {one.result.outcome}: {problem}" for problem in one.result.problems]
         if not isinstance(one.result, Verification) and one.result.outcome == "verified":
-            said.append(f"{one.name}: {_of_graph(one.result)}")
-        parts += [fill(text, width, rest="  ") for text in said]
+            texts.append(f"{one.name}: {_of_graph(one.result)}")
+        parts += [fill(text, width, rest="  ") for text in texts]
     counts = {outcome: sum(one.result.outcome == outcome for one in verified) for outcome in get_args(Outcome)}
-    what = "certificate" if len(verified) == 1 else "certificates"
+    noun = "certificate" if len(verified) == 1 else "certificates"
     summary = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
-    last = f"{len(verified)} {what}: {summary} ({duration(seconds)})"
+    last = f"{len(verified)} {noun}: {summary} ({duration(seconds)})"
     return "\n".join([*parts, fill(last, width, rest="  ")]) + "\n"
 
 
 def _of_graph(result: "GraphVerification") -> str:
-    """Return what was checked of a graph."""
+    """Return a text on what was checked of a graph."""
     steps = f"{result.nodes} steps by {result.lemmas} lemmas, each of its node's own programs"
     if result.not_evaluated:
         return f"{steps}; the sweep was not evaluated: {result.not_evaluated}"
@@ -72,7 +72,7 @@ def _of_graph(result: "GraphVerification") -> str:
 
 
 def _table(verified: Sequence[Verified], page: int) -> str:
-    """Return a row for each; the names on lines of their own where they leave no room."""
+    """Return a table with a row for each certificate; names stand on their own lines if rows would be too wide."""
     rows = [("op", "outcome", "level", "shapes", "points", "boundary", "error", "time")]
     for one in verified:
         r = one.result
@@ -83,10 +83,10 @@ def _table(verified: Sequence[Verified], page: int) -> str:
         counts = (str(shapes), str(r.points), str(r.boundary)) if r.points else ("", "", "")
         rows.append((one.name, r.outcome, level, *counts, bound, duration(one.seconds)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    apart = sum(widths) + 2 * (len(widths) - 1) > page
+    names_apart = sum(widths) + 2 * (len(widths) - 1) > page
     lines = []
     for row in rows:
         name, outcome, level, *others = (c.ljust(w) for c, w in zip(row, widths, strict=True))
         line = "  ".join([outcome, level, *(c.strip().rjust(len(c)) for c in others)]).rstrip()
-        lines += [name.rstrip(), f"  {line}"] if apart else [f"{name}  {line}"]
+        lines += [name.rstrip(), f"  {line}"] if names_apart else [f"{name}  {line}"]
     return "\n".join(lines)

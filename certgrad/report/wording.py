@@ -1,4 +1,4 @@
-"""Readable forms of certificates' short texts: symbols, words, numbers of a readable length."""
+"""Readable forms of the short texts in certificates: symbols, words, shortened numbers."""
 
 import re
 import textwrap
@@ -19,27 +19,27 @@ _REASONS = {
 }
 ENTRYWISE = "at every entry, "
 LIKELY_CAUSE = "likely cause"
-"""How a line of a reason begins that says what is wrong with a rule,"""
+"""The beginning of a line of a reason that says what is wrong with a rule."""
 INTENDED = 'if that is intended, declare it: surrogate="…"'
-"""what such a line ends with where it may be meant so,"""
+"""The end of such a line if the rule may be meant so."""
 OF_COTANGENT = f"{LIKELY_CAUSE} in the cotangent of "
-"""where it is about one argument,"""
+"""The beginning of such a line about one argument."""
 RIGHT_WHERE = "right where "
-"""where it says at which points or values the rule is right,"""
+"""The beginning of a text that says at which points or values the rule is right."""
 PROVED_WHERE = RIGHT_WHERE + '{0}: declare domain="{0}" if nothing else is meant'
-"""one that says in which domain,"""
+"""A line that says in which domain the rule is proved."""
 SEE_LINE = "see "
-"""and one that names the line of its code."""
+"""The beginning of a line that names the line of the code."""
 _SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")
 PAGE_WIDTH = 100
-"""The width of the page where there is no terminal."""
+"""The width of the page if there is no terminal."""
 _NARROWEST = 40
 
 
 def fill(text: str, width: int | None = None, first: str = "", rest: str | None = None) -> str:
-    """Text wrapped at the page's width, with hanging indents.
+    """Return the text wrapped at `width`, with the indent `first` on its first line and `rest` on the others.
 
-    A word longer than a line is a formula, and goes on after a sign of it; other words stay whole.
+    A word longer than a line is a formula, and is broken after one of its signs; other words stay whole.
     """
     return _Wrapper(
         max(width or PAGE_WIDTH, _NARROWEST),
@@ -68,7 +68,7 @@ def but_for_causes(reason: str) -> list[str]:
 
 
 def open_too(codes: Sequence[str]) -> str:
-    """Return the remark that other claims are open for the same reason."""
+    """Return the text that claims with these codes are open for the same reason."""
     return f"and so {' and '.join(codes)}"
 
 
@@ -85,13 +85,13 @@ def number(text: str) -> str:
 
 
 def figures(value: Decimal, count: int = 3) -> str:
-    """Return a number with so many figures, without zeros at its end: two that print alike agree in these."""
+    """Return a number with `count` significant figures, without zeros at its end."""
     mantissa, mark, exponent = f"{value:.{count}g}".partition("e")
     return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + mark + exponent
 
 
 def in_words(hypothesis: Hypothesis) -> str:
-    """Return the hypothesis in words, and at every entry of the arrays that it names."""
+    """Return the hypothesis in words, which say that it is about every entry of the arrays in it."""
     return hypothesis.prose if "entry" in hypothesis.prose else ENTRYWISE + hypothesis.prose
 
 
@@ -117,7 +117,7 @@ def _holds_on_its_boundary(statement: t.Statement) -> bool:
 
 
 def notation(texts: Iterable[str]) -> str:
-    """Return the meaning of the symbols that occur in the formulas."""
+    """Return a sentence with the meaning of the symbols that occur in the texts; "" if there are none."""
     shown = "\n".join(texts)
     parts = [
         ("dx is a tangent (a direction), seed the cotangent of the output", "seed" in shown or "jvp(" in shown),

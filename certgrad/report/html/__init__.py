@@ -1,7 +1,7 @@
-"""An audit as one page that stands alone: summary, a table that filters and sorts, and all that is known of a rule.
+"""An audit as one HTML page in one file: a summary, a table that filters and sorts, and details of each rule.
 
-Nothing is loaded, and every text of the user is escaped; the page forbids itself any network, and any script but its
-own.
+The page loads nothing, and every text of the user is escaped; its content security policy forbids any network, and any
+script but its own.
 """
 
 from certgrad.report.html._page import check_installed, render

@@ -1,4 +1,4 @@
-"""The HTML page from its template."""
+"""Rendering of the HTML page from its template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDED = "HTML needs jinja2. Install it with: pip install 'certgrad[html]'."
 
 
 def check_installed() -> None:
-    """Raises UsageError where jinja2 is not installed."""
+    """Raise UsageError if jinja2 is not installed."""
     _jinja()
 
 
@@ -29,9 +29,9 @@ def _jinja() -> Any:
 
 
 def render(audit: Audit, version: str, trust: str = "") -> str:
-    """Return the page. `trust` is the address of the page on trust, where there is one beside the report.
+    """Return the page. `trust` is the address of the page on trust; "" if there is none beside the report.
 
-    Raises UsageError where jinja2 is not installed.
+    Raises UsageError if jinja2 is not installed.
     """
     jinja2 = _jinja()
     environment = jinja2.Environment(
@@ -54,7 +54,7 @@ def render(audit: Audit, version: str, trust: str = "") -> str:
         failing=rules.failing,
         remarks=rules.remarks,
         problems=audit.problems,
-        timed=any(one.seconds for one, _ in audit.certified),
+        timed=any(result.seconds for result, _ in audit.certified),
         forms=FORMS,
         trusted=TRUSTED,
         meanings=MEANINGS,
@@ -64,5 +64,5 @@ def render(audit: Audit, version: str, trust: str = "") -> str:
 
 
 def _hash(text: str) -> str:
-    """Return a hash as a content security policy names a script or a style."""
+    """Return the hash of a script or a style as a content security policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""Plots as numbers and texts for the page: curves clipped to a range that shows their shape, ticks, marks."""
+"""Plots in the coordinates of the page: curves, clipped to a range that shows their shape, ticks and marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTH, HEIGHT = 460, 264
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 34
 TICKS = 5
 _CUT = 0.04
-"""Of the values that share at each end does not set the range: near a pole they are beyond any."""
+"""This share of the values at each end does not set the range, as values near a pole are beyond any range."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Drawn:
     marks: list[Tick]
     dots: list[tuple[float, float, str]]
     zero: float | None
-    """Where y = 0 is, if that is in range."""
+    """The coordinate of y = 0; None if that is not in range."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -55,10 +55,10 @@ class Drawn:
 
 
 def drawn(plot: Plot, anchor: str) -> Drawn:
-    """Return the plot in the coordinates of its picture. `anchor` is an id that no other plot of the page has."""
+    """Return the plot in the coordinates of its picture; `anchor` is its id, which is unique on the page."""
     points = [p for c in plot.curves for p in c.points if p is not None]
     low, high = min(x for x, _ in points), max(x for x, _ in points)
-    in_view = [d.y for d in plot.dots] + [0.0] * (plot.kind == "witness")  # 0 is what the difference is to be
+    in_view = [d.y for d in plot.dots] + [0.0] * (plot.kind == "witness")  # the difference should be 0, so 0 is shown
     bottom, top = _range([y for _, y in points], in_view)
     high = high if high > low else low + 1
 
@@ -91,7 +91,10 @@ def drawn(plot: Plot, anchor: str) -> Drawn:
 
 
 def _range(values: Sequence[float], kept: Sequence[float]) -> tuple[float, float]:
-    """Return the range of most values, and of all that must be seen, with some room."""
+    """Return a range, with some room, that contains most of `values` and all of `kept`.
+
+    The outermost values at both ends are left out only if they are far from the others.
+    """
     ordered = sorted(values)
     cut = int(len(ordered) * _CUT)
     low, high = ordered[cut], ordered[-1 - cut]
@@ -106,6 +109,7 @@ def _range(values: Sequence[float], kept: Sequence[float]) -> tuple[float, float
 
 
 def _path(points: Sequence[tuple[float, float] | None]) -> str:
+    """Return an SVG path through the points, broken at each None."""
     out, pen = "", False
     for p in points:
         if p is None:
@@ -117,7 +121,7 @@ def _path(points: Sequence[tuple[float, float] | None]) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers inside a range: multiples of 1, 2 or 5 times a power of ten."""
+    """Return round numbers inside a range: multiples of 1, 2 or 5 times a power of ten."""
     raw = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw)

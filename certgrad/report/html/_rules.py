@@ -1,4 +1,4 @@
-"""Each rule of an audit as its row and its details say it."""
+"""The rules of an audit in the form that the page shows: rows of the table, and details."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ FORMS = {
     "ref": "the forward computes what the reference says",
 }
 _IN_ROW = 2
-"""So many hypotheses stand in a row of the table."""
+"""At most this many hypotheses stand in a row of the table."""
 _WIDEST = 48
-"""A hypothesis of more characters is only in the details."""
+"""A hypothesis with more characters is only in the details."""
 _NARROW = 24
 _CASES = 6
 
 
 @dataclass(frozen=True)
 class WordedHypothesis:
-    """A hypothesis: as a formula, in words, and where it comes from."""
+    """A hypothesis as a formula and in words, and where it comes from."""
 
     formula: Formula
     words: str
@@ -64,7 +64,7 @@ class WordedHypothesis:
 
 @dataclass(frozen=True)
 class Sides:
-    """An equation: both sides as they were traced, and what they are in normal form, by region."""
+    """An equation: both sides as they were traced, and their common normal form in each region."""
 
     left: Formula
     right: Formula
@@ -86,7 +86,7 @@ class Failing:
 
 @dataclass(frozen=True)
 class Obligation:
-    """A claim with all that is known of it."""
+    """A claim with its hypotheses, failing cases, equations and plots."""
 
     code: str
     short: str
@@ -107,7 +107,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its row, and its details."""
+    """A rule: the texts of its row, and of its details."""
 
     anchor: str
     name: str
@@ -116,9 +116,9 @@ class Rule:
     doc: str
     verdict: str
     short: str
-    """The verdict and what it leaves out, for a row."""
+    """The verdict with its limits, for a row."""
     search: str
-    """What else the row is found by."""
+    """The text that the page's search looks at."""
     mark: Mark
     rank: int
     covered: list[str]
@@ -130,7 +130,7 @@ class Rule:
     facts: list[tuple[str, str]]
     inferred: bool
     in_row: list[tuple[Formula, bool]]
-    """Hypotheses, and whether they are assumed."""
+    """Hypotheses for the row, each with whether it is assumed."""
     more: int
     count: int
     obligations: list[Obligation]
@@ -150,15 +150,16 @@ class Rule:
 
 @dataclass
 class Rules:
-    """The rules of an audit, those that are refuted first, then others that fail; and remarks on what has no row."""
+    """The rules of an audit, refuted ones first, then others that fail; and remarks on rules that have no row."""
 
     audit: Audit
     shown: list[Rule] = field(default_factory=list)
     remarks: list[tuple[Problem, str]] = field(default_factory=list)
     failing: list[tuple[Problem, str]] = field(default_factory=list)
-    """What the page starts with, and the anchors of these rules: obligations that are refuted, or on which it fails."""
+    """Problems at the top of the page, each with the anchor of its rule: those refuted, or on which the audit fails."""
 
     def __post_init__(self) -> None:
+        """Make a `Rule` of each result with a certificate, sort them, and collect remarks on the other results."""
         taken: set[str] = set()
         anchors: dict[str, str] = {}
         names = {certificate.op for certificate in self.audit.certificates}
@@ -170,48 +171,55 @@ class Rules:
                 by_rule.setdefault(remark.rule, []).append(remark)
             else:
                 self.remarks.append((remark, REMARKS[remark.code].title))
-        for one, certificate in self.audit.certified:
+        for result, certificate in self.audit.certified:
             anchor = _anchor(certificate.op, taken)
-            self.shown.append(_rule(one, certificate, anchor, by_rule.get(certificate.op, [])))
+            self.shown.append(_rule(result, certificate, anchor, by_rule.get(certificate.op, [])))
             anchors[certificate.op] = anchor
-        found = (p for p in problems(self.audit) if p.code in CODES and not p.covered)
-        self.failing += [(p, anchors[p.rule]) for p in found if p.verdict == "refuted" or p.level is Level.error]
-        first = {anchor for _, anchor in self.failing}
-        self.shown.sort(key=lambda rule: (rule.verdict != "refuted", rule.anchor not in first))
+        open_problems = (p for p in problems(self.audit) if p.code in CODES and not p.covered)
+        self.failing += [
+            (p, anchors[p.rule]) for p in open_problems if p.verdict == "refuted" or p.level is Level.error
+        ]
+        first_anchors = {anchor for _, anchor in self.failing}
+        self.shown.sort(key=lambda rule: (rule.verdict != "refuted", rule.anchor not in first_anchors))
 
 
 def _anchor(name: str, taken: set[str]) -> str:
-    """Return an id from a name, each once."""
+    """Return an id made from a name that is not in `taken`, and add it there."""
     base = "rule-" + (re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-") or "unnamed")
-    found, k = base, 1
-    while found in taken:
+    candidate, k = base, 1
+    while candidate in taken:
         k += 1
-        found = f"{base}-{k}"
-    taken.add(found)
-    return found
+        candidate = f"{base}-{k}"
+    taken.add(candidate)
+    return candidate
 
 
 def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequence[Problem]) -> Rule:
-    """Return a row of the page: a rule with its obligations, plots and findings."""
+    """Return a rule as the page shows it; `beside` are the remarks on it, `anchor` is its id.
+
+    The certificate gives the texts, and the exhibit of the result, if it has one, plots, equations and programs.
+    """
     from certgrad.obligations.certificate import ORDER
 
     shown = decode(one.exhibit) if one.exhibit else Exhibit()
     where = one.place.shown
-    module, _, own = certificate.op.rpartition(":")
-    found = hypotheses_of(certificate)
-    short = [h for h in found if len(h.text) <= _WIDEST][:_IN_ROW]
+    module, _, rule_name = certificate.op.rpartition(":")
+    hypotheses = hypotheses_of(certificate)
+    short = [h for h in hypotheses if len(h.text) <= _WIDEST][:_IN_ROW]
     seams = [drawn(p, f"{anchor}-s{k}") for k, p in enumerate(shown.plots) if p.kind == "seam"]
     obligations = [_obligation(claim, shown, f"{anchor}-{claim.code}") for claim in certificate.claims]
     texts = [f.text for o in obligations for s in o.sides for f in (s.left, s.right)]
     return Rule(
         anchor,
-        own,
+        rule_name,
         module,
         where,
         shown.doc,
         certificate.verdict,
         "; ".join(p for p in one.stated.split("; ") if not p.startswith("at ranks ")),
-        " ".join([certificate.op, *shown.doc.splitlines()[:1], *signatures(certificate), *(h.text for h in found)]),
+        " ".join(
+            [certificate.op, *shown.doc.splitlines()[:1], *signatures(certificate), *(h.text for h in hypotheses)]
+        ),
         mark(certificate.verdict),
         ORDER.index(certificate.verdict),
         sorted(one.covered or ()),
@@ -224,7 +232,7 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
         bool(one.inferred),
         [(_brief(h), h.source == ASSUMED) for h in short],
         len(conditions(certificate)) - len(short) if len(conditions(certificate)) > len(short) else 0,
-        len(found),
+        len(hypotheses),
         obligations,
         [(c.point, number(c.rule), number(c.jax), number(c.torch)) for c in certificate.conventions],
         seams,
@@ -242,13 +250,13 @@ def _rule(one: RuleResult, certificate: Certificate, anchor: str, beside: Sequen
 
 
 def _brief(h: Hypothesis) -> Formula:
-    """Return a hypothesis in a row: a formula does not wrap, and so a longer one stands there as text."""
-    found = of_hypothesis(h)
-    return found if len(found.text) <= _NARROW else Formula([], found.text)
+    """Return a hypothesis for a row: text alone if it is long, as formulas do not wrap."""
+    formula = of_hypothesis(h)
+    return formula if len(formula.text) <= _NARROW else Formula([], formula.text)
 
 
 def _facts(certificate: Certificate, where: str) -> list[tuple[str, str]]:
-    """Return the facts about the rule as a whole."""
+    """Return labelled facts about the rule as a whole: its file, domain, parameters, source, digest."""
     parameters = [f"{n} with {symbols(c)}" if c else n for n, c in certificate.params.items()]
     literals = [f"{one.literal} is {one.text}" for one in certificate.literals]
     rows = [
@@ -327,7 +335,7 @@ def _witness(witness: Witness | None) -> list[tuple[str, str]]:
 
 
 def _coloured(mend: Mend | None) -> list[tuple[str, str]]:
-    """Return the lines of a diff with the class of each."""
+    """Return the lines of a diff, each with its class in the style sheet; [] without a mend."""
     kinds = {"+": "added", "-": "removed", "@": "hunk"}
     lines = mend.diff.splitlines() if mend is not None else []
     return [("" if line[:3] in ("+++", "---") else kinds.get(line[:1], ""), line) for line in lines]

@@ -1,4 +1,4 @@
-"""The head of a page: how many rules are proved, under which hypotheses, at which generality, and what is trusted."""
+"""The numbers at the head of a page: rules by verdict, by hypotheses and by generality."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ANY, SIGNED, INDUCTION, LISTED, BROADCAST, SIZES = (
     "at sizes only",
 )
 NONE = "nothing is proved"
-"""How general a claim is, the most general first."""
 _ORDER = (ANY, INDUCTION, BROADCAST, SIGNED, LISTED, SIZES, NONE)
+"""How general a claim is, the most general first."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """A count of rules, and its share of all."""
+    """The number of rules with a verdict, and their share of all rules in percent."""
 
     mark: Mark
     verdict: str
@@ -47,13 +47,13 @@ class Summary:
 
 
 def generality(certificate: Certificate) -> str:
-    """Return for which shapes a rule is proved: the least general of its claims."""
+    """Return for which shapes a rule is proved, by the least general of its claims."""
     if certificate.verdict == AT_SIZES or certificate.sizes:
         return SIZES
     if certificate.verdict not in PROOFS:
         return NONE
-    found = {_of_scope(case.scope) for claim in certificate.claims for case in claim.cases}
-    return max(found, key=_ORDER.index, default=NONE)
+    generalities = {_of_scope(case.scope) for claim in certificate.claims for case in claim.cases}
+    return max(generalities, key=_ORDER.index, default=NONE)
 
 
 def _of_scope(scope: str) -> str:
@@ -67,7 +67,7 @@ def _of_scope(scope: str) -> str:
 
 
 def of_audit(audit: Audit) -> Summary:
-    """Return the summary. What nothing says, such as acceptance by Coq, is left out."""
+    """Return the summary of an audit. Counts of 0 are left out."""
     certificates = audit.certificates
     counts = count(certificates)
     total = len(certificates)
@@ -86,12 +86,13 @@ def of_audit(audit: Audit) -> Summary:
 
 
 def _hypothesis_counts(certificates: Sequence[Certificate]) -> list[tuple[int, str]]:
+    """Return the numbers of proved rules by how much their hypotheses exclude, without zeros."""
     proved = [c for c in certificates if c.verdict in (*PROOFS, AT_SIZES)]
     sorts = Counter(
         "with no hypothesis"
-        if not (found := hypotheses_of(c))
+        if not (hypotheses := hypotheses_of(c))
         else "at all but a set of measure zero"
-        if all(h.negligible for h in found)
+        if all(h.negligible for h in hypotheses)
         else "on a domain that excludes an open set"
         for c in proved
     )
@@ -100,8 +101,9 @@ def _hypothesis_counts(certificates: Sequence[Certificate]) -> list[tuple[int, s
 
 
 def _versions(certificates: Sequence[Certificate]) -> list[tuple[str, str]]:
-    found: dict[str, dict[str, None]] = {}
+    """Return the libraries that certificates name, each with its versions."""
+    by_name: dict[str, dict[str, None]] = {}
     for certificate in certificates:
         for name, version in certificate.versions.items():
-            found.setdefault(name, {})[version] = None
-    return [(name, ", ".join(several)) for name, several in found.items()]
+            by_name.setdefault(name, {})[version] = None
+    return [(name, ", ".join(versions)) for name, versions in by_name.items()]

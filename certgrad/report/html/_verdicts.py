@@ -1,11 +1,11 @@
-"""The look of verdicts: a sign beside the words, so that colour is never all there is."""
+"""The look of verdicts: a sign beside the words, so that no information is in colour alone."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A class of the style sheet, and a sign."""
+    """The class of a verdict in the style sheet, and its sign."""
 
     style: str
     sign: str

@@ -39,7 +39,7 @@ class Block:
 
 
 def graph_files(blocks: Mapping[str, Block]) -> dict[str, GraphCertificate]:
-    """Each certified graph, by its path inside the report."""
+    """Return each certified graph by its path inside the report."""
     return {
         f"{GRAPHS}/{_file(name, k, block)}": graph
         for name, block in blocks.items()
@@ -48,7 +48,7 @@ def graph_files(blocks: Mapping[str, Block]) -> dict[str, GraphCertificate]:
 
 
 def render(blocks: Mapping[str, Block]) -> str:
-    """Return the page."""
+    """Return the page on the composed ops, which are given by name."""
     graphs = [graph for block in blocks.values() for _, graph in block.cases]
     theorems = dict.fromkeys(theorem_line(t) for graph in graphs for t in graph.theorems)
     rows = [_cells(name, k, block) for name, block in blocks.items() for k in range(len(block.cases))]
@@ -74,7 +74,7 @@ def _cells(name: str, k: int, block: Block) -> list[str]:
 
 
 def nodes(graph: GraphCertificate) -> int:
-    """Return the number of nodes, those of inner graphs counted once."""
+    """Return the number of nodes of a graph, with those of inner graphs (bodies of loops) counted once."""
 
     def count(steps: Sequence) -> int:
         return sum(1 + sum(count(part.steps) for part in step.inside) for step in steps)

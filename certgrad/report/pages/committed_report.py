@@ -1,4 +1,4 @@
-"""The committed report: `reports/README.md`, the schema, and one certificate an op, as a mapping from path to bytes."""
+"""The committed report as bytes by path: `reports/README.md`, the schema, and a certificate for each op."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _CERTIFICATES = "certificates"
 _GRAPHS = "graphs"
-"""Of composed ops."""
+"""The folder of the graphs of composed ops."""
 
 
 def render(certificates: Sequence[Certificate], blocks: Mapping[str, "Block"] | None = None) -> dict[str, bytes]:
-    """Every file of the report, by its path inside the report's directory. `blocks` are the composed ops."""
+    """Return the files of the report by their paths inside its directory; `blocks` are the composed ops by name."""
     files = {"README.md": _front_page(certificates).encode(), "schema.json": json.schema()}
     files |= {f"{_CERTIFICATES}/{c.op}.json": json.encode(c) for c in certificates}
     if blocks:
@@ -52,7 +52,10 @@ def _counts(certificates: Sequence[Certificate]) -> str:
 
 
 def write(directory: Path, files: Mapping[str, bytes]) -> list[str]:
-    """Bring the directory up to date and return what changed. Each file is replaced whole; stale certificates go."""
+    """Write the files that changed, remove certificates and graphs that are left over, and return a line for each.
+
+    Each file is replaced as a whole. Raises UsageError if the directory is not writable.
+    """
     changed = stale(directory, files)
     try:
         for path, content in files.items():
@@ -71,7 +74,7 @@ def write(directory: Path, files: Mapping[str, bytes]) -> list[str]:
 
 
 def stale(directory: Path, files: Mapping[str, bytes]) -> list[str]:
-    """One line for each file that is missing, out of date or left over; empty if the directory is current."""
+    """Return a line for each file that is missing, out of date or left over; [] if the directory is current."""
     lines = []
     for path, content in files.items():
         present = _read_if_present(directory / path)
@@ -83,7 +86,7 @@ def stale(directory: Path, files: Mapping[str, bytes]) -> list[str]:
 
 
 def version_differences(directory: Path, certificates: Sequence[Certificate]) -> list[str]:
-    """How the versions in the committed certificates differ from this audit's: `jax 0.10.1, now 0.10.2`."""
+    """Return the differences between versions in committed certificates and in these: `jax 0.10.1, now 0.10.2`."""
     differences: dict[str, None] = {}
     for certificate in certificates:
         present = _read_if_present(directory / _CERTIFICATES / f"{certificate.op}.json")
@@ -99,8 +102,8 @@ def version_differences(directory: Path, certificates: Sequence[Certificate]) ->
 
 def _left_over(directory: Path, files: Mapping[str, bytes]) -> list[str]:
     folders = (_CERTIFICATES, _GRAPHS)
-    found = [f"{folder}/{entry.name}" for folder in folders for entry in sorted((directory / folder).glob("*.json"))]
-    return [path for path in found if path not in files]
+    present = [f"{folder}/{entry.name}" for folder in folders for entry in sorted((directory / folder).glob("*.json"))]
+    return [path for path in present if path not in files]
 
 
 def _read_if_present(path: Path) -> bytes | None:

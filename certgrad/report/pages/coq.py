@@ -1,4 +1,4 @@
-"""The page on Coq: for every obligation of the library, whether Coq's kernel accepts it, and why not."""
+"""The page on Coq: which obligations of the library Coq's kernel accepts, and why not the others."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,16 @@ _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_e
 
 
 def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> str:
-    """Return the page as Markdown, the same for the same results.
+    """Return the page as Markdown; equal results give equal pages.
 
     Args:
         results: Coq's judgement of each op.
         limit: the seconds that a proof may take.
-        classes: by op, the class that it belongs to.
+        classes: by op, its class, such as `elementwise`.
     """
     stated = [j for r in results for j in r.judged if j.stated]
-    judged = [one for r in results for one in r.obligations]
-    laws = [one.law for one in judged]
+    judged = [obligation for r in results for obligation in r.obligations]
+    laws = [obligation.law for obligation in judged]
     defined = [j for j in stated if j.kind.endswith(DEFINED_SUFFIX)]
     satisfiable = [j for j in stated if j.kind == CAN_HOLD_KIND]
     untried = sum(j.reason == UNTRIED for j in stated)
@@ -51,14 +51,14 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     for kind in _KINDS:
         of_kind = [j for j in laws if j.kind == kind]
         its_defined = [j for j in defined if j.kind == f"{kind}{DEFINED_SUFFIX}"]
-        both = _count_accepted([one for one in judged if one.law.kind == kind])
+        both = _count_accepted([obligation for obligation in judged if obligation.law.kind == kind])
         if of_kind:
             counts = f"{_count_accepted(of_kind)} | {_count_accepted(its_defined)} | {len(its_defined)}"
             lines.append(f"| `{kind}` | {both} | {len(of_kind)} | {counts} |")
     lines += ["", "| class of ops | derivative | of | all obligations | of |", "| --- | ---: | ---: | ---: | ---: |"]
     for name in sorted(set(classes.values())):
-        of_class = [one for r in results if classes.get(r.subject) == name for one in r.obligations]
-        derivatives = [one for one in of_class if one.law.kind == "jvp_is_derivative"]
+        of_class = [obligation for r in results if classes.get(r.subject) == name for obligation in r.obligations]
+        derivatives = [obligation for obligation in of_class if obligation.law.kind == "jvp_is_derivative"]
         counts = f"{_count_accepted(derivatives)} | {len(derivatives)} | {_count_accepted(of_class)} | {len(of_class)}"
         lines.append(f"| {name} | {counts} |")
     parts = (("Why not", laws), ("Why no program was shown to be defined", defined))
@@ -70,7 +70,7 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
     for result in sorted(results, key=lambda r: r.subject):
         of_op = [*result.obligations]
         its_defined = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED_SUFFIX)]
-        not_accepted = [f"`{one.law.name}`: {one.why}" for one in of_op if not one.accepted]
+        not_accepted = [f"`{obligation.law.name}`: {obligation.why}" for obligation in of_op if not obligation.accepted]
         counts = f"{_count_accepted(of_op)} of {len(of_op)} | {_count_accepted(its_defined)} of {len(its_defined)}"
         lines.append(f"| {result.subject} | {counts} | {'; '.join(not_accepted)} |")
     return "\n".join(lines) + "\n"

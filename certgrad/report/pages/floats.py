@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PARTS = ("forward", "jvp", "vjp")
 LIMIT = 4
 ILL = 64.0
-"""Units that the exact value moves by, above which arguments are named as cancelling."""
+"""Arguments are named as cancelling if half a unit in them moves the exact value by more units than this."""
 
 INTRODUCTION = """\
 Measured, and no part of any proof. The arguments are numbers of the dtype, drawn inside the op's domain. The exact
@@ -30,21 +30,26 @@ better: that is the reason given up to 4·(1 + *c*) units. The others are writte
 
 
 def as_text(found: Sequence[Conformity]) -> str:
-    """Return a line for each op, device and dtype; then losses at hard arguments, and deviations without a reason."""
+    """Return a line for each op, device and dtype, with losses at hard arguments; then deviations above the limit."""
     lines = []
-    for one in found:
-        for dtype, parts in one.parts.items():
+    for conformity in found:
+        for dtype, parts in conformity.parts.items():
             shown = "  ".join(f"{part} {m.ulps:.2f}" for part, m in parts.items())
-            lines.append(f"{one.op}  {dtype}, {one.device}: {shown}")
-            lines += [f"    {line}" for line in _hard(one, dtype)]
-        lines += [f"{one.op}  {where}, {one.device}: not measured: {why}" for where, why in one.without.items()]
-    open_ = [f"{one.op}, {one.device}: {problem}" for one in found for problem in one.problems()]
+            lines.append(f"{conformity.op}  {dtype}, {conformity.device}: {shown}")
+            lines += [f"    {line}" for line in _hard(conformity, dtype)]
+        lines += [
+            f"{conformity.op}  {where}, {conformity.device}: not measured: {why}"
+            for where, why in conformity.without.items()
+        ]
+    unexplained = [
+        f"{conformity.op}, {conformity.device}: {problem}" for conformity in found for problem in conformity.problems()
+    ]
     above = _above(found)
     if above:
         lines += ["", f"above {LIMIT} units in float32:", *(f"  {line.replace('`', '')}" for line in above)]
-    stated = [f"  {one.op}: {_magnitudes_text(one)}" for one in found if one.magnitudes]
+    stated = [f"  {conformity.op}: {_magnitudes_text(conformity)}" for conformity in found if conformity.magnitudes]
     lines += ["", "no NaN is stated for magnitudes", *stated] if stated else []
-    lines += ["", *(["without a reason:", *(f"  {line}" for line in open_)] if open_ else [_clear()])]
+    lines += ["", *(["without a reason:", *(f"  {line}" for line in unexplained)] if unexplained else [_clear()])]
     return "\n".join(lines) + "\n"
 
 
@@ -60,18 +65,22 @@ def _magnitudes_text(one: Conformity) -> str:
 
 
 def as_markdown(found: Sequence[Conformity], versions: str) -> str:
-    """Return the page on what was measured of each op on each device; `versions` says by which JAX."""
-    devices = list(dict.fromkeys(one.device for one in found))
-    dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
+    """Return the page with the measurements of each op on each device; `versions` names the version of JAX."""
+    devices = list(dict.fromkeys(conformity.device for conformity in found))
+    dtypes = list(dict.fromkeys(dtype for conformity in found for dtype in conformity.parts))
     lines = ["# Floats", "", INTRODUCTION, "", f"Measured on {', '.join(devices)}, {versions}."]
     lines += ["Made by `certgrad conform --output reports/floats.md`.", "", "## Above the limit, and why", ""]
     lines += [CONDITIONING, ""]
     lines += _above(found) or [_clear()]
-    if open_ := [f"- `{one.op}`, {one.device}: {problem}" for one in found for problem in one.problems()]:
-        lines += ["", "## Without a reason", "", *open_]
+    if unexplained := [
+        f"- `{conformity.op}`, {conformity.device}: {problem}"
+        for conformity in found
+        for problem in conformity.problems()
+    ]:
+        lines += ["", "## Without a reason", "", *unexplained]
     else:
         lines += ["", _clear()]
-    if stated := {one.op: one.magnitudes for one in found if one.magnitudes}:
+    if stated := {conformity.op: conformity.magnitudes for conformity in found if conformity.magnitudes}:
         lines += [
             "",
             "## Stated magnitudes",
@@ -83,27 +92,31 @@ def as_markdown(found: Sequence[Conformity], versions: str) -> str:
         ]
         lines += [f"| `{op}` | {' | '.join(texts.get(d, '') for d in dtypes)} |" for op, texts in stated.items()]
     for device in devices:
-        rows = [one for one in found if one.device == device]
+        rows = [conformity for conformity in found if conformity.device == device]
         titles = [f"{dtype} {part}" for dtype in dtypes for part in PARTS]
         lines += ["", f"## Ordinary arguments, {device}", "", f"| op | {' | '.join(titles)} |"]
         lines.append("|---|" + "---:|" * len(titles))
-        for one in rows:
-            cells = [one.parts.get(dtype, {}).get(part) for dtype in dtypes for part in PARTS]
-            lines.append(f"| `{one.op}` | {' | '.join('' if m is None else f'{m.ulps:.2f}' for m in cells)} |")
+        for conformity in rows:
+            cells = [conformity.parts.get(dtype, {}).get(part) for dtype in dtypes for part in PARTS]
+            lines.append(f"| `{conformity.op}` | {' | '.join('' if m is None else f'{m.ulps:.2f}' for m in cells)} |")
         for dtype in dtypes:
-            named = [(one.op, line) for one in rows for line in _hard(one, dtype)]
+            named = [(conformity.op, line) for conformity in rows for line in _hard(conformity, dtype)]
             if named:
                 lines += ["", f"## Hard arguments, {dtype}, {device}", ""]
                 lines += [f"- `{op}`: {line}" for op, line in named]
-    missing = [f"- `{one.op}`, {where}, {one.device}: {why}" for one in found for where, why in one.without.items()]
+    missing = [
+        f"- `{conformity.op}`, {where}, {conformity.device}: {why}"
+        for conformity in found
+        for where, why in conformity.without.items()
+    ]
     return "\n".join([*lines, *(["", "## Not measured", "", *missing] if missing else [])]) + "\n"
 
 
 def _above(found: Sequence[Conformity]) -> list[str]:
     """Return the deviations above the limit in float32 at ordinary arguments, each with its reason."""
     lines = []
-    for one in found:
-        beyond = one.beyond()
+    for conformity in found:
+        beyond = conformity.beyond()
         if not beyond:
             continue
         far = ", ".join(f"{part} {m.ulps:.3g}" for part, m in beyond.items())
@@ -111,13 +124,13 @@ def _above(found: Sequence[Conformity]) -> list[str]:
             moved = max(m.conditioned for m in beyond.values())
             why = f"conditioning: half a unit in the arguments moves it by {moved:.3g}"
         else:
-            why = one.reason or "**no reason**"
-        lines.append(f"- `{one.op}`: {far}; {why}")
+            why = conformity.reason or "**no reason**"
+        lines.append(f"- `{conformity.op}`: {far}; {why}")
     return lines
 
 
 def _hard(one: Conformity, dtype: str) -> list[str]:
-    """Return the hard arguments to name for an op in a dtype."""
+    """Return lines on the hard arguments at which an op in a dtype is NaN, overflows, loses digits or cancels."""
     from certgrad.conform import explained
 
     points = one.hard.get(dtype, [])

@@ -1,4 +1,4 @@
-"""The page on the op library, `docs/ops.md`: one row an op, from the declarations."""
+"""The page on the op library, `docs/ops.md`: a row for each op, made from the declarations."""
 
 import importlib
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ _HEADER = ("op", "signature", "what it computes", "domain", "convention", "JAX, 
 
 
 def render(ops: Iterable[Any]) -> str:
-    """Return the page."""
+    """Return the page on the ops, with a section for each module that declares some."""
     ops = list(ops)
     parts = [_INTRODUCTION.format(count=len(ops), legend=LEGEND)]
     for module, group in groupby(ops, key=lambda op: op.__module__):
@@ -57,7 +57,7 @@ def _cells(op: Op) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Prose that is safe in a table cell: bars, stars and angles are no markup."""
+    """Return prose for a table cell, with the characters of markup escaped."""
     for mark in "\\|*_<[`":
         text = text.replace(mark, f"\\{mark}")
     return text

@@ -22,7 +22,7 @@ def _measured_text(measured: float) -> str:
 
 
 def beyond(one: Bounded) -> list[str]:
-    """Return the parts whose measured error is beyond the bound: the model does not hold, or the bound is wrong."""
+    """Return texts on parts whose measured error is above the bound: the model does not hold, or the bound is wrong."""
     return [
         f"{part} in {dtype}: {p.measured:.3g} beyond {p.bound:.3g}"
         for dtype, parts in one.parts.items()
@@ -32,29 +32,32 @@ def beyond(one: Bounded) -> list[str]:
 
 
 def as_text(found: Sequence[Bounded]) -> str:
-    """Return a line for each op and dtype, with what is beyond its bound below it."""
+    """Return a line for each op and dtype; below an op, lines on errors above their bounds."""
     lines = []
-    for one in found:
-        for dtype, parts in one.parts.items():
+    for op_bounds in found:
+        for dtype, parts in op_bounds.parts.items():
             shown = "  ".join(
                 f"{part} {p.bound:.3g} ({_measured_text(p.measured)} measured)"
                 if not p.reason
                 else f"{part} not bounded: {p.reason}"
                 for part, p in parts.items()
             )
-            lines.append(f"{one.op} {one.shapes}  {dtype}: {shown}")
-        if one.without:
-            lines.append(f"{one.op}: not bounded: {one.without}")
-        lines += [f"    {line}" for line in beyond(one)]
+            lines.append(f"{op_bounds.op} {op_bounds.shapes}  {dtype}: {shown}")
+        if op_bounds.without:
+            lines.append(f"{op_bounds.op}: not bounded: {op_bounds.without}")
+        lines += [f"    {line}" for line in beyond(op_bounds)]
     return "\n".join(lines) + "\n"
 
 
 def as_markdown(found: Sequence[Bounded], versions: str) -> str:
-    """Return the page on the bounds of each op; `versions` says by which JAX was measured."""
+    """Return the page with the bounds for each op; `versions` names the version of JAX that was measured."""
     from certgrad.accel.rounding import ACCURACY, MODEL
 
-    dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
-    bounded = {d: sum(all(not p.reason for p in one.parts[d].values()) for one in found if one.parts) for d in dtypes}
+    dtypes = list(dict.fromkeys(dtype for op_bounds in found for dtype in op_bounds.parts))
+    bounded = {
+        d: sum(all(not p.reason for p in op_bounds.parts[d].values()) for op_bounds in found if op_bounds.parts)
+        for d in dtypes
+    }
     counts = ", ".join(f"{n} in {d}" for d, n in bounded.items())
     lines = [
         "# Rounding",
@@ -69,19 +72,19 @@ def as_markdown(found: Sequence[Bounded], versions: str) -> str:
     lines += [f"- `ACCURACY`, in units in the last place: {table}.", "", "## Bounds", ""]
     lines.append("| op | shapes | " + " | ".join(f"{d} {part}" for d in dtypes for part in PARTS) + " |")
     lines.append("|---|---|" + "---:|" * (len(dtypes) * len(PARTS)))
-    for one in found:
-        if any(not p.reason for parts in one.parts.values() for p in parts.values()):
-            cells = [one.parts[d][part] for d in dtypes for part in PARTS]
+    for op_bounds in found:
+        if any(not p.reason for parts in op_bounds.parts.values() for p in parts.values()):
+            cells = [op_bounds.parts[d][part] for d in dtypes for part in PARTS]
             shown = ["" if p.reason else f"{p.bound:.3g} / {_measured_text(p.measured)}" for p in cells]
-            lines.append(f"| `{one.op}` | {one.shapes} | {' | '.join(shown)} |")
+            lines.append(f"| `{op_bounds.op}` | {op_bounds.shapes} | {' | '.join(shown)} |")
     lines += ["", "## Not bounded", ""]
-    for one in found:
-        if one.without:
-            lines.append(f"- `{one.op}`: {one.without}")
+    for op_bounds in found:
+        if op_bounds.without:
+            lines.append(f"- `{op_bounds.op}`: {op_bounds.without}")
         why: dict[str, list[str]] = {}
-        for dtype, parts in one.parts.items():
+        for dtype, parts in op_bounds.parts.items():
             for part, p in parts.items():
                 if p.reason:
                     why.setdefault(p.reason, []).append(f"{dtype} {part}")
-        lines += [f"- `{one.op}`, {', '.join(where)}: {reason}" for reason, where in why.items()]
+        lines += [f"- `{op_bounds.op}`, {', '.join(where)}: {reason}" for reason, where in why.items()]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The state of TorchLean's library by the name of certgrad's op: a part of the page on the ops."""
+"""What TorchLean proves of each op, by the name of certgrad's op: a column of the page on the ops."""
 
 LEGEND = """\
 `D`: a theorem that the op's own backward is the adjoint of the derivative, for vectors. `N`: a theorem about a node

@@ -44,8 +44,9 @@ class FoundRule:
 
 @dataclass(frozen=True)
 class Findings:
-    """The rules of a target, and what the target means: the names of its modules and of the rules that these offer from
-    elsewhere, or of its object.
+    """The rules of a target, with the names that the target stands for.
+
+    These are the names of its modules and of the rules that its modules offer from elsewhere, or that of its object.
     """
 
     rules: tuple[FoundRule, ...]
@@ -53,15 +54,15 @@ class Findings:
     files: tuple[str, ...] = ()
     """The files of its modules."""
     passed_over: tuple[str, ...] = ()
-    """The files that were not imported, as those of tests are not."""
+    """The files that were not imported, such as tests."""
 
 
 def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
     """Return the rules that a target names: `module`, `package`, `path/to/file.py` or `module:object`.
 
-    Each rule once, at the module that defines it; that may be another module of the same distribution, where the target
-    offers the rule to its users (`from ._src.act import relu as relu`). A module of a package that does not import is
-    reported as a problem; modules in `skip` are left out, and `begin` is told of each import.
+    Each rule is listed once, at the module that defines it. That may be another module of the same distribution, if the
+    target offers the rule to its users (`from ._src.act import relu as relu`). A module of a package that fails to
+    import is reported as a problem; modules in `skip` are left out, and `begin` is called before each import.
 
     Raises:
         UsageError: the target itself does not import, or names nothing.
@@ -75,13 +76,16 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
 
 
 def _rule_of_target(target: str, loaded: Sequence[Loaded], attribute: str, name: str) -> FoundRule:
-    """The object of a target: one that attributes lead to, or a rule by the name that it has among those found."""
+    """Return the object of a target, by its attributes or by the name of a rule that was found in its module.
+
+    Raises UsageError if there is no such object, or it is not callable.
+    """
     value: Any = loaded[0].module
     for part in attribute.split("."):
         if not hasattr(value, part):
-            known = [one for one in _all_in(loaded).rules if one.name == name]
-            if known:
-                return known[0]
+            named_rules = [rule for rule in _all_in(loaded).rules if rule.name == name]
+            if named_rules:
+                return named_rules[0]
             near = get_close_matches(part, [n for n in dir(value) if not n.startswith("__")], n=1)
             meant = f" Did you mean '{near[0]}'?" if near else ""
             raise UsageError(f"'{target}': {target.partition(':')[0]} has no attribute '{attribute}'.{meant}")
@@ -92,32 +96,33 @@ def _rule_of_target(target: str, loaded: Sequence[Loaded], attribute: str, name:
 
 
 def _all_in(loaded: Sequence[Loaded]) -> Findings:
-    """Return the rules of the modules that a target means."""
+    """Return the rules of the loaded modules, each once, and places that could not be searched as problems."""
     seen: set[int] = set()
-    out = [_unimported(one) for one in loaded if one.problem]
-    modules = [one.module for one in loaded if one.module is not None]
-    # A rule belongs to the module that its function says; one made by another module's function, to its holder.
+    out = [_unimported(item) for item in loaded if item.problem]
+    modules = [item.module for item in loaded if item.module is not None]
+    # First the rules of functions that a module defines itself; then those made by a function of another module, which
+    # belong to the module that holds them.
     for owned in (True, False):
         for module in modules:
             out += _in_module(module, seen, owned)
     for module in modules:
         out += _made_unseen(module, out)
-    elsewhere = [one for module in modules for one in _reexported(module, modules, seen)]
+    elsewhere = [item for module in modules for item in _reexported(module, modules, seen)]
     out += elsewhere
-    whole = [one for one in loaded if not one.passed_over]
-    top = [one.name for one in whole if not any(one.name.startswith(f"{other.name}.") for other in whole)]
-    names = (*top, *(one.name for one in elsewhere))
+    whole = [item for item in loaded if not item.passed_over]
+    top = [item.name for item in whole if not any(item.name.startswith(f"{package.name}.") for package in whole)]
+    names = (*top, *(item.name for item in elsewhere))
     files = tuple(file for module in modules if (file := getattr(module, "__file__", None)))
-    passed_over = tuple(one.file for one in loaded if one.passed_over)
+    passed_over = tuple(item.file for item in loaded if item.passed_over)
     return Findings(tuple(sorted(_told_apart(out), key=lambda f: f.name)), names, files, passed_over)
 
 
 def _told_apart(found: Sequence[FoundRule]) -> Iterator[FoundRule]:
-    """Yield one rule for each name; with a problem in place of the rule if several have it, as members of a set do."""
-    several = Counter(one.name for one in found)
+    """Yield one rule for each name; if several rules have a name (members of a set, say), a problem in their place."""
+    counts = Counter(rule.name for rule in found)
     problem = "rules have this name, and nothing tells them apart in every run: keep them in a list or a dict"
-    for name, one in {one.name: one for one in found}.items():
-        yield one if several[name] == 1 else replace(one, rule=None, problem=f"{several[name]} {problem}")
+    for name, rule in {rule.name: rule for rule in found}.items():
+        yield rule if counts[name] == 1 else replace(rule, rule=None, problem=f"{counts[name]} {problem}")
 
 
 def _unimported(one: Loaded) -> FoundRule:
@@ -126,20 +131,22 @@ def _unimported(one: Loaded) -> FoundRule:
 
 
 def _made_unseen(module: ModuleType, found: Sequence[FoundRule]) -> Iterator[FoundRule]:
-    """Yield the places where the text of a module makes a rule that was not found: a function that makes one at each
-    call, unless it is declared; a statement whose rule no name leads to.
+    """Yield problems for places where the text of a module makes a rule that is not among those `found`.
+
+    Such a place is a function that makes a rule at each call and is not declared, or a statement whose rule no name
+    leads to.
     """
     name, file = module.__name__, getattr(module, "__file__", None) or ""
-    names = {one.name for one in found}
-    own = {
-        one.name: one.rule
-        for one in found
-        if one.rule is not None and (one.name.startswith(f"{name}:") or _home_of(one.rule) == name)
+    names = {rule_found.name for rule_found in found}
+    own_rules = {
+        rule_found.name: rule_found.rule
+        for rule_found in found
+        if rule_found.rule is not None and (rule_found.name.startswith(f"{name}:") or _home_of(rule_found.rule) == name)
     }
-    for made in makers_in(module, {known.removeprefix(f"{name}:"): rule for known, rule in own.items()}):
-        full = f"{name}:{made.name}"
+    for maker in makers_in(module, {rule_name.removeprefix(f"{name}:"): rule for rule_name, rule in own_rules.items()}):
+        full = f"{name}:{maker.name}"
         if full not in names:
-            yield FoundRule(full, problem=made.reason, where=f"{Path(file).name}:{made.line}", file=file)
+            yield FoundRule(full, problem=maker.reason, where=f"{Path(file).name}:{maker.line}", file=file)
 
 
 def _home_of(rule: Any) -> str:
@@ -147,7 +154,10 @@ def _home_of(rule: Any) -> str:
 
 
 def rules_of_module(module: ModuleType, seen: set[int]) -> list[FoundRule]:
-    """Return the complete rules that a module defines, without those whose objects are in `seen`, which grows."""
+    """Return the complete rules that a module defines, without those in `seen`, and add them there.
+
+    `seen` has the ids of rules.
+    """
     return [one for one in _in_module(module, seen, owned=True) if not one.problem]
 
 
@@ -161,12 +171,12 @@ def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Foun
 
 
 def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], owned: bool) -> Iterator[FoundRule]:
-    """Yield the rules that variables of a module hold, at any depth."""
+    """Yield the rules that variables of a module hold, at any depth; a problem if there are too many objects."""
     try:
         for name, value in named_objects(module.__name__, variables):
             yield from _rule_of(module, name, value, seen, owned)
     except TooManyError:
-        if not owned:  # where it was said before
+        if not owned:  # the first pass reported it
             return
         name = f"{module.__name__}:<objects after the first {MOST_OBJECTS:,}>"
         problem = (
@@ -177,7 +187,11 @@ def _rules_in(module: ModuleType, variables: Mapping[str, Any], seen: set[int], 
 
 
 def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: bool) -> Iterator[FoundRule]:
-    """Yield the rule that a value is, unless it is in `seen`."""
+    """Yield the value if it is a rule that belongs to the module, and add it to `seen`; nothing otherwise.
+
+    `owned` asks for rules of functions that the module defines itself, or else for those that another module's
+    function made.
+    """
     try:
         custom = unwrapped(value)
         kind = kind_of_rule(custom)
@@ -188,7 +202,7 @@ def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: b
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__
-    # Where the module of its function has it under a name, it is defined there, and borrowed elsewhere.
+    # A rule with a name in the module of its function is defined there, and only imported here.
     if owned != (home == module.__name__) or (not owned and name_in(home, custom)):
         return
     seen.add(id(custom))
@@ -196,7 +210,7 @@ def _rule_of(module: ModuleType, name: str, value: Any, seen: set[int], owned: b
 
 
 def name_in(module: str, custom: Any) -> str:
-    """Return the name that a rule has in a module, or an empty text."""
+    """Return the name of a variable of a module that holds a rule; "" if there is none."""
     for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
         if unwrapped_safely(value) is custom:
             return name
@@ -214,9 +228,7 @@ def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:
-    """An object is known by the name that it was defined with, before any alias, before its place in a container; by
-    the first of several.
-    """
+    """Return a sort key of a variable: those with the name of their object first, then aliases, then containers."""
     name, value = item
     return type(value) in _CONTAINERS, name != getattr(value, "__name__", name)
 

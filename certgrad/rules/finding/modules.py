@@ -1,4 +1,4 @@
-"""The modules that a target names, imported. Nothing that a module does may end the run."""
+"""The import of the modules that a target names. Nothing that a module does may end the run."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from certgrad.rules.syntax.files import BUILD_FOLDERS, packages_around, python_f
 from .nested import makes_rules
 
 Begin = Callable[[str, bool], None]
-"""Told before each import: the module's name, and whether it is the target itself."""
+"""A function that is called before each import, with the module's name and whether it is the target itself."""
 NEVER_IMPORTED = {"__main__", "conftest", "setup"}
-"""Modules that do something when they are imported."""
+"""Names of modules that do something when they are imported."""
 _NEEDED = set("jax jaxlib numpy sympy flint islpy msgspec typer rich certgrad scipy".split())
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A module, or the reason why it did not import."""
+    """A module, or the reason why it was not imported."""
 
     name: str
     module: ModuleType | None = None
     problem: str = ""
     file: str = ""
-    """The file that did not import, with the line that failed."""
+    """The file that was not imported."""
     line: int = 1
+    """The line of the file that failed."""
     passed_over: bool = False
-    """It is a file that is not imported, as those of tests are not."""
+    """Whether this is a file that is left out by rule, such as a test."""
 
 
 def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> list[Loaded]:
@@ -43,7 +44,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
     Args:
         path: the module, file or folder that the target names.
         skip: modules that are left out.
-        begin: is told of each import: the module's name, and whether it is the target itself.
+        begin: is called before each import, with the module's name and whether it is the target itself.
 
     Raises:
         UsageError: there is no such module, file or folder, or it does not import.
@@ -58,15 +59,18 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
                 raise UsageError(
                     f"The folder '{path}' is a package that Python cannot import: rename it without a dot."
                 )
-            root, package = file.resolve(), None
+            root, package = (
+                file.resolve(),
+                None,
+            )  # no package name has a dot: the files are imported by themselves
         _prepend_path(sys.path, str(root))
         if package is not None:
             loaded = _target(package, path, skip, begin)
             folders = [Path(p).resolve() for p in getattr(loaded[0].module, "__path__", ())]
-            if file.resolve() not in folders:  # one with an `__init__.py` counts before a folder that has none
-                other = folders[0] if folders else getattr(loaded[0].module, "__file__", "of Python itself")
+            if file.resolve() not in folders:  # Python prefers a package with an `__init__.py` of the same name
+                imported = folders[0] if folders else getattr(loaded[0].module, "__file__", "of Python itself")
                 raise UsageError(
-                    f"'{path}' is imported as '{package}', and that is {other}: rename the folder, give it an "
+                    f"'{path}' is imported as '{package}', and that is {imported}: rename the folder, give it an "
                     "__init__.py, or name its files."
                 )
             return loaded
@@ -85,7 +89,7 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
 
 
 def import_root(module: str) -> Path:
-    """The folder from which a module is imported: the working directory, or `src` in it where that alone has it."""
+    """Return the folder from which a module is imported: `src`, if only that has it, else the working directory."""
     here, name = Path.cwd(), module.partition(".")[0]
     return next((root for root in (here, here / "src") if _has(root, name)), here)
 
@@ -95,12 +99,12 @@ def _has(root: Path, name: str) -> bool:
 
 
 def _of_root(root: Path, skip: Collection[str], begin: Begin) -> list[Loaded]:
-    """The modules of a folder that is no package, and of folders in it that only hold packages, such as `src`."""
+    """Return the modules of a folder that is no package, and of folders in it that only hold packages (`src`)."""
     only_holding = [c for c in sorted(root.iterdir()) if _imported_by_name(c.name, "") and _only_holds_packages(c)]
     out = [
-        _unless_shadowed(root, one)
-        for one in _in_folders([str(root)], "", skip, begin)
-        if one.name.partition(".")[0] not in {c.name for c in only_holding}
+        _unless_shadowed(root, loaded)
+        for loaded in _in_folders([str(root)], "", skip, begin)
+        if loaded.name.partition(".")[0] not in {c.name for c in only_holding}
     ]
     for folder in only_holding:
         _prepend_path(sys.path, str(folder))
@@ -114,21 +118,23 @@ def _only_holds_packages(folder: Path) -> bool:
 
 
 def _imported_by_name(name: str, prefix: str) -> bool:
-    """Return whether a module or folder of this name is imported: it is no test, does nothing but define, and has a
-    name for it.
+    """Return whether a module or folder of this name is imported.
+
+    It is not if it is a test, a script or build folder by its name, or if the name has a dot. `prefix` is the package
+    around it, with a dot at its end.
     """
     never = name in NEVER_IMPORTED or name.startswith("test") or name.endswith("_test")
     return not (never or "." in name or (not prefix and name in BUILD_FOLDERS))
 
 
 def _unless_shadowed(root: Path, one: Loaded) -> Loaded:
-    """Return a module of a folder, unless another one of that name was imported in its place."""
+    """Return a module of a folder; a problem instead if another module of that name was imported in its place."""
     file = getattr(one.module, "__file__", None)
     if one.problem or one.passed_over or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
         return one
     problem = f"the module '{one.name}' is another one, {file or 'of Python itself'}: rename this"
-    own = root.joinpath(*one.name.split(".")).with_suffix(".py")
-    return Loaded(one.name, problem=problem, file=str(own) if own.is_file() else "")
+    shadowed_file = root.joinpath(*one.name.split(".")).with_suffix(".py")
+    return Loaded(one.name, problem=problem, file=str(shadowed_file) if shadowed_file.is_file() else "")
 
 
 def _prepend_path(paths: list[str], path: str) -> None:
@@ -137,27 +143,28 @@ def _prepend_path(paths: list[str], path: str) -> None:
 
 
 def _of_folder(folder: Path) -> tuple[Path, str | None]:
-    """Return where to import from, and the package that the folder is; None if it only holds packages."""
+    """Return the folder to import from and the package that `folder` is; None for the package if it is none."""
     if not (folder / "__init__.py").exists() and any((c / "__init__.py").exists() for c in folder.iterdir()):
         return folder, None
     if not (folder / "__init__.py").exists() and folder == Path.cwd():
         return folder, None
-    inside = [folder, *packages_around(folder)]
-    root = inside[-1].parent
+    packages = [folder, *packages_around(folder)]
+    root = packages[-1].parent
     if not (folder / "__init__.py").exists() and root.is_relative_to(Path.cwd()):
-        # A package without `__init__.py`: known by its path from here, as Python would import it.
+        # A package without `__init__.py`: Python imports it by its path from the working directory.
         return Path.cwd(), ".".join(folder.relative_to(Path.cwd()).parts)
-    return root, ".".join(one.name for one in reversed(inside))
+    return root, ".".join(package.name for package in reversed(packages))
 
 
 def _target(name: str, shown: str, skip: Collection[str], begin: Begin) -> list[Loaded]:
+    """Return the module of a target and all modules below it; `shown` is the target as errors name it."""
     begin(name, True)
     module = _imported(name, shown)
     return [Loaded(name, module), *_below(module, skip, begin)]
 
 
 def _file(file: Path, shown: str, begin: Begin) -> Loaded:
-    """Return a file, imported as the module of its package if it is in one, else by itself."""
+    """Import a file and return it: as the module of its package if it is in one, else by itself."""
     root, package = _of_folder(file.parent)
     if (file.parent / "__init__.py").exists() and package:
         name = package if file.stem == "__init__" else f"{package}.{file.stem}"
@@ -166,7 +173,7 @@ def _file(file: Path, shown: str, begin: Begin) -> Loaded:
         return Loaded(name, _imported(name, shown))
     name = file.stem
     if name in sys.modules or name in sys.stdlib_module_names or name in _NEEDED:
-        name = f"{name}_py"  # what others import under this name must not become this file
+        name = f"{name}_py"  # another module has this name, and must not be replaced by the file
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None
@@ -180,12 +187,13 @@ def _file(file: Path, shown: str, begin: Begin) -> Loaded:
 
 
 def _imported(name: str, shown: str) -> ModuleType:
-    found: list[ModuleType] = []
-    _run(lambda: found.append(importlib.import_module(name)), shown, name)
-    return found[0]
+    modules: list[ModuleType] = []
+    _run(lambda: modules.append(importlib.import_module(name)), shown, name)
+    return modules[0]
 
 
 def _run(work: Callable[[], None], shown: str, name: str) -> None:
+    """Run an import. Raises UsageError, with the reason, for whatever it raises but a KeyboardInterrupt."""
     try:
         work()
     except KeyboardInterrupt:
@@ -203,7 +211,7 @@ def _run(work: Callable[[], None], shown: str, name: str) -> None:
 
 
 def problem_of(error: BaseException) -> str:
-    """Why an import failed, with the place: `ValueError: no (rules.py:3)`."""
+    """Return why an import failed, with the place: `ValueError: no (rules.py:3)`."""
     if isinstance(error, SystemExit):
         return f"it calls sys.exit({'' if error.code is None else repr(error.code)}). {_place_of_error(error)}".strip()
     if isinstance(error, SyntaxError):
@@ -215,7 +223,7 @@ def problem_of(error: BaseException) -> str:
 
 
 def _place_of_error(error: BaseException) -> str:
-    """Return the last line of the module's own code that led to the error."""
+    """Return the last line of the module's own code that led to the error, as "(rules.py:3) "; "" if none did."""
     place, trace = "", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -226,7 +234,7 @@ def _place_of_error(error: BaseException) -> str:
 
 
 def _below(module: ModuleType, skip: Collection[str], begin: Begin) -> list[Loaded]:
-    """All modules of a package."""
+    """Return all modules of a package, without the package itself; [] for a module."""
     paths = getattr(module, "__path__", None)
     if paths is None:
         return []
@@ -234,9 +242,10 @@ def _below(module: ModuleType, skip: Collection[str], begin: Begin) -> list[Load
 
 
 def _in_folders(paths: list[str], prefix: str, skip: Collection[str], begin: Begin) -> list[Loaded]:
-    """Return what the folders of a package hold: modules, packages and folders of modules, imported, and other files.
+    """Import all modules, packages and folders of modules in folders of a package, and return them.
 
-    Files that are not imported are named, with a problem if they make rules.
+    Files that are not imported are returned too: as passed over, or with a problem if they make rules and only their
+    names prevent the import.
     """
     children: dict[str, Path | None] = {info.name: None for info in pkgutil.iter_modules(paths)}  # None: a module
     for folder in (Path(p) for p in paths if Path(p).is_dir()):
@@ -261,6 +270,7 @@ def _in_folders(paths: list[str], prefix: str, skip: Collection[str], begin: Beg
 
 
 def _tree(name: str, skip: Collection[str], begin: Begin) -> Iterator[Loaded]:
+    """Yield a module and all modules below it; if it does not import, the problem alone."""
     if name in skip:
         return
     begin(name, False)
@@ -277,7 +287,7 @@ def _tree(name: str, skip: Collection[str], begin: Begin) -> Iterator[Loaded]:
 
 
 def _file_of(name: str) -> str:
-    """Return the file of a module that does not import; empty where none is known."""
+    """Return the file of a module that does not import; "" if it is not known."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, AttributeError, ValueError):
@@ -286,7 +296,7 @@ def _file_of(name: str) -> str:
 
 
 def _line_in(file: str, error: BaseException) -> int:
-    """Return the line of a file at which its import failed; the first where that is not known."""
+    """Return the line of a file at which its import failed; 1 if it is not known."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 1
     line, trace = 1, error.__traceback__

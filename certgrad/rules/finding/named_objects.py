@@ -1,7 +1,7 @@
-"""What the variables of a module hold, at any depth, each object with the name that leads to it.
+"""The objects that the variables of a module hold, at any depth, each with the name that leads to it.
 
-`TABLE['sin'][1]` is an entry, `settings.activation` an attribute, `sine.<closure>.inner` what a function closes over,
-`apply.<default>.rule` a default, `bound.<argument>.0` what a `partial` or a method is bound to.
+`TABLE['sin'][1]` is an entry, `settings.activation` an attribute, `sine.<closure>.inner` a value that a function closes
+over, `apply.<default>.rule` a default, `bound.<argument>.0` an argument of a `partial` or the object of a method.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MOST_OBJECTS = 50_000
 """At most this many objects of one module are visited."""
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, bytearray, type(None), range, slice, type(...)})
 _CLOSED = frozenset({*LIBRARIES, "jaxlib", "certgrad", *sys.stdlib_module_names})
-"""Whose objects and classes are not looked into. What their functions close over and wrap is."""
+"""Packages whose objects and classes are not searched; values that their functions close over and wrap are."""
 _CONTAINERS = (dict, MappingProxyType, list, tuple, set, frozenset, deque)
 
 
 class TooManyError(Exception):
-    """The limit was reached before all objects were seen."""
+    """A module leads to more than `MOST_OBJECTS` objects."""
 
 
 def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield all objects that variables of a module hold, each with its name, nearest first.
+    """Yield pairs of a name and an object, for all objects that variables of a module hold, nearest first.
 
-    An object that several names lead to has the first of them.
+    An object with several names gets the first of them.
 
     Raises:
         TooManyError: after `MOST_OBJECTS` objects.
@@ -62,7 +62,7 @@ def named_objects(module: str, variables: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def _suffixed_parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
-    """Return the objects that a value leads to, each with the suffix of its name; attributes as they are stored."""
+    """Return pairs of a suffix and an object, for all objects that a value leads to in one step."""
     if isinstance(value, ModuleType):
         return []
     if isinstance(value, type):
@@ -74,18 +74,18 @@ def _suffixed_parts(module: str, value: Any) -> Iterable[tuple[str, Any]]:
         return _of_function(value)
     if isinstance(value, partial):
         given = [*enumerate(value.args), *value.keywords.items()]
-        return [(".<function>", value.func), *((f".<argument>.{name}", one) for name, one in given)]
+        return [(".<function>", value.func), *((f".<argument>.{name}", part_value) for name, part_value in given)]
     if isinstance(value, MethodType):
         return [(".<function>", value.__func__), (".<argument>.0", value.__self__)]
     if kind_of_rule(value) or is_op(value):
         return [pair for part in parts_of_rule(value) for pair in _of_function(part)]
-    # As it is stored: an object may make an answer to any attribute, and another object each time.
+    # Read as it is stored: an object may compute any attribute, as a new object each time.
     if (inner := inspect.getattr_static(value, "__wrapped__", None)) is not None:
         return [(".__wrapped__", inner)]
     kind = type(value)
     if kind is not SimpleNamespace and str(kind.__module__).partition(".")[0] in _CLOSED:
         return []
-    return [(f".{name}", one) for name, one in attributes_of(value).items()]
+    return [(f".{name}", part_value) for name, part_value in attributes_of(value).items()]
 
 
 def _function_of(member: Any) -> Any:
@@ -98,28 +98,29 @@ def _function_of(member: Any) -> Any:
 
 
 def _entries(value: Any) -> Iterable[tuple[str, Any]]:
-    if isinstance(value, (set, frozenset)):  # which have no order that is the same in every process
-        return [(f".<member>.{_text(one)}", one) for one in value if type(one) not in _PLAIN]
+    """Return the entries of a container, and the keys of a dict that are objects, each with its suffix."""
+    if isinstance(value, (set, frozenset)):  # named by their text, as their order changes between processes
+        return [(f".<member>.{_text(entry)}", entry) for entry in value if type(entry) not in _PLAIN]
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(value, (dict, MappingProxyType)):
         keys = [(f".<key>.{_text(key)}", key) for key in value if type(key) not in _PLAIN]
-        return [*((f"[{_text(key)}]", one) for key, one in value.items() if type(one) not in _PLAIN), *keys]
+        return [*((f"[{_text(key)}]", entry) for key, entry in value.items() if type(entry) not in _PLAIN), *keys]
     pairs = enumerate(value)
-    return [(f"[{k}]", one) for k, one in pairs if type(one) not in _PLAIN]
+    return [(f"[{k}]", entry) for k, entry in pairs if type(entry) not in _PLAIN]
 
 
 def _of_function(function: Any) -> list[tuple[str, Any]]:
-    """Return a function's closure, defaults and attributes, with what it wraps."""
+    """Return a function's closed-over values, defaults and attributes (`__wrapped__` too), each with its suffix."""
     code = function.__code__
-    found = [(f".<closure>.{name}", value) for name, value in closed_over(function)]
+    parts = [(f".<closure>.{name}", value) for name, value in closed_over(function)]
     defaults = function.__defaults__ or ()
     with_default = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
     given = [*zip(with_default, defaults, strict=True), *(function.__kwdefaults__ or {}).items()]
-    found += [(f".<default>.{name}", value) for name, value in given]
-    return found + [(f".{name}", value) for name, value in vars(function).items()]
+    parts += [(f".<default>.{name}", value) for name, value in given]
+    return parts + [(f".{name}", value) for name, value in vars(function).items()]
 
 
 def _text(key: Any) -> str:
-    """A key, the same in every process: a function or a class by its name, other objects without their addresses."""
+    """Return a text for a key that is the same in every process: its qualified name, or its repr without addresses."""
     name = getattr(key, "__qualname__", None)
     return name if isinstance(name, str) else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(key))

@@ -1,4 +1,4 @@
-"""Names that a module has from others: for its own use, or to offer them to its users."""
+"""Names that a module imports from others: for its own use, or to offer them to its users."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from certgrad.rules.subject.layers import plain_function, unwrapped
 
 
 def imported(module: ModuleType, name: str) -> bool:
-    """Return whether a module has the name from another one."""
+    """Return whether a module imports a name from another one; `import *` may import any."""
     names = _names(getattr(module, "__file__", None) or "")
     return name not in names.assigned and (name in names.imported or "*" in names.imported)
 
 
 def offered(module: ModuleType, loaded: Collection[str]) -> Iterator[tuple[str, Any, str]]:
-    """Yield what a module offers that another module of its distribution, not loaded with it, defines, and that module.
+    """Yield the name, value and defining module of objects that a module offers from other modules.
 
-    As type checkers have it: a name is offered that `__all__` lists, that is imported as itself (`import f as f`), or
-    that an `__init__` imports without an underscore in front.
+    These are modules of its distribution that are not in `loaded`. As for type checkers, a name is offered if `__all__`
+    lists it, if it is imported as itself (`import f as f`), or if an `__init__` imports it as a public name.
     """
     names = _names(getattr(module, "__file__", None) or "")
     listed = getattr(module, "__all__", ())
@@ -39,7 +39,7 @@ def offered(module: ModuleType, loaded: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _home(value: Any) -> str:
-    """Return the module that defines a class or a function under its wrappers; "" for other objects."""
+    """Return the module that defines a class, or a function without its wrappers; "" for other objects."""
     try:
         plain = value if isinstance(value, type) else plain_function(unwrapped(value))
         return str(getattr(plain, "__module__", None) or "") if callable(plain) else ""
@@ -64,7 +64,7 @@ def _installed() -> dict[str, list[str]]:
 
 
 class _Names:
-    """The names that a file imports, `*` among them, those that it imports as themselves, and those it assigns."""
+    """The names in a file: those that it imports (`*` too), that it imports as themselves, and that it assigns."""
 
     def __init__(self, tree: ast.AST) -> None:
         nodes = list(ast.walk(tree))

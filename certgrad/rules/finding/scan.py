@@ -15,30 +15,33 @@ from .nested import MAKERS
 
 _SKIPPED = frozenset("build dist node_modules site-packages __pycache__ tests test".split())
 MOST_BYTES = 2**21
-"""Bytes of a file that is scanned for rules; a larger one is passed over."""
+"""Files with more bytes are not scanned."""
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """The files with rules, from the folder, and the targets that hold them."""
+    """The files with rules, relative to the folder that was scanned, and the targets that contain them."""
 
     files: tuple[Path, ...]
     targets: tuple[str, ...]
 
 
 def scan(folder: Path) -> Scanned:
-    """The Python files below a folder that make rules; hidden folders, environments, builds and tests are left out."""
+    """Return the Python files below a folder that make rules, without hidden folders, builds and tests."""
     files = tuple(f for f in python_files(folder, _left_out) if not _is_test(f.name) and _makes_rules(f))
     targets = tuple(dict.fromkeys(target_of(file, folder) for file in files))
     return Scanned(tuple(file.relative_to(folder) for file in files), targets)
 
 
 def target_of(file: Path, folder: Path) -> str:
-    """Return the target for a file: its package, by name where it lies in the folder, else by path; or the file."""
-    inside = [*takewhile(lambda one: one != folder, packages_around(file))]
-    if not inside:
+    """Return the target for a file: its outermost package by name or path, or the path of a file in no package.
+
+    The package is named if it is directly in `folder`; paths are relative to that.
+    """
+    packages = [*takewhile(lambda one: one != folder, packages_around(file))]
+    if not packages:
         return file.relative_to(folder).as_posix()
-    top = inside[-1]
+    top = packages[-1]
     return top.name if top.parent == folder and top.name.isidentifier() else top.relative_to(folder).as_posix()
 
 
@@ -52,7 +55,7 @@ def _is_test(name: str) -> bool:
 
 
 def _makes_rules(file: Path) -> bool:
-    """Return whether the file names something that makes rules, outside of imports and texts."""
+    """Return whether a file uses a name of a function that makes rules, beside imports and strings."""
     try:
         if file.stat().st_size > MOST_BYTES:
             return False
@@ -66,6 +69,6 @@ def _makes_rules(file: Path) -> bool:
 
 
 def abbreviated_names(names: Sequence[Path], limit: int = 4) -> str:
-    """Return the first names, and how many more."""
-    more = len(names) - limit
-    return ", ".join(map(str, names[:limit])) + (f" and {more} more" if more > 0 else "")
+    """Return a text of the first `limit` names, and how many more there are."""
+    remaining = len(names) - limit
+    return ", ".join(map(str, names[:limit])) + (f" and {remaining} more" if remaining > 0 else "")

@@ -1,4 +1,4 @@
-"""The values of expressions in the text of a project: values, functions, the rule whose calls are collected."""
+"""The values of expressions in the text of a project, by reading it: plain values, functions, the rule itself."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _AS_IT_IS = frozenset(
     "jax.make_jaxpr equinox.filter_jit equinox.filter_grad equinox.filter_value_and_grad jax.custom_vjp "
     "jax.custom_jvp".split()
 )
-"""What takes a function and gives one of the same arguments."""
+"""Transformations that take a function and return one of the same arguments."""
 _MAPS = frozenset(("jax.vmap", "jax.pmap"))
 _PARTIAL = "functools.partial"
 
 
 class Rule:
-    """The rule, where an expression leads to it."""
+    """The value of an expression that is the rule whose calls are collected."""
 
 
 RULE = Rule()
@@ -71,7 +71,7 @@ RULE = Rule()
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function that the text defines."""
+    """A function or lambda that the text defines, with the scope of its definition."""
 
     node: Defined
     scope: Scope
@@ -79,7 +79,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a call. `whole` says that all of them could be read."""
+    """The arguments of a call; `whole` says whether all of them could be read."""
 
     args: tuple[Value, ...]
     named: Mapping[str, Value]
@@ -88,7 +88,7 @@ class Arguments:
 
 @dataclass(frozen=True)
 class Under:
-    """A function under `vmap` or `partial`: the inner function with its arguments."""
+    """A function under `vmap` or `partial`: the inner function, and its arguments from those of the outer one."""
 
     inner: Any
     arguments: Callable[[Arguments], Arguments]
@@ -98,27 +98,30 @@ class Expressions:
     """Evaluates expressions in the files of a project, as far as their text says what they are."""
 
     def __init__(self, rule: Any, home: str, files: Sequence[File]) -> None:
-        """`home` is the module of the rule. It and the packages that it is in are imported, and asked for names."""
+        """Take the rule, the name `home` of its module, and the files of its project.
+
+        The module and its packages are imported already: names in them are looked up in the objects.
+        """
         self.rule, self.custom = rule, unwrapped(rule)
         self._partly_given = bound_by(rule) != (0, frozenset())
         self.files = {file.name: file for file in files}
         parts = home.split(".")
         modules = (sys.modules.get(".".join(parts[:k])) for k in range(len(parts), 0, -1))
-        places = {os.path.realpath(getattr(one, "__file__", None) or ""): one for one in modules if one is not None}
+        places = {os.path.realpath(getattr(m, "__file__", None) or ""): m for m in modules if m is not None}
         self.modules = {place: module for place, module in places.items() if place in self.files}
         """The module of the rule and its packages, by the full paths of their files."""
-        several = Counter(file.module for file in files)
-        self.named = {file.module: file for file in files if several[file.module] == 1}
+        counts = Counter(file.module for file in files)
+        self.named = {file.module: file for file in files if counts[file.module] == 1}
         self.named |= {module.__name__: self.files[place] for place, module in self.modules.items()}
         """The files by the names of their modules."""
         self.steps = 0
         self.entered: list[ast.AST] = []
-        """The functions whose calls are being read."""
+        """The functions whose bodies are being read, the innermost last."""
         self._named: set[tuple[int, str]] = set()
-        """The names that are being followed: they may stand for each other."""
+        """The names that are being followed, by their scopes: names may be defined by each other."""
 
     def is_rule(self, value: Any) -> bool:
-        """Return whether it is the rule itself, or `jit` of it."""
+        """Return whether a value is the rule itself, or `jit` of it."""
         for _ in range(4):
             if value is self.rule or (value is self.custom and not self._partly_given):
                 return True
@@ -129,7 +132,7 @@ class Expressions:
 
     @contextmanager
     def entering(self, node: ast.AST) -> Iterator[None]:
-        """The calls in a function are read."""
+        """Note, inside of the context, that the body of a function is being read."""
         self.entered.append(node)
         try:
             yield
@@ -137,16 +140,16 @@ class Expressions:
             self.entered.pop()
 
     def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """Return the arguments of a call, up to the first that cannot be counted."""
+        """Return the arguments of a call, up to the first starred one of unknown length."""
         args, whole = self._each(node.args, scope)
         named = {k.arg: self.value(k.value, scope) for k in node.keywords if k.arg is not None} if whole else {}
         return Arguments(args, named, whole and all(k.arg is not None for k in node.keywords))
 
     def _each(self, nodes: Sequence[ast.expr], scope: Scope) -> tuple[tuple[Value, ...], bool]:
-        """Return the values of expressions, starred ones unpacked, and whether these are all."""
+        """Return the values of expressions, starred ones unpacked, and whether all of them could be read."""
         values: list[Value] = []
-        for one in nodes:
-            row = items(self.value(one.value, scope)) if isinstance(one, ast.Starred) else (self.value(one, scope),)
+        for node in nodes:
+            row = items(self.value(node.value, scope)) if isinstance(node, ast.Starred) else (self.value(node, scope),)
             if not row:
                 return tuple(values), False
             values += row
@@ -155,7 +158,7 @@ class Expressions:
     # --- what names and expressions are ---
 
     def scope_in_call(self, target: Function, given: Arguments) -> Scope | None:
-        """Return the scope of a function in a call; None where it does not take these arguments."""
+        """Return the scope of a function's body in a call; None if it does not take these arguments."""
         a = target.node.args
         places = [p.arg for p in (*a.posonlyargs, *a.args)]
         names = parameters_of(target.node)
@@ -170,7 +173,10 @@ class Expressions:
         return Scope(target.node, target.scope, target.scope.file, values)
 
     def value(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the value of an expression; None where its text does not say it, or too much was read already."""
+        """Return the value of an expression; None if its text does not say it, or too much was read already.
+
+        Nothing is executed: numbers and texts are known as they are, arrays by their rank and dtype.
+        """
         self.steps += 1
         if self.steps > MOST_STEPS:
             return None
@@ -186,8 +192,8 @@ class Expressions:
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 values, all_read = self._each(parts, scope)
                 literal = isinstance(node, ast.Tuple) and all(isinstance(v, Plain) for v in values)
-                made = Plain(tuple(v.value for v in values)) if literal else Row(values)
-                return made if all_read else None
+                sequence = Plain(tuple(v.value for v in values)) if literal else Row(values)
+                return sequence if all_read else None
             case ast.Dict(keys=keys, values=parts):
                 names = tuple(k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str))
                 return Row(tuple(self.value(v, scope) for v in parts), names) if len(names) == len(keys) else None
@@ -222,7 +228,7 @@ class Expressions:
             self._named.discard(key)
 
     def _bound(self, name: str, home: Scope, bound: Bound) -> Value:
-        """Return the value of a name by its binding in a scope."""
+        """Return the value of a name by its binding in the scope `home`; None if it is not known."""
         if isinstance(bound, Parameter):
             value = home.given.get(name)
             return Path(RNG) if value is None and name == RNG else value
@@ -240,7 +246,7 @@ class Expressions:
         return self.value(bound, home) if bound is not None else None
 
     def _keeps_arguments(self, decorator: ast.expr, scope: Scope) -> bool:
-        """Return whether a decorated function takes the arguments of its definition."""
+        """Return whether a decorator returns a function of the same arguments: `jit`, or a partial of it."""
         node = decorator
         if isinstance(node, ast.Call):
             node = node.args[0] if node.args and self.value(node.func, scope) == Path(_PARTIAL) else node.func
@@ -248,13 +254,13 @@ class Expressions:
         return isinstance(path, Path) and path.name in _AS_IT_IS
 
     def _offered(self, path: Path) -> Value:
-        """Return what a path leads to: the rule, a function of the project, or a library's object."""
+        """Return the value at a path: the rule, a function of the project, or for a library the path itself."""
         module, _, name = path.name.rpartition(".")
         file = self.named.get(module)
         return path if file is None or path.name in self.named else self._name(name, Scope(file.tree, None, file))
 
     def _result(self, node: ast.Call, scope: Scope) -> Value:
-        """Return the value of a call; of a transformation, the function under it."""
+        """Return the value of a call; for a call of a transformation, the transformed function."""
         given = self.arguments(node, scope)
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value, scope)
@@ -262,14 +268,18 @@ class Expressions:
                 return method(base, node.func.attr, given.args, given.named) if given.whole else None
         target = self.value(node.func, scope)
         if isinstance(target, Path):
-            made = self._transformed(target.name, given)
-            return value_of_call(target.name, given.args, given.named) if made is None and given.whole else made
+            transformed = self._transformed(target.name, given)
+            return (
+                value_of_call(target.name, given.args, given.named)
+                if transformed is None and given.whole
+                else transformed
+            )
         if isinstance(target, Function):
             return self._returned(target.node, self.scope_in_call(target, given))
         return self._object(node, given) if target is None and given.whole else None
 
     def _returned(self, node: Defined, scope: Scope | None, by_yield: bool = False) -> Value:
-        """Return what a function returns, or a fixture yields, in the scope of a call."""
+        """Return what a function returns, or a fixture yields, in the scope of a call; None if it is not known."""
         result = returned_by(node, by_yield)
         if scope is None or result is None or node in self.entered or len(self.entered) >= DEEPEST:
             return None
@@ -277,7 +287,7 @@ class Expressions:
             return self.value(result, scope)
 
     def _object(self, node: ast.Call, given: Arguments) -> Value:
-        """Return an object of a named tuple or a dataclass that the rule's code or module names."""
+        """Return a named tuple or dataclass, of a class that the rule's code or module names, as a row; else None."""
         kind = self._classes.get(name_of(node.func))
         values = {**dict(zip(field_names(kind), given.args, strict=False)), **given.named}
         return Row(tuple(values.values()), tuple(values)) if kind is not None else None
@@ -287,16 +297,16 @@ class Expressions:
         return classes_of(self.rule)
 
     def _transformed(self, path: str, given: Arguments) -> Value:
-        """Return the result of a transformation of a function, or of `pytest.param` of a row of values."""
+        """Return the result of a transformation, or of `pytest.param`; None for another call."""
         inner, rest = (given.args[0], given.args[1:]) if given.args else (None, ())
         if path == "pytest.param":
             return inner if len(given.args) == 1 else Row(given.args)
         if not isinstance(inner, (Rule, Function, Under)):
             return None
         if path in _MAPS:
-            known = given.whole and not {*given.named} - {"in_axes", "out_axes"} and len(rest) < 3
+            readable = given.whole and not {*given.named} - {"in_axes", "out_axes"} and len(rest) < 3
             axes = given.named.get("in_axes", rest[0] if rest else Plain(0))
-            return Under(inner, partial(_mapped_arguments, axes)) if known else None
+            return Under(inner, partial(_mapped_arguments, axes)) if readable else None
         if path == _PARTIAL:
             return Under(inner, partial(_concatenated_arguments, Arguments(rest, given.named))) if given.whole else None
         return inner if path in _AS_IT_IS else None
@@ -306,14 +316,14 @@ class Expressions:
     def given_by_pytest(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, marks: Sequence[ast.expr]
     ) -> Iterator[dict[str, Value]]:
-        """Yield the parameters of a function that nobody calls: rows of `parametrize`, fixtures, defaults."""
+        """Yield the values of a test's parameters: from rows of `parametrize`, fixtures and defaults."""
         rows = [rows for mark in marks if (rows := self._rows(mark, scope)) is not None]
-        names = {name for some in rows for name in some[0]}
+        names = {name for table in rows for name in table[0]}
         given: dict[str, Value] = dict.fromkeys(parameters_of(node))
         given |= {name: self.value(default, scope) for name, default in defaults_of(node)}
         given |= {name: self._fixture(name, scope) for name in given if given[name] is None and name not in names}
-        for chosen in product(*(some for some in rows if some)):
-            yield given | {name: value for one in chosen for name, value in one.items() if name in given}
+        for chosen in product(*(table for table in rows if table)):
+            yield given | {name: value for row in chosen for name, value in row.items() if name in given}
 
     def _rows(self, mark: ast.expr, scope: Scope) -> list[dict[str, Value]] | None:
         """Return the rows of a `parametrize`; None for another decorator."""
@@ -331,7 +341,7 @@ class Expressions:
         return [dict(zip(named, row, strict=True)) if len(row) == len(named) else unknown for row in rows] or [unknown]
 
     def _fixture(self, name: str, scope: Scope) -> Value:
-        """Return the value of a fixture in the file or in a `conftest.py` above it."""
+        """Return the value of a fixture in the file or in a `conftest.py` above it; None if it is not known."""
         for file in (scope.file, *conftests(scope.file, self.files)):
             module = Scope(file.tree, None, file)
             place = module.bound(name)
@@ -341,7 +351,7 @@ class Expressions:
             marks = (self.value(getattr(d, "func", d), module) for d in node.decorator_list)
             if Path("pytest.fixture") not in marks:
                 continue
-            if node in self.entered:  # it takes, and replaces, one of its own name further up
+            if node in self.entered:  # the fixture takes, and overrides, one of its own name further up
                 return None
             with self.entering(node):
                 given = {n: self._fixture(n, module) for n in parameters_of(node)}
@@ -350,12 +360,12 @@ class Expressions:
 
 
 def _concatenated_arguments(first: Arguments, given: Arguments) -> Arguments:
-    """Return the arguments of a partial followed by those of its call."""
+    """Return the arguments of a partial, `first`, followed by those of its call."""
     return Arguments((*first.args, *given.args), {**first.named, **given.named}, given.whole)
 
 
 def _mapped_arguments(axes: Value, given: Arguments) -> Arguments:
-    """Return the arguments that `vmap` passes on, along these axes."""
+    """Return the arguments that `vmap` with `in_axes` = `axes` passes to its function."""
     each = items(axes) or (axes,) * len(given.args)
     if len(each) != len(given.args):
         each = (None,) * len(given.args)
@@ -364,7 +374,7 @@ def _mapped_arguments(axes: Value, given: Arguments) -> Arguments:
 
 
 def _mapped(value: Value, axis: Value) -> Value:
-    """Return an argument as `vmap` passes it on, without the mapped axis."""
+    """Return an argument without the axis that `vmap` maps; None if it is not known."""
     if axis == Plain(None):
         return value
     if not isinstance(value, Array) or not value.rank or not (isinstance(axis, Plain) and type(axis.value) is int):

@@ -1,9 +1,9 @@
-"""Functions whose values are those of a special function, which nobody declares: what their rule is the derivative of.
+"""Functions with the values of a special function, without a declaration that says so.
 
 A package that computes J₀ by quotients of polynomials, or Lambert's W by an iteration, gives it the derivative of the
-exact function. That is not the derivative of what runs, and no author would call it wrong. Which function is meant is
-measured: over a range that holds what such code tells apart, the values differ from that function's by rounding alone.
-Nothing is proved of this, and a report says that it is inferred.
+exact function. That is not the derivative of the program that runs, and no author would call it wrong. The special
+function is found by measuring: at points in all ranges that such code treats differently, the values of the two differ
+by rounding alone. That is no proof, and a report says that the function is inferred.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ class Family:
 
     names: tuple[str, ...]
     points: tuple[np.ndarray, ...]
-    """The arguments, one after the other."""
+    """The points: one array for each argument."""
     domain: tuple[str, ...] = ()
-    """Where they are measured and claimed alone, with numbers for the arguments; everywhere if empty."""
+    """Conditions to which points and claim are restricted, with {0} and {1} for the arguments; none if empty."""
 
 
 _FAR = np.array([2e-5, 1.3e-3, 30.3, 57.1, 101.9, 203.3])
 POINTS = np.concatenate([np.linspace(-19.9, 19.8, 148), _FAR, -_FAR])
 ORDERS = np.tile([0.0, 1.0, 2.0, 5.0], 40)
-"""The first argument of a function of two."""
+"""Values for the first argument of a function of an order and a number."""
 POSITIVE = np.geomspace(0.03, 190, 160)
 _MIXED = np.arange(160) * 37 % 160
-"""An order of the points of a second argument in which no two of the first one go with neighbours."""
+"""A permutation of the points of a second argument, so that neighbours of the first one meet distant values."""
 OF_ORDER = Family(("jv", "yv", "iv", "kv", "owens_t"), (ORDERS, POINTS))
 FAMILIES = (
     Family(
@@ -78,25 +78,28 @@ FAMILIES = (
     Family(("kepler",), (np.linspace(-9.9, 9.8, 160), np.linspace(0, 0.95, 160)[_MIXED]), ("{1} > 0", "{1} < 1")),
 )
 NEAR = 1e-6
-"""The distance, relative above 1, up to which two functions are the same."""
+"""The distance, relative for values above 1, up to which two values count as equal."""
 ENOUGH = 40
 """Points at which both functions must have a value."""
 LONG = 25
-"""A forward of so many equations, or with a loop or a call out of the program, is tried as an approximation first."""
+"""A forward with this many equations, or with a loop or callback, is tried as an approximation first."""
 CALLS_OUT = ("while", "scan", "pure_callback")
 ORIGIN = "inferred from its values"
 
 
 @dataclass(frozen=True)
 class SpecialFunction:
-    """A special function by its name for `certgrad.check`, and where its values are another function's."""
+    """A special function by its name for `certgrad.check`, and the conditions under which a function equals it."""
 
     name: str
     domain: tuple[str, ...]
 
 
 def measured(rule: UserRule) -> Program | None:
-    """Return the program of a function that can be measured: of one or two real arrays of one shape, entry by entry."""
+    """Return the program of a function that can be measured; None for another one.
+
+    It can be if it acts entry by entry on one or two real arrays of one shape.
+    """
     program = forward_of(rule) if _is_measurable(rule) else None
     return program if program is not None and _is_of_entries(program) else None
 
@@ -108,19 +111,19 @@ def special_function(rule: UserRule, everywhere: bool = False) -> SpecialFunctio
 
 
 def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> SpecialFunction | None:
-    """Return the same for the function's program as it was measured.
+    """Return the special function whose values a function has; None if there is none. `program` is by `measured`.
 
-    Code for positive numbers may have no value at others: `everywhere` requires one wherever the special function has
-    it.
+    A function for positive numbers may be nan at others: with `everywhere`, it must have a value wherever the special
+    function has one.
     """
-    # A loop that ends by its values may end nowhere outside of the domain that its author has in mind.
+    # A `while` loop may never end outside of the domain that its author has in mind.
     ends = all(eqn.primitive.name != "while" for eqn in equations_of(program.jaxpr))
     for family in FAMILIES:
         if len(family.points) != len(rule.arg_names) or (family.domain and not ends):
             continue
         arrays = [x.reshape(_shape(rule)) for x in family.points]
-        found = _run(rule, arrays)
-        name = next((n for n in family.names if _is_near(found, _values(n, *arrays), everywhere)), None)
+        values = _run(rule, arrays)
+        name = next((n for n in family.names if _is_near(values, _values(n, *arrays), everywhere)), None)
         if name is not None:
             return SpecialFunction(
                 f"certgrad.special:{name}", tuple(text.format(*rule.arg_names) for text in family.domain)
@@ -129,36 +132,37 @@ def known_as(rule: UserRule, program: Program, everywhere: bool = False) -> Spec
 
 
 def _run(rule: UserRule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the values of the rule's function; none, where it fails."""
+    """Return the values of the rule's function at points, one array for each real output; [] if it fails."""
     run = rule.call
     if not np.ndim(arrays[0]) or not rule.signature.inputs[0].dims:
         run = jax.vmap(rule.call, in_axes=(0, None))
     try:
-        # JAX logs what a call out of a program raises, with a traceback, and raises it too.
+        # JAX logs the error of a callback with a traceback, beside raising it.
         with wide_floats(), quiet("jax._src.callback"):
             return _reals(jax.tree.leaves(run([*map(jnp.asarray, arrays)], rule.choices[0])))
-    except Exception:  # the function does in its own way what it does of such points
+    except Exception:  # users' code may raise anything at such points
         return []
 
 
 def _reals(arrays: Iterable[Any]) -> list[np.ndarray]:
     """Return the arrays, complex ones as real and imaginary parts."""
-    found = [*map(np.asarray, arrays)]
-    return [np.asarray(y, float) for x in found for y in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
+    values = [*map(np.asarray, arrays)]
+    return [np.asarray(y, float) for x in values for y in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
 def is_long(program: Program) -> bool:
-    """Return whether the program is no formula at first sight; nor is it made of what the calculus reads as an
-    approximation.
+    """Return whether a program is long, or has a loop or callback, so that it may be an approximation.
+
+    False if it calls a function of JAX that the calculus reads as what it approximates.
     """
     names = [e.primitive.name for e in equations_of(program.jaxpr)]
     return (len(names) >= LONG or any(n in CALLS_OUT for n in names)) and not _calls_what_is_read(program)
 
 
 def _is_of_entries(program: Program) -> bool:
-    """Return whether a program acts on each entry alone: shapes are kept, and no sum runs over an axis of open size.
+    """Return whether a program acts entry by entry: shapes are kept, and no axis of open size is summed.
 
-    The test of a loop may see all entries.
+    With a loop or callback only the shapes are compared, as the test of a loop may depend on all entries.
     """
     inputs = {v.aval.shape for v in program.jaxpr.invars}
     if not {v.aval.shape for v in program.jaxpr.outvars} <= inputs:
@@ -168,7 +172,7 @@ def _is_of_entries(program: Program) -> bool:
 
 
 def _loses_an_axis(eqn: Any) -> bool:
-    """Return whether fewer entries come out than go in, by an axis of open size."""
+    """Return whether an equation returns fewer entries than it takes, as it loses an axis of open size."""
     kept = {d for v in eqn.outvars for d in v.aval.shape}
     entries = {prod(v.aval.shape) for v in eqn.outvars}
     lost = (v for v in eqn.invars if any(not isinstance(d, int) and d not in kept for d in v.aval.shape))
@@ -176,21 +180,24 @@ def _loses_an_axis(eqn: Any) -> bool:
 
 
 def _calls_what_is_read(program: Program) -> bool:
-    """Return whether a program calls a function of JAX's that the calculus reads as what it approximates."""
-    held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    """Return whether a program calls a function of JAX that the calculus reads as what it approximates."""
+    constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     for eqn in program.jaxpr.eqns:
         body = inner_program(eqn)
         if body is None:
             continue
-        tables = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
+        tables = [constants[v] for v in eqn.invars if not is_literal(v) and v in constants]
         if approximation(body, tables) is not None or _calls_what_is_read(body):
             return True
     return False
 
 
 def known_beside(rule: UserRule) -> list[Declared]:
-    """Other functions among those that the rule's code reaches, with what they approximate: those with rules of their
-    own, and helpers that a module names, whose calls are shown as those of a function."""
+    """Return other functions that the rule's code reaches, each with a declaration of what it approximates.
+
+    These are functions with rules of their own, and helpers that are names of a module: a call of a helper can be
+    replaced there by one under `jit`, which traces show as a call.
+    """
     return list(_known_beside(rule))
 
 
@@ -198,19 +205,19 @@ def _known_beside(rule: UserRule) -> Iterator[Declared]:
     def reached(value: Any) -> list[Any]:
         return [*named_in(value), *runnable_parts(value)] if hasattr(value, "__code__") else runnable_parts(value)
 
-    own = unwrapped(rule.function)
+    own_function = unwrapped(rule.function)
     for value in each_once(rule.code, reached):
         function = unwrapped(value) if callable(value) else None
         if isinstance(value, FunctionType) and _is_named_in_its_module(value):
             function = jax.jit(value)
-        elif function is own or not isinstance(function, jax.custom_jvp | jax.custom_vjp):
+        elif function is own_function or not isinstance(function, jax.custom_jvp | jax.custom_vjp):
             continue
-        if (found := _known_function(function) or _known_of_order(function)) is not None:
-            yield function, found
+        if (declaration := _known_function(function) or _known_of_order(function)) is not None:
+            yield function, declaration
 
 
 def _is_named_in_its_module(function: FunctionType) -> bool:
-    """Return whether a function is no library's, and can be replaced in its module."""
+    """Return whether a function is the user's and has its own name in its module, where it can be replaced."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         return False
     named = function.__globals__.get(function.__name__)
@@ -218,32 +225,33 @@ def _is_named_in_its_module(function: FunctionType) -> bool:
 
 
 def _known_function(function: Any) -> Declaration | None:
+    """Return the declaration of a function of one or two arrays as the special function it equals; None if none."""
     for shapes in ("n", "n, n"):
         try:
-            # What a rule computes by it is read as the special function, also where the helper would be nan.
-            found = special_function(UserRule(function, shapes), everywhere=True)
+            # A rule that calls this helper is read with the special function, so the helper may be nan nowhere else.
+            known = special_function(UserRule(function, shapes), everywhere=True)
         except CertgradError:
             continue
-        if found is not None:
-            return Declaration(shapes, domain=found.domain, approximates=found.name, origin=ORIGIN)
+        if known is not None:
+            return Declaration(shapes, domain=known.domain, approximates=known.name, origin=ORIGIN)
     return None
 
 
 def _known_of_order(function: Any) -> Declaration | None:
-    """Return the declaration of a function whose first argument is an order, by its values at some orders."""
+    """Return the declaration of a function of an order and an array, by its values at some orders; None if none."""
     rule = _at_order(function, 0)
     if rule is None or measured(rule) is None:
         return None
     (order,) = rule.choices[0]
-    found = np.full(len(POINTS), np.nan)
+    values_at_points = np.full(len(POINTS), np.nan)
     for value in {*ORDERS.tolist()}:
-        at = value == ORDERS
-        there = _at_order(function, int(value))
-        values = _run(there, [POINTS[at]]) if there is not None else []
-        if len(values) != 1 or values[0].shape != (at.sum(),):
+        has_order = value == ORDERS
+        rule_at_order = _at_order(function, int(value))
+        values = _run(rule_at_order, [POINTS[has_order]]) if rule_at_order is not None else []
+        if len(values) != 1 or values[0].shape != (has_order.sum(),):
             return None
-        found[at] = values[0]
-    names = (n for n in OF_ORDER.names if _is_near([found], _values(n, *OF_ORDER.points), everywhere=True))
+        values_at_points[has_order] = values[0]
+    names = (n for n in OF_ORDER.names if _is_near([values_at_points], _values(n, *OF_ORDER.points), everywhere=True))
     name = next(names, None)
     if name is None:
         return None
@@ -252,7 +260,7 @@ def _known_of_order(function: Any) -> Declaration | None:
 
 
 def _at_order(function: Any, order: int) -> UserRule | None:
-    """Return the function of one array at an order, which it takes first and as it is."""
+    """Return the rule of a function at one order, its first argument, which JAX does not trace; None for others."""
     numbers = getattr(function, "nondiff_argnums", ()) or ()
     if tuple(numbers if isinstance(numbers, (tuple, list)) else (numbers,)) != (0,):
         return None
@@ -265,7 +273,7 @@ def _at_order(function: Any, order: int) -> UserRule | None:
 
 
 def _of_order(name: str, order: str) -> Callable[..., Any]:
-    """Return the special function of an order and a number, as one of an array that takes the order by this name."""
+    """Return a special function of an order and a number, with the order as a keyword argument of the name `order`."""
     exact = getattr(special, name)
 
     def ideal(x: Any, **given: Any) -> Any:
@@ -280,7 +288,7 @@ def _of_order(name: str, order: str) -> Callable[..., Any]:
 
 
 def _is_measurable(rule: UserRule) -> bool:
-    """Return whether it is a function of one or two real arrays of one shape, of open sizes."""
+    """Return whether a rule takes one or two real arrays of one shape with open sizes, and no open numbers."""
     shapes = [spec.dims for spec in rule.signature.inputs]
     floats = all(spec.dtype == "float" for spec in rule.signature.inputs)
     if rule.params or len(shapes) not in (1, 2) or not floats or len({*shapes}) > 1:
@@ -290,17 +298,17 @@ def _is_measurable(rule: UserRule) -> bool:
 
 
 def _shape(rule: UserRule) -> tuple[int, ...]:
-    """Return the shape of the points, as arrays of the function's rank."""
+    """Return the shape in which the points are passed to a function: of its rank, 4 along all axes but the last."""
     rank = len([d for d in rule.signature.inputs[0].dims if not isinstance(d, Star)])
     lengths = [4] * (rank - 1)
     return (*lengths, len(POINTS) // prod(lengths))
 
 
 def _values(name: str, *args: np.ndarray) -> list[np.ndarray]:
-    """Return the values of the exact function, not finite where it has none."""
+    """Return the values of the exact function by SciPy, one array for each real output, not finite where undefined."""
     import scipy.special
 
-    others: Mapping[str, Callable[..., Any]] = {
+    by_name: Mapping[str, Callable[..., Any]] = {
         "sici": lambda x: (scipy.special.sici(x)[0], scipy.special.sici(np.abs(x))[1]),
         "si": lambda x: scipy.special.sici(x)[0],
         "ci": lambda x: scipy.special.sici(np.abs(x))[1],
@@ -312,8 +320,8 @@ def _values(name: str, *args: np.ndarray) -> list[np.ndarray]:
         "lambertw": lambda x: np.where(x > -np.exp(-1), scipy.special.lambertw(x).real, np.nan),
     }
     with np.errstate(all="ignore"):
-        found = others.get(name, getattr(scipy.special, name, None))(*args)  # type: ignore[misc]
-    return _reals(found if isinstance(found, tuple) else (found,))
+        values = by_name.get(name, getattr(scipy.special, name, None))(*args)  # type: ignore[misc]
+    return _reals(values if isinstance(values, tuple) else (values,))
 
 
 def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -323,8 +331,9 @@ def _kepler(mean: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def _is_near(found: list[np.ndarray], exact: list[np.ndarray], everywhere: bool) -> bool:
-    """Return whether the values are the same at all points at which both are numbers; `everywhere`: at all at which the
-    second is.
+    """Return whether values agree at all points where both are numbers, which have to be `ENOUGH`.
+
+    With `everywhere`, they have to agree at all points where `exact` is finite.
     """
     if [x.shape for x in found] != [x.shape for x in exact]:
         return False

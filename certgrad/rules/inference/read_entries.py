@@ -1,7 +1,7 @@
-"""Entries that code reads by a number, as `x[..., 1]`: the axis has more entries than that.
+"""Entries that code reads at a fixed index, as `x[..., 1]`, and sizes of axes that are long enough for them.
 
-JAX takes another entry where there are fewer, so that nothing is proved of a size that is left open. With d+1 in the
-place of d there is a proof, which is about every size that has the entry.
+JAX reads another entry if the axis is shorter, so that nothing can be proved for an open size d. With d+1 in the place
+of d a proof is about every size that has the entry.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from certgrad.signatures.nested import leaves
 from certgrad.signatures.sizes import Size, parse_size
 
 LARGEST = 64
-"""The largest index that is looked for: code that reads a larger one names the size."""
+"""The largest index that is looked for: code that reads at a larger one states the size itself."""
 
 
 def with_read_entries(rule: UserRule, declared: Declaration) -> Declaration | None:
-    """Return the declaration with sizes that have the entries which the function reads; None where each has them."""
+    """Return the declaration with axes long enough for the entries that the function reads.
+
+    None if they are long enough already, or if the signature has a form that is not rewritten here.
+    """
     lacking = {name: entry for name, entry in read_entries(rule).items() if 0 < entry <= LARGEST}
     text = declared.signature
     if not lacking or not isinstance(text, str) or "->" in text or any(c in text for c in "{[") or "*" in text:
@@ -44,23 +47,24 @@ def _spec_text(spec: Any) -> str:
 
 
 def read_entries(rule: UserRule) -> dict[str, int]:
-    """Return, by size, the last entry that the function reads by number along an axis of that size."""
+    """Return, by size, the largest fixed index that the function reads at along an axis of that size."""
     program = forward_of(rule)
-    found: dict[str, int] = {}
+    entries: dict[str, int] = {}
     if program is not None:
-        _collect_read_entries(program.jaxpr, [None] * len(program.jaxpr.invars), found)
-    return {name: entry for name, entry in found.items() if name in rule.signature.names}
+        _collect_read_entries(program.jaxpr, [None] * len(program.jaxpr.invars), entries)
+    return {name: entry for name, entry in entries.items() if name in rule.signature.names}
 
 
 def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int]) -> None:
-    """Add to `found`, by size, the last entry that a program reads at a fixed index along an axis of that size.
+    """Add to `found`, by size, the largest fixed index at which a program reads along an axis of that size.
 
-    `given` are the numbers that its inputs are, None where that is not known.
+    `given` are the values of its inputs, None for those that are not known: constants are followed into called programs
+    and through the operations that JAX makes of an index.
     """
-    known = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
+    known_values = {v: x for v, x in zip(jaxpr.invars, given, strict=True) if x is not None}
 
     def number(v: Any) -> Any:
-        return np.asarray(v.val) if is_literal(v) else known.get(v)
+        return np.asarray(v.val) if is_literal(v) else known_values.get(v)
 
     def note(size: Any, entry: Any) -> None:
         found[str(size)] = max(found.get(str(size), 0), int(entry))
@@ -71,7 +75,7 @@ def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int
         if inner is not None and len(inner.invars) == len(numbers):
             _collect_read_entries(inner, numbers, found)
         elif out is not None:
-            known[eqn.outvars[0]] = out
+            known_values[eqn.outvars[0]] = out
         elif name == "gather" and numbers[1] is not None:
             axes, sizes = eqn.params["dimension_numbers"].start_index_map, eqn.params["slice_sizes"]
             if len(axes) == 1 and str(sizes[axes[0]]) == "1":  # one number is one index
@@ -84,10 +88,13 @@ def _collect_read_entries(jaxpr: Any, given: Sequence[Any], found: dict[str, int
 
 
 def _as_index(name: str, own: Sequence[Any]) -> Any:
-    """Return the number that an equation passes on to an index; None if it is not known."""
+    """Return the value of an equation on the way to an index, given the operands `own`; None if it is not known.
+
+    For `x[k]` JAX compares k with 0 and selects k or k + n, as a negative k counts from the end.
+    """
     if name in KEEPS_CONSTANTS and own[0] is not None and own[0].ndim == 0:
         return own[0]
-    if name == "lt" and own[0] is not None and own[1] is not None:  # whether it counts from the end
+    if name == "lt" and own[0] is not None and own[1] is not None:  # whether the index counts from the end
         return own[0] < own[1]
     if name == "select_n" and own[0] is not None and own[0].ndim == 0:
         return own[1 + int(own[0])]

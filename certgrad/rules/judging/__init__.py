@@ -1,1 +1,1 @@
-"""The verdict on a rule: attempts at it, at which sizes and values, and what is said of them together."""
+"""The verdict on a rule: attempts at a proof, the sizes and values that they are made at, and their joint report."""

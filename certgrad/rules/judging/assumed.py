@@ -1,16 +1,17 @@
-"""What an author does not write down: bounds of arguments without a gradient, under which a refuted rule is proved.
+"""Bounds that an author does not declare, on arguments without a gradient, under which a refuted rule is proved.
 
-`delta > 0`, `labels >= 0`, `ids < v`, `0 <= tau <= 1`: one half-line or one range of each argument, which the audit
-takes and lists as a hypothesis that nobody declared. It must not hide a mistake, so that it is taken only where
+`delta > 0`, `labels >= 0`, `ids < v`, `0 <= tau <= 1`: the audit assumes one half-line or one range for an argument and
+lists it as a hypothesis that nobody declared. A bound must not hide a mistake, so it is assumed only where
 
 - the rule is proved under it;
 - the argument has no gradient, and no declared condition speaks of it;
-- it is one number, or integers that the code takes as indices or labels: of arrays of data a sign is half of them;
-- it keeps what is typical: all numbers between 0 and 1, all integers from 0 on or those below a size, or
+- the argument is a scalar, or integers that the code takes as indices or labels: a sign of an array of data would
+  exclude half of the data;
+- the bound keeps typical values: all numbers between 0 and 1, all integers from 0 on or those below a size, or
   below the value of a static argument;
-- where it leaves out the end of a half-line, the rule is not wrong there: `mask > 0` would exclude 0 alone;
-- no program of the rule compares the argument, alone, with a number outside or with the end: a forward that masks
-  labels below 0 means something by them, and a backward that forgets them is wrong.
+- where the bound excludes the end of a half-line, the rule is not wrong at that end: `mask > 0` would exclude 0 alone;
+- no program of the rule compares the argument, alone, with a number outside of the bound or with its end: a forward
+  that masks labels below 0 means something by them, and a backward that forgets them is wrong.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from certgrad.signatures.sizes import Star
 from .judged import Look, claims_of
 
 MOST = 4
-"""At most this many choices of bounds are tried."""
+"""At most this many choices of bounds are tried, as each costs a whole audit."""
 SIZES = 3
 """Sizes at which a rule is tried at the end of a bound."""
 
@@ -64,11 +65,11 @@ class Bounds:
     limit: str = ""
     """A number, or the name of a size."""
     beside: tuple[int, ...] = ()
-    """Integers outside that code tells from all others: they mean something, and are no bounds' to exclude."""
+    """Integers outside of the bounds that the code compares with (`labels != -100`): they are allowed as well."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The bounds in the syntax of a domain."""
+        """The bounds in the syntax of a domain, one text for each end: `labels >= 0 or labels == -100`."""
         ends = [(self.above, "0", self._below_0), (self.below, self.limit, self._above_limit)]
         return tuple(
             " or ".join([f"{self.name} {relation} {end}", *(f"{self.name} == {k}" for k in beside)])
@@ -86,7 +87,7 @@ class Bounds:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """The bounds as trees."""
+        """The same conditions as `conditions`, as trees."""
         limit = Number(self.limit) if self.limit.isdigit() else Size(self.limit)
         ends = [(self.above, ZERO, self._below_0), (self.below, limit, self._above_limit)]
         return tuple(
@@ -102,15 +103,18 @@ class Bounds:
 
     @property
     def open_ends(self) -> tuple[str, ...]:
-        """The numbers that alone are left out at an end."""
+        """The end points that strict bounds exclude: "0" for `> 0`, "1" for `< 1`."""
         return (*(["0"] if self.above == ">" else []), *(["1"] if (self.below, self.limit) == ("<", "1") else []))
 
     def closed(self, end: str) -> Bounds:
-        """Return the bounds with the number at an open end."""
+        """Return the bounds with the open end `end` ("0" or "1") included."""
         return replace(self, above=">=") if end == "0" else replace(self, below="<=")
 
     def handled_otherwise(self, by: Comparison) -> bool:
-        """Return whether a comparison in code tells values outside from others, which are not beside."""
+        """Return whether a comparison in code separates values outside of the bounds from those inside.
+
+        The integers in `beside`, which the bounds allow, do not count as outside.
+        """
         if isnan(by.number):
             return True
         if by.equal and by.number in self.beside:
@@ -124,12 +128,14 @@ class Bounds:
 
 
 def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None:
-    """Return the attempt under assumed bounds with which a refuted rule is proved, and a certificate that lists them;
-    None if there are none.
+    """Return the attempt under bounds with which a refuted rule is proved, and a certificate that lists the bounds.
+
+    None if no such bounds are found. The first bounds are those that exclude the witness of the refutation. Then upper
+    bounds on indices are tried, bounds that the proof does not need are dropped, and open ends closed if possible.
 
     Args:
-        look: the attempt without them.
-        refuted: its certificate.
+        look: the attempt without assumed bounds.
+        refuted: the certificate of that attempt.
     """
     if look.rule.ideal is not None:  # the claim about the value is that of another rule
         return None
@@ -143,12 +149,12 @@ def assumed(look: Look, refuted: Certificate) -> tuple[Look, Certificate] | None
 
 
 Chosen = Mapping[str, Bounds]
-"""By argument."""
+"""The bounds that are assumed, by argument."""
 
 
 @dataclass(frozen=True)
 class _Proved:
-    """Bounds under which all claims of a rule are proved."""
+    """Bounds under which all claims of a rule are proved, with the attempt and its certificate."""
 
     bounds: Chosen
     look: Look
@@ -156,7 +162,7 @@ class _Proved:
 
     @property
     def listed(self) -> frozenset[Statement]:
-        """The hypotheses that its claims list."""
+        """The hypotheses that the claims of the certificate list."""
         return frozenset(canonical(h.tree) for claim in self.certificate.claims for h in claim.hypotheses)
 
 
@@ -166,45 +172,54 @@ class _Tried:
 
     look: Look
     count: int = 0
+    """The audits under bounds so far, of which there are at most `MOST`."""
 
     @cached_property
     def free(self) -> Mapping[str, str]:
-        """The arguments without a gradient and without a declared condition, each with its dtype."""
+        """The arguments that may be bounded, by name with dtype: they have no gradient and no declared condition.
+
+        These are integer arrays, scalars that are held fixed (the dtype `held`), and real parameters.
+        """
         rule = self.look.rule
         specs = zip(rule.arg_names, rule.signature.inputs, strict=True)
-        found = {n: spec.dtype for n, spec in specs if spec.dtype == "int" or (spec.dtype == "held" and not spec.dims)}
-        found |= {name: "held" for name, condition in rule.params.items() if not condition}
+        dtypes = {n: spec.dtype for n, spec in specs if spec.dtype == "int" or (spec.dtype == "held" and not spec.dims)}
+        dtypes |= {name: "held" for name, condition in rule.params.items() if not condition}
         names = (*rule.arg_names, *rule.params)
-        spoken = {name for text in rule.domain for name in arrays(parse(text, names))}
-        return {name: dtype for name, dtype in found.items() if name not in spoken and name.isidentifier()}
+        declared_names = {name for text in rule.domain for name in arrays(parse(text, names))}
+        return {name: dtype for name, dtype in dtypes.items() if name not in declared_names and name.isidentifier()}
 
     def proved_without(self, witness: Witness, bounds: Chosen) -> _Proved | None:
-        """Return the first proof under `bounds` and further ones that exclude a witness against the rule.
+        """Return the first proof under `bounds` and one more bound that excludes a witness against the rule.
 
-        If there is another witness under these, they are tightened further. None if there is no proof.
+        If the rule has another witness under these bounds, they are tightened further. None if there is no proof.
         """
         return self._first_proved(self._excluding(witness, bounds), bounds)
 
     def _first_proved(self, candidates: Iterator[Bounds], bounds: Chosen) -> _Proved | None:
-        """Return the first proof under `bounds` and one of the candidates, tightened if need be; None if none is."""
-        for one in map(self._with_told, candidates):
-            if self.count == MOST or self._handled_otherwise(one):
+        """Return the first proof under `bounds` and one of the candidates, tightened if need be; None if there is none.
+
+        The search is depth first: a candidate under which the rule is still refuted is tightened before the next one.
+        """
+        for candidate in map(self._with_told, candidates):
+            if self.count == MOST or self._handled_otherwise(candidate):
                 continue
             self.count += 1
-            chosen = {**bounds, one.name: one}
+            chosen = {**bounds, candidate.name: candidate}
             look = self._under(chosen)
             certificate = claims_of(look)[0]
             if certificate.verdict in PROOFS:
                 return _Proved(chosen, look, certificate)
             further = _witness(certificate)
-            narrower = self._below_a_size(one) if further is None else self._excluding(further, chosen)
+            narrower = self._below_a_size(candidate) if further is None else self._excluding(further, chosen)
             if (proof := self._first_proved(narrower, chosen)) is not None:
                 return proof
         return None
 
     def _below_a_size(self, one: Bounds) -> Iterator[Bounds]:
-        """Yield bounds on indices from 0 on that are below the length of an axis as well: past the end, what a lookup
-        gives is no number, and a proof may need that. The axes of other arguments come first.
+        """Yield bounds on indices that are also below the length of an axis; none for floats, or beside an upper bound.
+
+        A lookup past the end of an axis gives NaN, so that a proof may need the upper bound. The axes of other
+        arguments come first.
         """
         if self.free[one.name] != "int" or one.below:
             return
@@ -212,53 +227,64 @@ class _Tried:
             yield replace(one, below="<", limit=size)
 
     def _sizes_for(self, name: str) -> list[str]:
-        """Return the sizes of axes that an argument may index, those of its own axes last."""
+        """Return the sizes that an argument may be an index of, those of its own axes last."""
         spec = self.look.rule.signature.inputs[self.look.rule.arg_names.index(name)]
-        own = {d.name for d in spec.dims if not isinstance(d, Star)}
-        return sorted(self._sizes, key=lambda size: (size in own, size))
+        own_sizes = {d.name for d in spec.dims if not isinstance(d, Star)}
+        return sorted(self._sizes, key=lambda size: (size in own_sizes, size))
 
     def narrower(self, proof: _Proved) -> _Proved:
-        """Return a proof with indices bounded above too, if it lists fewer hypotheses; else the same proof."""
-        if len(proof.listed) > sum(len(one.conditions) for one in proof.bounds.values()):
+        """Return a proof with indices bounded above too, if it lists fewer hypotheses; else `proof` itself.
+
+        Only a proof that lists more hypotheses than its bounds can gain by it.
+        """
+        if len(proof.listed) > sum(len(bounded.conditions) for bounded in proof.bounds.values()):
             unbounded = [b for b in proof.bounds.values() if self.free[b.name] == "int" and not b.below]
-            for one in [replace(b, below="<", limit=str(n)) for b in unbounded for n in self._numbers]:
-                other = self._proved({**proof.bounds, one.name: one})
-                if other is not None and len(other.listed) < len(proof.listed):
-                    return other
+            for bounded in [replace(b, below="<", limit=str(n)) for b in unbounded for n in self._numbers]:
+                simpler_proof = self._proved({**proof.bounds, bounded.name: bounded})
+                if simpler_proof is not None and len(simpler_proof.listed) < len(proof.listed):
+                    return simpler_proof
         return proof
 
     def needed(self, proof: _Proved) -> _Proved:
-        """Return the proof without bounds that it does not need, if it lists no more hypotheses without them."""
-        for name, one in proof.bounds.items():
-            halves = [replace(one, above=""), replace(one, below="", limit="")] if one.above and one.below else []
-            for less in [{name: half} for half in halves] + [{}]:
-                chosen = {n: b for n, b in proof.bounds.items() if n != name} | less
-                other = self._proved_alone(chosen) if chosen else None
-                if other is not None and len(other.listed) <= len(proof.listed):
-                    return self.needed(other)
+        """Return the proof without the bounds, or ends of bounds, that it does not need.
+
+        A bound is not needed if there is a proof without it that lists no more hypotheses.
+        """
+        for name, bound in proof.bounds.items():
+            halves = (
+                [replace(bound, above=""), replace(bound, below="", limit="")] if bound.above and bound.below else []
+            )
+            for replacement in [{name: half} for half in halves] + [{}]:
+                chosen = {n: b for n, b in proof.bounds.items() if n != name} | replacement
+                weaker_proof = self._proved_alone(chosen) if chosen else None
+                if weaker_proof is not None and len(weaker_proof.listed) <= len(proof.listed):
+                    return self.needed(weaker_proof)
         return proof
 
     def with_ends(self, proof: _Proved) -> _Proved | None:
-        """Return the proof with the ends of bounds at which it also holds; None where the rule is wrong at one.
+        """Return the proof with each open end closed at which the rule is proved; None if the rule is wrong at an end.
 
-        All ends are tried together, then one by one.
+        `tau > 0` becomes `tau >= 0` where the proof holds at 0 too. All ends are tried together, then one by one.
         """
-        ends = [(name, end) for name, one in proof.bounds.items() for end in one.open_ends]
+        ends = [(name, end) for name, bound in proof.bounds.items() for end in bound.open_ends]
         all_closed = dict(proof.bounds)
         for name, end in ends:
             all_closed[name] = all_closed[name].closed(end)
-        if len(ends) > 1 and (other := self._proved_alone(all_closed)) is not None:
-            return other
+        if len(ends) > 1 and (closed_proof := self._proved_alone(all_closed)) is not None:
+            return closed_proof
         for name, end in ends:
             chosen = {**proof.bounds, name: proof.bounds[name].closed(end)}
-            if (other := self._proved_alone(chosen)) is not None:
-                proof = other
+            if (closed_proof := self._proved_alone(chosen)) is not None:
+                proof = closed_proof
             elif _wrong_at(self._under(chosen).rule, name, float(end)):
                 return None
         return proof
 
     def _proved_alone(self, bounds: Chosen) -> _Proved | None:
-        """Return the proof under bounds with closed ends; None if it is not short, or lists an end as an exception."""
+        """Return the proof under bounds with closed ends, by a short proof without a search for witnesses.
+
+        None if there is none, or if it lists an end as an exception (`tau != 0`).
+        """
         look = self._under(bounds)
         look.rule.proofs_alone, look.rule.steps = True, FIRST_STEPS
         certificate = claims_of(look)[0]
@@ -267,8 +293,8 @@ class _Tried:
         return proved if certificate.verdict in PROOFS and not ends & proved.listed else None
 
     def _proved(self, bounds: Chosen) -> _Proved | None:
-        """Return the proof under bounds; None if there is none, or code handles values outside of them otherwise."""
-        bounds = {name: self._with_told(one) for name, one in bounds.items()}
+        """Return the proof under bounds; None if there is none, or the code treats values outside differently."""
+        bounds = {name: self._with_told(bound) for name, bound in bounds.items()}
         if self.count == MOST or any(map(self._handled_otherwise, bounds.values())):
             return None
         self.count += 1
@@ -277,26 +303,26 @@ class _Tried:
         return _Proved(bounds, look, certificate) if certificate.verdict in PROOFS else None
 
     def _under(self, bounds: Chosen) -> Look:
-        look = self.look.under([text for one in bounds.values() for text in one.conditions])
+        look = self.look.under([text for bound in bounds.values() for text in bound.conditions])
         look.rule.seconds = SECONDS_AT_SIZES
         return look
 
     def _excluding(self, witness: Witness, bounds: Chosen) -> Iterator[Bounds]:
-        """Yield tighter bounds of one argument that exclude its value at a witness: lower bounds first."""
+        """Yield tighter bounds, each of one argument, that exclude its value at a witness: lower bounds first."""
         upper: list[Bounds] = []
         for name, dtype in self.free.items():
             entries = _entries(witness.inputs.get(name, []))
-            before = bounds.get(name, Bounds(name))
-            if any(x < 0 for x in entries) and not before.above:
-                yield replace(before, above=">=" if dtype == "int" else ">")
-            if before.below or not entries:
+            known_bounds = bounds.get(name, Bounds(name))
+            if any(x < 0 for x in entries) and not known_bounds.above:
+                yield replace(known_bounds, above=">=" if dtype == "int" else ">")
+            if known_bounds.below or not entries:
                 continue
             if dtype != "int" and max(entries) > 1:
-                upper.append(replace(before, below="<", limit="1"))
+                upper.append(replace(known_bounds, below="<", limit="1"))
             if dtype == "int":
                 sizes = (n for n in self._sizes_for(name) if witness.dims.get(n, inf) <= max(entries))
                 numbers = (str(n) for n in self._numbers if n <= max(entries))
-                upper += (replace(before, below="<", limit=n) for n in (*sizes, *numbers))
+                upper += (replace(known_bounds, below="<", limit=n) for n in (*sizes, *numbers))
         yield from upper
 
     @cached_property
@@ -307,22 +333,25 @@ class _Tried:
 
     @cached_property
     def _numbers(self) -> tuple[int, ...]:
-        """The counts among the static arguments, where these have one value each: a number of segments or classes; and
-        the lengths that code writes down of axes that it indexes.
+        """Numbers that indices may be below: counts (of segments, classes) and lengths of axes that the code indexes.
+
+        Counts are the positive integers among the static arguments, if each of these has one value.
         """
         cases = self.look.rule.cases
         counts = [v for v in cases[0].statics.values() if type(v) is int and v > 0] if len(cases) == 1 else []
         return tuple(dict.fromkeys([*counts, *(n for program in self._programs or () for n in _indexed(program))]))
 
     def _handled_otherwise(self, bounds: Bounds) -> bool:
-        """Return whether the rule's code compares the argument so that values outside of the bounds are handled
-        otherwise; also if it does not trace.
+        """Return whether the rule's code may treat values outside of the bounds differently from those inside.
+
+        It does if it compares the argument with a number outside or at an end; it may if it does not trace.
         """
         return self._programs is None or any(map(bounds.handled_otherwise, self._comparisons(bounds.name)))
 
     def _with_told(self, bounds: Bounds) -> Bounds:
-        """Return the bounds, which then allow as well the integers outside of them that code compares the argument
-        with: `labels != -100`.
+        """Return the bounds, extended by integers outside of them that the code compares the argument with.
+
+        With `labels != -100` in the code, `labels >= 0` becomes `labels >= 0 or labels == -100`.
         """
         if self.free[bounds.name] != "int":
             return bounds
@@ -332,7 +361,7 @@ class _Tried:
 
     def _comparisons(self, name: str) -> Iterator[Comparison]:
         names = (*self.look.rule.arg_names, *self.look.rule.params)
-        place = names.index(name)
+        place = names.index(name)  # the position among the inputs of a program
         if place >= len(self.look.rule.arg_names):  # tangents or cotangents stand before the parameters
             place -= len(names)
         return (by for program in self._programs or () for by in handled(program, place))
@@ -341,18 +370,18 @@ class _Tried:
     def _programs(self) -> Sequence[Program] | None:
         """The programs of all cases; None where one does not trace."""
         rule = self.look.rule
-        found: list[Program] = []
+        programs: list[Program] = []
         try:
             for instance in (family(rule, case).prove[0] for case in rule.cases):
-                made = trace_rules(rule.rules(instance.statics), instance.shapes(), len(rule.params), rule.name)
-                found += made.all().values()
+                traced = trace_rules(rule.rules(instance.statics), instance.shapes(), len(rule.params), rule.name)
+                programs += traced.all().values()
         except CertgradError:
             return None
-        return found
+        return programs
 
 
 def _indexed(program: Program) -> Iterator[int]:
-    """Yield the lengths of axes along which a program looks up entries, or writes some, where they are numbers."""
+    """Yield the lengths above 1 of axes along which a program looks up or writes entries, where they are numbers."""
     for equation in equations_of(program.jaxpr):
         numbers = equation.params.get("dimension_numbers")
         along = getattr(numbers, "start_index_map", getattr(numbers, "scatter_dims_to_operand_dims", ()))
@@ -361,7 +390,7 @@ def _indexed(program: Program) -> Iterator[int]:
 
 
 def _witness(certificate: Certificate) -> Witness | None:
-    """Return the first witness of a refuted claim."""
+    """Return the first witness of a refuted claim; None if there is none."""
     cases = (case for claim in certificate.claims for case in claim.cases if case.verdict == "refuted")
     return next((case.witness for case in cases if case.witness is not None), None)
 
@@ -373,9 +402,10 @@ def _entries(value: list | str) -> list[Fraction]:
 
 
 def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
-    """Return whether an obligation fails where all entries of an argument, or the first, are a number.
+    """Return whether an obligation fails where all entries of an argument `name`, or only the first, are `number`.
 
-    The rule is right at all other points of its domain.
+    The rule is right at all other points of its domain, so that a random search would miss a mistake there: so the
+    programs are run with the entries replaced.
     """
     axes = {n: spec.dims for n, spec in zip(rule.arg_names, rule.signature.inputs, strict=True)}
     for everywhere in (True, False) if axes.get(name) else (True,):
@@ -388,40 +418,53 @@ def _wrong_at(rule: UserRule, name: str, number: float) -> bool:
 
 
 def _fixed(rule: UserRule, name: str, number: float, everywhere: bool, statics: Mapping[str, Any]) -> Rules:
-    """Return the rule with a number for all entries of an argument, or for the first one."""
-    found = rule.rules(statics)
+    """Return the programs of a rule with `number` for all entries of the argument `name`, or for its first entry.
 
-    def at(own: str, x: Any) -> Any:
+    Each program is wrapped: it runs as before, on inputs in which these entries are replaced.
+    """
+    programs = rule.rules(statics)
+
+    def fixed_argument(own: str, x: Any) -> Any:
         if own != name:
             return x
         return jnp.where(everywhere or jnp.arange(x.size).reshape(x.shape) == 0, jnp.asarray(number, x.dtype), x)
 
-    def of(run: Any) -> Any:
+    def of_program(run: Any) -> Any:
         if run is None:
             return None
 
         def with_fixed_entries(args: list, *further: list) -> list:
             *between, params = further
-            return run([*map(at, rule.arg_names, args)], *between, [*map(at, rule.params, params)])
+            return run(
+                [*map(fixed_argument, rule.arg_names, args)],
+                *between,
+                [*map(fixed_argument, rule.params, params)],
+            )
 
         return with_fixed_entries
 
-    return Rules(of(found.forward), of(found.jvp), of(found.vjp), of(found.primal), of(found.reference))
+    return Rules(
+        of_program(programs.forward),
+        of_program(programs.jvp),
+        of_program(programs.vjp),
+        of_program(programs.primal),
+        of_program(programs.reference),
+    )
 
 
 def _listed(found: _Proved, refuted: Certificate) -> Certificate:
-    """Return the certificate under assumed bounds with these listed as hypotheses of its claims.
+    """Return the certificate of a proof under assumed bounds, with the bounds listed as hypotheses of its claims.
 
-    Claims refuted without them list all of them.
+    A claim that is refuted without the bounds lists all of them; another one lists those that its proof used.
     """
     rule = found.look.rule
-    trees = [tree for one in found.bounds.values() for tree in one.statements]
-    added = {h.text: h for h in (hypothesis(tree, ASSUMED, False, inputs=rule.arg_names) for tree in trees)}
+    trees = [tree for bound in found.bounds.values() for tree in bound.statements]
+    of_bounds = {h.text: h for h in (hypothesis(tree, ASSUMED, False, inputs=rule.arg_names) for tree in trees)}
     needed = {claim.kind for claim in refuted.claims if claim.verdict == "refuted"}
 
     def of_case(kind: str, own: list[Hypothesis]) -> list[Hypothesis]:
-        said = [h if h.text not in added else msgspec.structs.replace(h, source=ASSUMED) for h in own]
-        texts = {h.text for h in own}
-        return [*said, *(h for text, h in added.items() if kind in needed and text not in texts)]
+        of_proof = [h if h.text not in of_bounds else msgspec.structs.replace(h, source=ASSUMED) for h in own]
+        listed_texts = {h.text for h in own}
+        return [*of_proof, *(h for text, h in of_bounds.items() if kind in needed and text not in listed_texts)]
 
     return listing(found.certificate, rule, of_case)

@@ -1,8 +1,9 @@
-"""A rule that is not proved for sizes left open, at numbers: those that are given, small ones, and those of its code.
+"""An audit at numbers for sizes, of a rule that is not proved with its sizes left open.
 
-Shapes that Python insists are numbers, loops over an axis and masks made by numpy are no obstacle there. What is proved
-is proved of these sizes alone, and the verdict says so; a refutation is a refutation. The first sizes that nobody gave
-are distinct ones (`distinct_sizes.py`): where those are not proved, nothing is.
+The numbers are those that the author gives, small ones, and those of the rule's code. With numbers for sizes, shapes
+that Python needs as numbers, loops over an axis and masks made by numpy are no obstacle. A proof is about these sizes
+alone, and the verdict says so; a refutation is a refutation. The first sizes beside those of the author are distinct
+ones (`distinct_sizes.py`): where the rule is not proved at those, it is not proved.
 """
 
 from __future__ import annotations
@@ -41,46 +42,46 @@ from .judged import Look, first_look, judged, report_of
 
 Sizes = Mapping[str, int]
 ALL_SECONDS = 40.0
-"""Seconds after which no further sizes are tried."""
+"""Seconds of processor time after which no further sizes are tried."""
 FURTHER = ((1,), (3, 2, 4, 5, 7, 6), (4,))
 """Further sizes that are tried, in order."""
 DIVISIBLE = ((8, 16, 24, 32), (8,), (16,), (32,), (64,), (128,))
-"""Sizes that are tried for code that needs sizes which divide."""
+"""Sizes that are tried for code which needs multiples of 8, 16, …"""
 NOT_TELLING = "; no sizes above 1 that all differ were found at which the function runs"
 LARGE = 64
-"""Entries of an array from which on a mistake may be missed that shows in small ones."""
+"""With more entries in an array, the search for a witness may miss a mistake that it finds in small arrays."""
 WANTED = 3
-"""At so many sizes it is proved, beside those that are given and those of its code."""
+"""The number of optional sizes at which a proof is wanted, beside the sizes of the author and of the code."""
 OF_CODE = 3
-"""Choices of sizes by numbers of the code that are tried."""
+"""The number of choices of sizes with numbers of the code that are tried."""
 LEAST = 3
-"""Smaller numbers of the code are among the small sizes anyway."""
+"""Numbers of the code up to this one are left out: they are among the small sizes anyway."""
 ENTRIES = 4096
-"""Sizes of the code at which an array has more entries are not tried."""
+"""Sizes made of the code's numbers are not tried if an argument has more entries there."""
 
 
 def read_sizes(said: Sizes | Sequence[Sizes], rule: UserRule) -> list[Sizes]:
     """Return the sizes that an author gives, as a list. Raises UsageError where they do not fit the signature."""
-    found = [said] if isinstance(said, Mapping) else list(said)
+    choices = [said] if isinstance(said, Mapping) else list(said)
     names = names_of(rule)
-    for one in found:
-        if not isinstance(one, Mapping) or not all(type(v) is int and v > 0 for v in one.values()):
-            raise UsageError(f"The sizes {one!r} of {rule.name} ({rule.where}) are no positive integers by name.")
-        if {*one} != {*names}:
+    for sizes in choices:
+        if not isinstance(sizes, Mapping) or not all(type(v) is int and v > 0 for v in sizes.values()):
+            raise UsageError(f"The sizes {sizes!r} of {rule.name} ({rule.where}) are no positive integers by name.")
+        if {*sizes} != {*names}:
             raise UsageError(
-                f"The sizes of {rule.name} ({rule.where}) are given for {', '.join(one) or 'nothing'}; "
+                f"The sizes of {rule.name} ({rule.where}) are given for {', '.join(sizes) or 'nothing'}; "
                 f"its signature names {', '.join(names) or 'none'}."
             )
-    return found
+    return choices
 
 
 def names_of(rule: UserRule) -> list[str]:
-    """Return the open sizes and star groups of a signature."""
+    """Return the names of the star groups and of the open sizes of a signature."""
     return [*rule.signature.stars, *rule.signature.names]
 
 
 def first_sizes(rule: UserRule) -> Sizes:
-    """Small sizes for what a signature leaves open."""
+    """Return small distinct sizes for what a signature leaves open."""
     return _row(names_of(rule), FIRST_SIZES)
 
 
@@ -89,25 +90,36 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
 
 
 def refuted_at(report: Report, look: Look, sizes: Sizes) -> Report | None:
-    """Return the report on a refutation at these sizes: the two sides differ there, or the rule fails and the function
-    runs. Else None.
+    """Return the report on a refutation at `sizes`; None if the rule is not refuted there.
+
+    It is refuted where the two sides differ at a point, or where the rule fails and the function runs. `report` is the
+    report with sizes left open.
     """
-    found = _report_at_sizes(look, sizes)
-    if found is None or found.verdict != "refuted" or not (found.witness or found.reproduction):
+    report_there = _report_at_sizes(look, sizes)
+    if (
+        report_there is None
+        or report_there.verdict != "refuted"
+        or not (report_there.witness or report_there.reproduction)
+    ):
         return None
-    return _refuted(found, sizes, report)
+    return _refuted(report_there, sizes, report)
 
 
 def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     """Return the report at numbers for sizes, if the rule is proved or refuted there; else `report`.
 
+    Sizes are tried in the order of `_candidate_sizes`. The first refutation ends the search. All proofs are merged into
+    one certificate, which names the sizes; it needs a proof at the sizes that are not optional, and at the first
+    optional ones.
+
     Args:
-        report: what came of the rule with sizes left open; unproved.
-        look: that attempt. Its traces say at which sizes something else was seen than is proved for sizes left open.
-        given: sizes to look at first.
+        report: the unproved report on the rule with sizes left open.
+        look: the attempt with sizes left open. Its traces say at which sizes something else was seen
+            to happen than what is proved for open sizes.
+        given: sizes to try first.
     """
     rule, differs_at = look.rule, look.traces.differs_at
-    if not names_of(rule):  # without open sizes it was tried already; what is left to see is that it fails
+    if not names_of(rule):  # without open sizes, a rule that traces was tried already; one that fails may be refuted
         return report if rules.traces(look.traces) else _report_at_sizes(look, {}) or report
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
@@ -118,22 +130,23 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
     of_code = _of_code(rule)
     first = distinct_sizes(names_of(rule), lambda sizes: _forward(look, sizes), of_code)
     for sizes, optional in _candidate_sizes(rule, [*differs_at, *given], first, of_code):
+        # There is no `break`: sizes that are not optional may follow.
         if (optional and optional_wanted == 0) or time.thread_time() > until:
             continue
-        there = _report_at_sizes(look, sizes)
-        if there is None:
+        report_there = _report_at_sizes(look, sizes)
+        if report_there is None:
             continue
-        if there.verdict == "refuted":
-            return _refuted(there, sizes, report)
-        if there.verdict in PROOFS and (not proofs or _kinds(there) == _kinds(proofs[0][1])):
-            proofs.append((sizes, there))
+        if report_there.verdict == "refuted":
+            return _refuted(report_there, sizes, report)
+        if report_there.verdict in PROOFS and (not proofs or _kinds(report_there) == _kinds(proofs[0][1])):
+            proofs.append((sizes, report_there))
             optional_wanted -= optional
         elif proofs and optional:
-            left_out.append(f"{sized([sizes])}: {there.verdict}: {there.reason}")
+            left_out.append(f"{sized([sizes])}: {report_there.verdict}: {report_there.reason}")
         elif not optional:
             # The author's or the code's own sizes were asked for, and are not proved: proofs at others would not answer
             # that.
-            return replace(report, left_out=(f"{sized([sizes])}: {there.reason}",))
+            return replace(report, left_out=(f"{sized([sizes])}: {report_there.reason}",))
         else:
             # Neither proved nor refuted at the first optional sizes. If an array was large there, a mistake may show
             # more easily at size 2.
@@ -149,27 +162,32 @@ def at_sizes(report: Report, look: Look, given: Sequence[Sizes]) -> Report:
 
 
 def _refuted_where_small(look: Look, report: Report) -> Report | None:
-    """Return the report on a refutation with all sizes 2; None if there is none."""
+    """Return the report on a refutation with all sizes 2; None if the rule is not refuted there."""
     small = _row(names_of(look.rule), (2,))
-    there = _report_at_sizes(look, small)
-    return _refuted(there, small, report) if there is not None and there.verdict == "refuted" else None
+    report_there = _report_at_sizes(look, small)
+    return (
+        _refuted(report_there, small, report)
+        if report_there is not None and report_there.verdict == "refuted"
+        else None
+    )
 
 
 def _report_at_sizes(look: Look, sizes: Sizes) -> Report | None:
-    """Return the report on the rule at sizes; None where its function does not run there.
+    """Return the report on the rule at `sizes`; None where its function does not run.
 
-    Where the function runs and the rule does not trace, the report is the refutation that the rule fails.
+    Where the function runs and the rule does not trace, the report is the refutation that the rule fails. Raises
+    SignatureError where the rule traces and returns other shapes than its signature says.
     """
     attempt = replace(look.attempt, sizes=sizes, excluded=())
     rule = look.statement.rule(attempt)
     try:
-        there = first_look(look.statement, attempt)
-    except SignatureError:  # which counts where the rule traces
+        look_there = first_look(look.statement, attempt)
+    except SignatureError:  # the signature is wrong only if the rule traces
         if rules.traces(Traces(rule)):
             raise
     else:
-        if rules.traces(there.traces):
-            return judged(there)
+        if rules.traces(look_there.traces):
+            return judged(look_there)
     failure = rules.failure(rule)
     if failure is None:
         return None
@@ -177,22 +195,25 @@ def _report_at_sizes(look: Look, sizes: Sizes) -> Report | None:
 
 
 def _forward(look: Look, sizes: Sizes) -> Program | None:
-    """Return the function traced at sizes; None if an array is too large there."""
+    """Return the function traced at sizes; None if an array is too large or the function does not run."""
     if _entries(look.rule, sizes) > ENTRIES:
         return None
     return rules.forward_of(look.statement.rule(replace(look.attempt, sizes=sizes)))
 
 
 def _refuted(found: Report, sizes: Sizes, report: Report) -> Report:
-    """Return the report `found` at sizes, a refutation, as one on the rule of `report`, with sizes left open."""
-    if found.witness is None:  # a call shows it; what is wrong of which argument, the earlier report says
+    """Return the refutation `found` at `sizes` as a report on the rule of `report`, which has its sizes left open."""
+    if (
+        found.witness is None
+    ):  # a failing call shows the mistake, and does not say of which argument: the earlier report does
         found = replace(found, arguments=report.arguments)
     return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
 
 
 def at_these(report: Report, sizes: Sizes, reason: str) -> Report:
-    """Return the report of a rule that is proved with some sizes as numbers, which then says that it is about these
-    alone, and the `reason` why not for all.
+    """Return the report of a rule that is proved with some sizes as numbers, with the verdict `proved at sizes`.
+
+    Its claims name these sizes, and the `reason` why the rule is not proved for all.
     """
     return _with_sizes(report, _about(report.certificate, sizes, [sizes], reason))
 
@@ -207,27 +228,28 @@ def _kinds(report: Report) -> list[str]:
 
 
 def _of_code(rule: UserRule, more: int = 0) -> Sequence[Sizes]:
-    """Return sizes made of the numbers of the rule's code, or of numbers larger by `more`."""
+    """Return sizes that take the integers in the rule's code, each plus `more`: at most `OF_CODE` choices."""
     numbers = {n + more for n in in_code(filter(is_users, reachable(rule))) if n > LEAST}
-    found = [
+    choices = [
         sizes
         for sizes in assignments(names_of(rule), sorted(numbers))
         if {*sizes.values()} & numbers and _entries(rule, sizes) <= ENTRIES
     ]
-    return found[:OF_CODE]
+    return choices[:OF_CODE]
 
 
 def _candidate_sizes(
     rule: UserRule, given: Sequence[Sizes], first: Sizes | None, of_code: Sequence[Sizes]
 ) -> Iterator[tuple[Sizes, bool]]:
-    """Yield sizes to try, each once, and whether they are optional: of those a few are enough (`WANTED`).
+    """Yield sizes to try, each once, and whether they are optional.
 
-    Not optional are those that are given and those with numbers of the code.
+    The sizes that are given and those with numbers of the code are not optional: the rule has to be proved at all of
+    them. Of the optional ones a few are enough (`WANTED`).
     """
     names = names_of(rule)
     further = [_row(names, row) for row in (*FURTHER, *DIVISIBLE)]
     listed = [*((s, False) for s in given), (first or first_sizes(rule), True)]
-    # With the code's numbers and 1 more, as only an axis that is longer than n has an entry n.
+    # With the code's numbers, and optionally with 1 more: only an axis that is longer than n has an entry n.
     listed += [*((s, False) for s in of_code), *((s, True) for s in (*_of_code(rule, 1), *further))]
     seen: list[Sizes] = []
     for sizes, optional in listed:
@@ -243,13 +265,13 @@ def _entries(rule: UserRule, sizes: Sizes) -> int:
 
 
 def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reason: str = "") -> Certificate:
-    """Return the certificate of a rule at sizes, which says that it is about sizes alone.
+    """Return a certificate at sizes that says so in its scopes, statements and verdicts (`proved at sizes`).
 
     Args:
-        certificate: that of the rule at `sizes`.
-        sizes: those of this certificate, which its scopes name.
+        certificate: the certificate of the rule at `sizes`.
+        sizes: the sizes of this certificate, which its scopes name.
         proved: all sizes at which the rule is proved, which its statements name.
-        reason: why it is not proved for all sizes.
+        reason: why the rule is not proved for all sizes.
     """
     text = sized([sizes])
 
@@ -270,20 +292,21 @@ def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reas
 
 
 SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 512)
-"""The last is more than integers of 8 bits can hold."""
+"""Small sizes that are tried anyway. The last one is more than integers of 8 bits can hold."""
 MOST = 48
 """At most this many integers in the code are tried, the smallest first."""
 
 
 def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
-    """Return values of all dimensions, each a number by name, so that each dimension takes every size.
+    """Return assignments of a number to each of the dimensions `names`; each dimension takes every size in one of them.
 
-    The sizes are small ones and those that the numbers of the code suggest. In one assignment dimensions take different
-    sizes, the next of the list each. A number of the code may count the entries of an array, or their bytes, or be a
-    square: then it is a product of sizes.
+    The sizes are small ones and those that `numbers`, the integers of the code, suggest: n, n ± 1, and factors of n, as
+    n may count the entries of an array or their bytes, or be a square. In most assignments the dimensions take
+    consecutive sizes of the list; in the last ones all are equal, or their product is a number of the code.
     """
     of_code = sorted(numbers)[:MOST]
     near = {m for n in of_code for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
+    # A number may be the entries of a square array, the product of two sizes, or bytes of entries of 2, 4 or 8 bytes.
     near |= {isqrt(n) + k for n in of_code for k in (0, 1) if n > SMALL[-1]}
     near |= {a // b for a in of_code for b in of_code if 1 < b < a and a % b == 0 and a > SMALL[-1]}
     near |= {n // width for n in of_code for width in (2, 4, 8) if n % width == 0 and n > 2 * width}
@@ -296,7 +319,10 @@ def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, 
 
 
 def _consecutive(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:
-    """Return the dimensions at consecutive sizes of a list; if the first is large, the others at small sizes."""
+    """Return the dimensions at consecutive sizes from `sizes[start]` on.
+
+    If the first is large, the others take small sizes, so that arrays stay small.
+    """
     assignment = {name: sizes[(start + k) % len(sizes)] for k, name in enumerate(names)}
     first = assignment[names[0]]
     if first > 512:
@@ -305,7 +331,7 @@ def _consecutive(names: Sequence[str], sizes: Sequence[int], start: int) -> dict
 
 
 def _product(names: Sequence[str], number: int) -> dict[str, int]:
-    """Sizes whose product is the number: the first prime factors one by one, the rest last."""
+    """Return sizes whose product is `number`: a prime factor for each name, and what is left of it for the last."""
     rest, sizes = number, []
     for _ in names[1:]:
         factor = next((p for p in range(2, min(rest, 1000)) if rest % p == 0), 1)

@@ -1,4 +1,4 @@
-"""Auditing a rule found by name: with the declaration that it carries, that the project gives, or that fits."""
+"""The audit of a rule that was found by name, with its own declaration, one of the project, or an inferred one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from .choices import DECIDED_VERDICTS, Audit, Checked, best_choice
 RECORDED_ORIGIN = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 SHORT = 0.2
-"""The share of its seconds that a rule has which may be an approximation; the rest is for what it approximates."""
+"""The share of the seconds for the first audit of a rule that may be an approximation; the rest is for the second."""
 KNOWN = 'inferred from its values at 160 points between −200 and 200, as nothing declares it; approximates="{}" does'
 KNOWN_WHERE = (
     'inferred from its values at 160 points with {1}, as nothing declares it; approximates="{0}" and domain="{1}" do'
@@ -63,9 +63,9 @@ KNOWN_WHERE = (
 
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
-    """Return the remark that a rule, or a module, has no certificate."""
+    """Return the remark that a rule, or a module, has no certificate, with the reason in one line."""
     lines = reason.splitlines()
-    if lines and lines[-1].strip() == "^":  # which points to something in the line above
+    if lines and lines[-1].strip() == "^":  # the last line marks a column of the line above
         reason = f"{' '.join(lines[:-2])} It says: {lines[-2].strip()}"
     return Remark(code, f"not audited: {' '.join(reason.split())}")
 
@@ -73,15 +73,16 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
 def examined(
     found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
 ) -> tuple[RuleResult, Report | None]:
-    """Return the result of a rule that was found, without what its comments ignore, and the report, if there is one.
+    """Return the result of auditing a rule, without the findings that its comments ignore, and its report or None.
 
-    Never raises: a rule can do anything while it is traced. Where it is not audited, a remark says why.
+    Never raises: a rule can do anything while it is traced. Where the rule is not audited, there is no report, and a
+    remark says why.
 
     Args:
-        found: the rule.
+        found: the rule, as it was found.
         table: the declarations of the project, by the names of rules.
-        conformance: compare what was traced with calls.
-        order: 2: look at the rule of the rule as well, wherever that can be asked.
+        conformance: compare the traced programs with calls.
+        order: 2 audits the second derivatives as well, wherever that is possible.
     """
     report: Report | None = None
     remarks: list[Remark] = []
@@ -99,7 +100,7 @@ def examined(
                 remarks += _remarks(audit)
         except NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
-        except CertgradError as error:  # what is said of the rule does not fit it
+        except CertgradError as error:  # the declaration does not fit the rule
             reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
             recorded = any(d.origin == RECORDED_ORIGIN for d in table.get(found.name, ()))
             remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
@@ -111,7 +112,7 @@ def examined(
     ignores = ignores_of(plain_function(unwrapped(found.rule)))
     codes = {r.code for r in remarks}
     if report is None:
-        used = {*CODES.values(), *codes}  # nothing is known of its obligations
+        used = {*CODES.values(), *codes}  # without a report, an ignored obligation may be one that this rule has
     else:
         certificate, ignored = without_ignored(report.certificate, ignores)
         report, used = replace(report, certificate=certificate), codes | ignored
@@ -129,7 +130,7 @@ def examined(
 
 
 def of_report(result: RuleResult, report: Report) -> RuleResult:
-    """Return the result with what a report says. There is no certificate where all that it claims is ignored."""
+    """Return the result with the fields that a report fills; without a certificate if all its claims are ignored."""
     second = report.second
     return msgspec.structs.replace(
         result,
@@ -142,7 +143,7 @@ def of_report(result: RuleResult, report: Report) -> RuleResult:
 
 
 def _inferred_text(declared: Declaration | None) -> str:
-    """Return a declaration that nobody made, as `[tool.certgrad.signatures]` says it."""
+    """Return an inferred declaration as a line of `[tool.certgrad.signatures]`; "" for another one, or none."""
     from certgrad.rules.declared.written import UnwritableError, inline
 
     try:
@@ -152,7 +153,7 @@ def _inferred_text(declared: Declaration | None) -> str:
 
 
 def _op(found: FoundRule, conformance: bool) -> Report:
-    """Return the report on an op, which declares itself what is to be proved."""
+    """Return the report on an op, which carries its own declaration."""
     named = copy(found.rule)
     named.name, named.conformance = found.name, conformance
     return Report(audit(named), found.where)
@@ -163,15 +164,16 @@ class NotDeclaredError(UsageError):
 
 
 def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int) -> Audit:
-    """Return the audit of a rule: the worst at the shapes that are declared or recorded, or the best of inferred ranks.
+    """Return the audit of a rule, as declared, as recorded, or else at inferred shapes.
 
-    The arguments are those of `examined`.
+    Of several declarations, the one with the worst verdict counts; of several inferred choices of ranks, the best. The
+    arguments are those of `examined`. Raises CertgradError where the declaration does not fit, or no shapes fit.
     """
     rule: Callable = found.rule
     others = approximating(table)
 
     def checked(d: Declaration, share: float = 1, beside: Sequence[Declared] = ()) -> Report:
-        """Return the report with a declaration, in a share of the seconds, with functions that approximate others."""
+        """Return the report with declaration `d` in a `share` of the seconds; `beside` are further approximations."""
         run = partial(
             check,
             rule,
@@ -183,7 +185,7 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
         )
         if order <= d.order:
             return run(**d.options)
-        try:  # asked for of all rules, whether or not it can be said of this one
+        try:  # order 2 is asked for of all rules: where this one has no such claim, the report says so
             return run(**{**d.options, "order": order})
         except UsageError as error:
             report = run(**d.options)
@@ -193,7 +195,7 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
     if declarations is None:
         best = best_choice(found, _inferred(found), checked, partial(_of_known, found, checked=checked))
         if best.report.verdict == "unproved" and (at_values := without_open_numbers(rule, best.declared)) is not None:
-            report = checked(at_values)  # as nothing was proved for every number
+            report = checked(at_values)  # at values of static numbers, as nothing was proved for every number
             best = replace(best, report=report, declared=at_values) if report.verdict in DECIDED_VERDICTS else best
         return _with_read_entries(found, best, checked)
     pairs = [_of_known(found, d, checked) for d in declarations]
@@ -201,7 +203,10 @@ def _audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]], confo
 
 
 def _with_read_entries(found: FoundRule, made: Audit, checked: Checked) -> Audit:
-    """Return the audit; if nothing is proved for open sizes, that at sizes which have the entries that are read."""
+    """Return the audit, or a second one if that proves the rule where the first one does not for open sizes.
+
+    The second audit is about axes that are long enough for the entries that the code reads: `x[2]` needs three.
+    """
     if made.report.verdict not in ("unproved", AT_SIZES) or (larger := _larger(found, made.declared)) is None:
         return made
     report = checked(larger)
@@ -215,32 +220,34 @@ def _larger(found: FoundRule, declared: Declaration) -> Declaration | None:
 
 
 def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tuple[Report, Declaration]:
-    """Return the report on a rule and the declaration that counts: as it is declared, or as an approximation.
+    """Return the report on a rule and the declaration that counts: `declared`, or one as an approximation.
 
-    If nothing declares it, and the function has the values of a special function, it is audited as an approximation of
-    that as well; this counts if it decides something, or leaves open what the other one refutes. The program of an
-    approximation is long, and a long one is hardly proved as it is: it gets little time for that.
+    If the function has the values of a special function (a Bessel function, say) and no declaration says so, the rule
+    is audited also as an approximation of that. This second audit counts if it proves the rule, or leaves open what
+    the first one refutes. The program of an approximation is long and seldom proved as it is, so the first audit of a
+    long program gets little time.
     """
     if declared.surrogate or declared.approximates is not None:
         return checked(declared), declared
     subject = UserRule(found.rule, declared.signature, static=declared.static, domain=declared.domain, name=found.name)
     program = rules.measured(subject)
-    long = program is not None and rules.is_long(program)
-    first = rules.known_as(subject, program) if program is not None and long else None
-    before = budget.cut_short
-    report = checked(declared, SHORT if first else 1)
-    cut_short = first is not None and budget.cut_short > before
+    program_is_long = program is not None and rules.is_long(program)
+    # Whether a short program has such values is measured only if its audit proves nothing.
+    early_ideal = rules.known_as(subject, program) if program is not None and program_is_long else None
+    cut_short_before = budget.cut_short
+    report = checked(declared, SHORT if early_ideal else 1)
+    cut_short = early_ideal is not None and budget.cut_short > cut_short_before
     if report.verdict in DECIDED_VERDICTS or report.assumed:
         return report, declared
-    ideal = first if long or program is None else rules.known_as(subject, program)
+    ideal = early_ideal if program_is_long or program is None else rules.known_as(subject, program)
     if ideal is None:
         return checked(declared) if cut_short and report.verdict == "unproved" else report, declared
     of_ideal = replace(declared, domain=(*declared.conditions, *ideal.domain), approximates=ideal.name)
     approximation = checked(of_ideal, beside=rules.known_beside(subject))
     if approximation.verdict not in DECIDED_VERDICTS and cut_short and report.verdict == "unproved":
         report = checked(declared)
-    # It is no mistake if the rule is not the derivative of what runs, but it is one if it is not that of the ideal.
-    # What is open of the latter, perhaps for want of time, stays open.
+    # A rule of an approximation may be the derivative of the special function and not of the program that runs: the
+    # refutation of the first audit is no mistake then. If the second audit is open, so is the verdict.
     if approximation.verdict in DECIDED_VERDICTS or (approximation.verdict, report.verdict) == ("unproved", "refuted"):
         text = (KNOWN_WHERE if ideal.domain else KNOWN).format(ideal.name, " and ".join(ideal.domain))
         return replace(approximation, approximates=f"{approximation.approximates}; {text}"), of_ideal
@@ -248,20 +255,20 @@ def _of_known(found: FoundRule, declared: Declaration, checked: Checked) -> tupl
 
 
 def declarations_of(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
-    """Return the author's declarations of a rule, or else the shapes that fit it. Raises UsageError where none do."""
-    if (said := _declarations(found, table)) is not None:
-        return said
+    """Return the author's or recorded declarations of a rule, else inferred ones. Raises UsageError if none fit."""
+    if (declarations := _declarations(found, table)) is not None:
+        return declarations
     return _inferred(found).declarations
 
 
 def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> Iterator[Declaration]:
-    """Yield the declarations with which an audit of a rule may have come to its certificate, the likeliest first.
+    """Yield the declarations that an audit of a rule may have used for its certificate, the likeliest first.
 
-    Raises as `declarations_of` does.
+    Raises what `declarations_of` raises.
     """
-    said = declarations_of(found, table)
-    yield from said
-    for declared in said:
+    declarations = declarations_of(found, table)
+    yield from declarations
+    for declared in declarations:
         if declared.origin == INFERRED_BY and (larger := _larger(found, declared)) is not None:
             yield larger
 
@@ -269,16 +276,16 @@ def perhaps_audited(found: FoundRule, table: Mapping[str, Sequence[Declaration]]
 def _declarations(found: FoundRule, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration] | None:
     """Return the author's declarations, or those of recorded calls; None where there is neither.
 
-    Raises UsageError for static arguments by names that lead nowhere.
+    Raises UsageError if a static argument is given by a name that leads nowhere.
     """
     named = table.get(found.name, ())
     by_name = any(d.origin != RECORDED_ORIGIN for d in named)
-    said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
-    return [said] if said is not None else [one.with_objects() for one in named] or None
+    carried = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
+    return [carried] if carried is not None else [declaration.with_objects() for declaration in named] or None
 
 
 def _inferred(found: FoundRule) -> Tried:
-    """Return the shapes that fit a rule. Raises UsageError where none do."""
+    """Return the choices of shapes at which a rule traces. Raises NotDeclaredError if there are none."""
     tried = infer(found.rule, calls_of(found))
     if not tried.found:
         why = tried.why_none
@@ -289,23 +296,23 @@ def _inferred(found: FoundRule) -> Tried:
 
 
 def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
-    """Return the functions that are declared by name to approximate another."""
-    found = []
-    for name, several in table.items():
-        with suppress(UsageError):  # of which the audit of that name tells
-            found += [(named_function(name), d) for d in several if d.approximates is not None]
-    return found
+    """Return the functions that the project declares by name to approximate another, with their declarations."""
+    functions = []
+    for name, declarations in table.items():
+        with suppress(UsageError):  # the audit of that name reports it
+            functions += [(named_function(name), d) for d in declarations if d.approximates is not None]
+    return functions
 
 
 def _remarks(made: Audit) -> Iterator[Remark]:
-    """Yield the remarks on an audit: what is inferred, excluded, assumed or left out."""
+    """Yield the remarks on an audit: what was inferred, excluded, assumed or left out of the claim."""
     report = made.report
     if made.declared.origin == INFERRED_BY:
         from certgrad.rules.declared.written import unwritten
 
-        with_objects = "".join(f", with {said}" for said in unwritten(made.declared))
+        with_objects = "".join(f", with {values}" for values in unwritten(made.declared))
         text = f'its shapes are inferred ("{made.declared.signature}"{with_objects}), {NOT_DECLARED}'
-        texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # what is wrong comes first
+        texts = [*made.others, text] if made.wrong_at_others else [text, *made.others]  # a refutation comes first
         at_these = f'{report.verdict} with "{made.declared.signature}" (inferred)'
         brief = "; ".join([at_these, *made.others]) if made.wrong_at_others else ""
         yield Remark(INFERRED, "; ".join(texts), made.wrong_at_others, brief)

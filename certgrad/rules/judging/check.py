@@ -1,8 +1,8 @@
 """`certgrad.check`: prove the derivative rule of one function.
 
-The author's statement, with what each audit of it is asked, is made in `subject/statement.py`. Attempts are made in
-order: with the sizes of the signature left open, with some that divide, then at numbers (`at_sizes.py`), and at other
-values of options. `judged.py` judges each.
+`subject/statement.py` makes the author's statement and the single attempts at a proof. Attempts are made in order: with
+the sizes of the signature left open, with some sizes as multiples of others, at numbers (`at_sizes.py`), and at other
+values of options. `judged.py` gives the verdict on each.
 """
 
 from __future__ import annotations
@@ -53,38 +53,40 @@ def check(
 
     For a `jax.custom_vjp`: the primal of its `fwd` is the function, and its cotangents are the adjoint of the
     function's derivative. For a `jax.custom_jvp`: its tangents are the derivative, and JAX's transposition of them is
-    the adjoint. For any other function: the same of the derivatives that JAX makes.
+    the adjoint. For any other function: JAX's own derivatives are proved to be the derivative and its adjoint.
 
     Args:
         function: the function, also under `jit` or `partial`.
-        signature: the shapes of its array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
+        signature: the shapes of the array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
             `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)`, `Params(w: d m, b: m)` and
-            `None` are arguments that hold several arrays or none. Or a tuple of the arguments, each any structure of
+            `None` are arguments that hold several arrays or none. Or a tuple with, for each argument, any structure of
             such texts.
-        static: its other arguments, by name: a value, `certgrad.each(…)` of several, of which each is proved and every
-            combination where several arguments have several, or `certgrad.real("c > 0")` for every such number.
+        static: the other arguments of the function, by name: a value; `certgrad.each(…)` of several values, where the
+            rule is proved at each, and at every combination if several arguments have several values; or
+            `certgrad.real("c > 0")` for every such number.
         differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument
             `params` is called `params_w`. A rule that returns `None` for an argument that is named here claims that
-            its derivative is 0; for one that is not, it has no gradient, and the verdict says so.
+            its derivative is 0. If the argument is not named, it has no gradient, and the verdict says so.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         surrogate: the reason, if the rule deliberately is not the derivative.
         approximates: the function that the rule is the derivative of, if `function` computes only an approximation of
-            it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of that
-            one and the value of `function`; their distance is measured at drawn points and not proved.
-        name: what the report calls it; the function's own name if empty.
+            it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of the
+            approximated function, and the value of `function`; their distance is measured at drawn points, not proved.
+        name: the name of the function in the report; its own name if empty.
         conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away. If
-            not, the claim says so.
-        sizes: where the rule is not proved for all sizes, it is tried at small ones, and first at these
-            (`{"n": 128, "d": 64}`, or several such); what is proved there is `proved at sizes`, which is no proof for
-            all. None: it is not tried.
-        elsewhere: other functions that the rule calls, each with the declaration of what it approximates, where that
-            stands in a configuration and not on the function. They are read so where `approximates` is given.
-        order: 2 looks at the rule of the rule as well: that the derivative which JAX makes of the cotangents, as second
-            derivatives run it, is their derivative. The report's `second` says what came of it.
-        seconds: of processor time, for all that is tried. What is not decided then is `unproved`, with that reason; a
-            step that has begun (a trace, a call) is brought to its end.
+            False, the claim says that this was not done.
+        sizes: sizes that are tried first (`{"n": 128, "d": 64}`, or several such) if the rule is not proved for all
+            sizes; small sizes follow. A proof there is `proved at sizes`, which is no proof for all. If None, no
+            numbers are tried.
+        elsewhere: other functions that the rule calls, each with the declaration of what it approximates, if that
+            stands in a configuration and not on the function. If `approximates` is given, calls of them are read as
+            calls of what they approximate.
+        order: 2 also audits the rule of the rule: whether the derivative of the cotangents that JAX makes, which
+            second derivatives run, is right. The result is `second` of the report.
+        seconds: the processor time for everything that is tried. A claim that is open then is `unproved`, with that
+            reason; a step that has begun (a trace, a call) is finished first.
 
-    Returns a report; a wrong rule is a verdict in it and never an exception.
+    Returns a report. If the rule is wrong, that is a verdict in it and not an exception.
 
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the function.
@@ -109,27 +111,27 @@ class Choice:
 
     certificate: Certificate
     look: Look | None = None
-    """None where it was audited in full, and is proved."""
+    """The attempt; None where the choice was audited in full and is proved."""
 
     @property
     def verdict(self) -> VerdictName:
         return self.certificate.verdict
 
     def under_assumed(self) -> bool:
-        """Return whether it is refuted, and proved under undeclared bounds."""
+        """Return whether the rule is refuted here and proved under bounds that nobody declared."""
         if self.look is None or self.verdict != "refuted":
             return False
         return rules.assumed(self.look, self.certificate) is not None
 
     def proved_under(self, conditions: Sequence[str]) -> bool:
-        """Return whether it is proved under these bounds, as far as its signature has the sizes that they name."""
+        """Return whether the rule is proved under these bounds; False if they name sizes that its signature lacks."""
         with suppress(DomainError):
             return self.look is None or plainly(self.look.under(conditions)).verdict in PROOFS
         return False
 
 
 def choice_of(function: Callable, declared: Declaration, name: str, seconds: float = AUDIT_SECONDS) -> Choice:
-    """Return the verdict on a rule with the signature of a declaration, in so many seconds. Raises as `check` does."""
+    """Return the verdict on a rule with the signature of a declaration, within `seconds`. Raises as `check` does."""
     statement = Statement(function, declared.signature, name=name, tentative=True)
     with auditing(seconds):
         look = first_look(statement, Attempt(declared.static))
@@ -139,11 +141,11 @@ def choice_of(function: Callable, declared: Declaration, name: str, seconds: flo
 def _report_over_options(
     statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None, order: int
 ) -> Report:
-    """Return the report of a rule at its declared options and then at other values of them.
+    """Return the report of a rule at its declared options and then at other values of these options.
 
-    With `order` 2, also on the derivative of its derivative. An argument whose default has to stand, as the rule does
-    not trace with an array in its place, is left out of the claim. Other values of options are tried only if the rule
-    is proved at the declared ones.
+    An argument that keeps its default, because the rule does not trace with an array in its place, is left out of the
+    claim. Other values of options are tried only if the rule is proved at the declared ones. With `order` 2, the report
+    has a second one, on the derivative of the rule.
     """
     rule = statement.rule(attempt)
     with_defaults = with_fixed_defaults(rule)
@@ -155,26 +157,31 @@ def _report_over_options(
         report = replace(report, left_out=(*report.left_out, LEFT_OUT.format(" and ".join(of_defaults(rule)))))
     if statement.surrogate or report.verdict not in (*PROOFS, AT_SIZES):
         return report
-    without_outputs = statement.of_inputs  # the declared shapes of outputs are those at the defaults
+    without_outputs = statement.of_inputs  # outputs may have other shapes at other values of options
 
     def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
-        """Return the report at other values of options, or the error; None if only there the function does not run."""
-        other = Attempt({**(attempt.static or {}), **chosen})
+        """Return the report at other values of options, or the error as text; None if the function fails only there."""
+        other_attempt = Attempt({**(attempt.static or {}), **chosen})
         try:
-            sizes_tried = rules.first_sizes(without_outputs.rule(other))
+            sizes_tried = rules.first_sizes(without_outputs.rule(other_attempt))
             at_default = without_outputs.rule(replace(attempt, sizes=sizes_tried))
-            if rules.runs(at_default) and not rules.runs(without_outputs.rule(replace(other, sizes=sizes_tried))):
+            if rules.runs(at_default) and not rules.runs(
+                without_outputs.rule(replace(other_attempt, sizes=sizes_tried))
+            ):
                 return None
-            return _attempted(without_outputs, other, sizes)
+            return _attempted(without_outputs, other_attempt, sizes)
         except CertgradError as error:
             return str(error)
 
     def refuted_at(chosen: Mapping[str, Any]) -> Report | None:
-        """Return the report at other values of options if points show that the rule is refuted there."""
-        other = Attempt({**(attempt.static or {}), **chosen})
+        """Return the report at other values of options if a point refutes the rule there; else None.
+
+        The check at points is cheap, and says whether an audit is worth its time.
+        """
+        other_attempt = Attempt({**(attempt.static or {}), **chosen})
         with suppress(CertgradError):
-            if rules.differs_at_a_point(without_outputs.rule(other)):
-                report = _attempted(replace(without_outputs, conformance=False), other, sizes)
+            if rules.differs_at_a_point(without_outputs.rule(other_attempt)):
+                report = _attempted(replace(without_outputs, conformance=False), other_attempt, sizes)
                 return report if report.verdict == "refuted" else None
         return None
 
@@ -185,32 +192,38 @@ def _report_over_options(
 
 
 def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | None) -> Report:
-    """Return the report with that on the cotangents as a function of their own: the worst of several cases."""
-    module, mark, own = report.name.rpartition(":")
-    name, said = f"{module}{mark}gradient of {own}", look.statement
-    found = [
+    """Return the report with a second one: the audit of the rule's cotangents as a function of their own.
+
+    There is an audit for each case of the static arguments, and the one with the worst verdict counts.
+    """
+    module, mark, function_name = report.name.rpartition(":")
+    name, statement = f"{module}{mark}gradient of {function_name}", look.statement
+    reports = [
         check(
             f,
             shapes,
-            differentiable=moving,
-            domain=said.domain,
+            differentiable=active,
+            domain=statement.domain,
             name=name,
-            conformance=said.conformance,
+            conformance=statement.conformance,
             sizes=sizes,
             seconds=allotted_seconds(),
         )
-        for f, shapes, moving in rules.gradients_of(look.rule, look.traces)
+        for f, shapes, active in rules.gradients_of(look.rule, look.traces)
     ]
-    return replace(report, second=max(found, key=lambda one: ORDER.index(one.verdict)))
+    return replace(report, second=max(reports, key=lambda one: ORDER.index(one.verdict)))
 
 
 def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[Sizes] | None) -> Report:
-    """Return the report with sizes left open; if it is unproved that with sizes that divide, and then that at numbers.
+    """Return the report on one attempt: with sizes left open, else with sizes that divide, else at numbers.
+
+    The next step is taken only if the one before leaves the rule unproved. A rule that ends the program, or needs more
+    memory than there is, is unproved with that reason.
 
     Args:
         statement: what the author says of the rule.
-        attempt: the static values and the part of it that this audit is about.
-        sizes: numbers that are tried first; None: none are tried.
+        attempt: the static values and the part of the statement that this audit is about.
+        sizes: numbers for sizes that are tried first; if None, the rule is not tried at numbers.
     """
     rule = statement.rule(attempt)
     given = rules.read_sizes(sizes, rule) if sizes else []
@@ -220,11 +233,11 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
         if statement.surrogate:
             return report
         if report.verdict == "unproved" and not look.traces.refused:
-            there, wrong_at = _in_each_order(look)
-            there = there or (None if wrong_at else _where_sizes_divide(look, report))
+            report_by_order, wrong_at = _in_each_order(look)
+            report_by_order = report_by_order or (None if wrong_at else _where_sizes_divide(look, report))
             given += wrong_at
-            if there is not None:
-                return there
+            if report_by_order is not None:
+                return report_by_order
         if report.verdict == "unproved" and sizes is not None and not look.traces.differs_anywhere:
             report = rules.at_sizes(report, look, given)
             if report.verdict == "refuted" and (under := rules.assumed(look, report.certificate)) is not None:
@@ -240,28 +253,30 @@ def _attempted(statement: Statement, attempt: Attempt, sizes: Sizes | Sequence[S
 
 
 def _in_each_order(look: Look) -> tuple[Report | None, list[Sizes]]:
-    """Return the report of the rule with each outcome of a comparison of sizes as a case, if it is proved so; and sizes
-    at which it is wrong, if it is refuted.
+    """Return the report on a rule whose code compares sizes (`if n < m`), with each outcome as a case.
+
+    Returns (report, []) if the rule is proved so; else None, and the sizes of its witnesses if it is refuted.
     """
     rule = rules.in_each_order(look.rule, look.traces)
     if rule is None:
         return None, []
-    there = replace(look, rule=rule, traces=Traces(rule))
-    certificate, _ = claims_of(there)
+    look_by_order = replace(look, rule=rule, traces=Traces(rule))
+    certificate, _ = claims_of(look_by_order)
     if certificate.verdict not in PROOFS:
         return None, rules.sizes_of_witnesses(look.rule.signature, certificate)
-    return reported(there, rules.said_in_general(certificate, rule)), []
+    return reported(look_by_order, rules.said_in_general(certificate, rule)), []
 
 
 def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
-    """Return the report of the rule at sizes that are multiples; None if it is neither proved nor refuted there.
+    """Return the report of the rule with some sizes as multiples; None if it is neither proved nor refuted so.
 
-    A proof lists the multiples. Code that catches JAX's error at other sizes may run there too: if the rule is refuted
-    at one of those, that is the report.
+    A rule that reshapes c channels into groups of 4 traces only where c = 4·c′. A proof lists such multiples as
+    hypotheses. Code that catches JAX's error may run at other sizes too: if the rule is refuted at one of those, that
+    is the report.
 
     Args:
         look: the attempt with sizes left open.
-        unproved: what came of it.
+        unproved: the report on that attempt.
     """
 
     def attempt(divisors: Mapping[str, str]) -> Attempt:
@@ -271,10 +286,10 @@ def _where_sizes_divide(look: Look, unproved: Report) -> Report | None:
     divisors = rules.multiples(rule, lambda some: look.statement.rule(attempt(some)), look.traces)
     if not divisors:
         return None
-    there = first_look(look.statement, attempt(divisors))
-    report = judged(there)
+    look_there = first_look(look.statement, attempt(divisors))
+    report = judged(look_there)
     if report.verdict not in PROOFS:
-        return helped(report, there) if report.verdict == "refuted" else None
+        return helped(report, look_there) if report.verdict == "refuted" else None
     for sizes in rules.no_multiples(rule, divisors):
         if (elsewhere := rules.refuted_at(unproved, look, sizes)) is not None:
             return helped(elsewhere, look)

@@ -1,4 +1,4 @@
-"""Which of several choices of ranks and dtypes counts for a rule that declares none, and what is said of the others."""
+"""Which choice of ranks and dtypes counts for a rule that declares none, and what the report says of the others."""
 
 from __future__ import annotations
 
@@ -38,11 +38,14 @@ from .passed_defaults import fails_with_passed_defaults
 AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 DECIDED_VERDICTS = (*PROOFS, AT_SIZES)
 LOOKS = 0.25
-"""The part of an audit's seconds that other choices of ranks have together; further ones are named as not tried."""
+"""The part of an audit's seconds for all other choices of ranks; those left over are named as not tried."""
 
 
 class Checked(Protocol):
-    """The report on a rule with a declaration, in a share of the audit, with more functions that approximate others."""
+    """The type of a function that audits a rule: with declaration `d`, in a `share` of the audit's seconds.
+
+    `beside` are functions that approximate others, beyond those of the project.
+    """
 
     def __call__(self, d: Declaration, share: float = ..., beside: Sequence[Declared] = ...) -> Report: ...
 
@@ -54,75 +57,80 @@ class Audit:
     report: Report
     declared: Declaration
     others: tuple[str, ...] = ()
-    """What came of other choices of ranks, where its shapes are inferred, in words."""
+    """What came of other choices of ranks, in words, where the shapes are inferred."""
     wrong_at_others: bool = False
-    """It is refuted at one of these, or fails at one with more axes, where the function runs."""
+    """Whether the rule is refuted at another choice, or fails at one with more axes where the function runs."""
 
 
 def best_choice(
     found: FoundRule, tried: Tried, checked: Checked, known: Callable[[Declaration], tuple[Report, Declaration]]
 ) -> Audit:
-    """Return the audit at one choice of ranks, with what came of the others.
+    """Return the audit at one choice of ranks, with what came of the other choices.
 
-    That is a choice at which code calls the rule and it is refuted; else the likeliest one, or the first other one at
-    which the rule is proved. Where calls say which ranks are meant, other choices do not count. A lower rank is tried
-    where the rule is not proved at a higher one, as a mistake may vanish at the lower one.
+    The choice is one at which code calls the rule and the rule is refuted; else the likeliest one at which it is
+    proved, or the likeliest of all. Where calls say which ranks are meant, other choices do not count. A lower rank is
+    tried only where the rule is not proved at a higher one, as a mistake may vanish at the lower one.
 
     Args:
         found: the rule.
-        tried: the choices at which it traces, and the calls of it.
-        checked: audits it with a declaration.
-        known: audits it with one, and what its code says of the function; returns the declaration that counts as well.
+        tried: the choices at which the rule traces, and the calls of it.
+        checked: audits the rule with a declaration.
+        known: audits the rule with a declaration, and as an approximation if it may be one; returns the report and the
+            declaration that counts.
     """
     choices = tried.declarations
-    in_calls = [k for k, one in enumerate(tried.found) if tried.where_called(one.signature)]
-    meant = in_calls or [*range(len(choices) - len(tried.below))]
-    in_full = cache(lambda k: known(choices[k]))
+    in_calls = [k for k, candidate in enumerate(tried.found) if tried.where_called(candidate.signature)]
+    meant = in_calls or [*range(len(choices) - len(tried.below))]  # by number, the likeliest first
+    in_full = cache(lambda k: known(choices[k]))  # a full audit takes long: one for each choice at most
     first, _ = in_full(meant[0])
     looked = {meant[0]: Choice(first.certificate)} if first.verdict in PROOFS else {}
     not_tried = _look_at_choices(found, tried, looked)
-    likely = next((k for k, one in looked.items() if k in meant and one.verdict in PROOFS), meant[0])
+    likely = next((k for k, candidate in looked.items() if k in meant and candidate.verdict in PROOFS), meant[0])
     wrong = _wrong_as_called(tried, looked, likely)
     best = likely if wrong is None else wrong
     report, declared = in_full(best)
+    # If nothing is proved, a choice counts at which the rule is proved under bounds that the audit may assume.
     if wrong is None and report.verdict not in DECIDED_VERDICTS:
-        under = (k for k, one in looked.items() if k != best and k in meant and one.under_assumed())
-        if (other := next(under, None)) is not None:
-            best, report, declared = other, checked(choices[other]), choices[other]
+        under = (k for k, candidate in looked.items() if k != best and k in meant and candidate.under_assumed())
+        if (under_bounds := next(under, None)) is not None:
+            best, report, declared = under_bounds, checked(choices[under_bounds]), choices[under_bounds]
 
     def verdict_at(k: int) -> str:
-        """Return the verdict of a choice; one that is proved is audited in full first."""
+        """Return the verdict at a choice, by a full audit if a first look proved the rule there."""
         return looked[k].verdict if looked[k].verdict not in PROOFS else in_full(k)[0].verdict
 
-    further = [k for k, one in looked.items() if k != best and _otherwise(one, report)]
+    further = [k for k, candidate in looked.items() if k != best and _otherwise(candidate, report)]
     refuted = any(looked[k].verdict == "refuted" for k in further)
     others = [_declaration_verdict_text(tried, choices[k], verdict_at(k)) for k in further]
     others += [
-        f'with "{one.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
-        for one in not_tried
+        f'with "{candidate.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
+        for candidate in not_tried
     ]
+    # A first look leaves sizes open. At a lower rank the rule may be proved in full, or at numbers for sizes.
     if not in_calls and wrong is None and report.verdict not in DECIDED_VERDICTS and declared not in tried.lower:
-        for choice in tried.lower:  # at numbers for sizes
+        for choice in tried.lower:
             if (lower := checked(choice)).verdict in DECIDED_VERDICTS:
                 others = [_declaration_verdict_text(tried, declared, report.verdict, report)]
                 report, declared = lower, choice
     if further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
+    # A rule that is wrong for a matrix may be right for a vector, and nobody says that it is meant for matrices.
     if not in_calls and wrong is None and report.verdict == "refuted" and _at_defaults(report, declared):
         if fewer := right_with_an_axis_less(found, declared):
             report = _of_either_rank(report, declared.signature, fewer)
             refuted = True
-    more, failing = "", ""
+    # The other way round, a rule that is proved for a vector may be wrong for a batch of vectors.
+    longer_signature, failing = "", ""
     if not in_calls and report.verdict in PROOFS:
-        more, failing = wrong_with_an_axis_more(found, declared, report.assumed)
-    if more and not failing:
-        others.append(f'with "{more}" it is refuted')
+        longer_signature, failing = wrong_with_an_axis_more(found, declared, report.assumed)
+    if longer_signature and not failing:
+        others.append(f'with "{longer_signature}" it is refuted')
         refuted = True
     names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
     failures, may_be_meant = _failures_at_others(tried, declared, names)
     others += failures
     if failing:
-        others.append(f'the function also runs with "{more}", where its rule fails: {failing}')
+        others.append(f'the function also runs with "{longer_signature}", where its rule fails: {failing}')
     passed, error = fails_with_passed_defaults(found, declared)
     if passed:
         others.append(f"with {passed} passed by place, its rule fails and the function runs: {error}")
@@ -130,9 +138,10 @@ def best_choice(
 
 
 def _look_at_choices(found: FoundRule, tried: Tried, looked: dict[int, Choice]) -> list[Declaration]:
-    """Add the verdicts at other choices to `looked`, by number; return those for which there was no time left.
+    """Add the verdicts at other choices to `looked`, by number; return the choices for which no time was left.
 
-    A lower rank says no more where the rule is proved at another choice, nor does one that a proved one includes.
+    A lower rank is left out if the rule is proved at another choice, and so is a choice that is part of a proved one:
+    it would say nothing new.
     """
     choices = tried.declarations
     not_tried: list[Declaration] = []
@@ -150,9 +159,9 @@ def _look_at_choices(found: FoundRule, tried: Tried, looked: dict[int, Choice]) 
 
 
 def _failures_at_others(tried: Tried, declared: Declaration, names: Sequence[str]) -> tuple[list[str], bool]:
-    """Return in words at which other signatures the function runs and its rule fails, and whether one may be meant.
+    """Return texts on other signatures at which the function runs and its rule fails, and whether one may be meant.
 
-    One may be meant that has more axes, or that differs in parameters alone, which lack the axes of rows.
+    A signature may be meant if it has more axes, or differs in parameters alone, which then lack the axes of rows.
     """
     refused = [(text, why) for text, why in tried.refused.items() if text != declared.signature]
     may_be_meant = [
@@ -172,15 +181,17 @@ def _failures_at_others(tried: Tried, declared: Declaration, names: Sequence[str
 
 
 def _at_defaults(report: Report, declared: Declaration) -> bool:
-    """Return whether the refutation is at the defaults, and not at other values of an option alone."""
+    """Return whether every refuted case has the options at their defaults."""
     stands = {name: text_of(value.value) for name, value in declared.static.items() if isinstance(value, Default)}
     cases = [case for claim in report.certificate.claims for case in claim.cases if case.verdict == "refuted"]
     return all(case.statics.get(name, text) == text for case in cases for name, text in stands.items())
 
 
 def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
-    """Return the report with its refuted cases made unproved: the rule is wrong with the shapes `wrong` and proved with
-    `right`, and nobody says which are meant. An audit fails on it as on a refutation.
+    """Return the report with its refuted cases made unproved, as nobody says which shapes are meant.
+
+    The rule is wrong with the shapes `wrong` and proved with the shapes `right`. An audit fails on such a report as on
+    a refutation.
     """
     text = f'with "{wrong}", and with "{right}" the rule is proved: certgrad.declare says which is meant'
 
@@ -201,8 +212,9 @@ def _of_either_rank(report: Report, wrong: object, right: str) -> Report:
 
 
 def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
-    """Return whether `text` is the signature, but that arguments with names of parameters lack leading axes: the
-    function broadcasts them, and what the rule returns for them lacks a sum.
+    """Return whether `text` differs from the signature only in parameters (`bias`, `scale`) that lack leading axes.
+
+    The function broadcasts such parameters, and a rule that fails there lacks a sum over the leading axes.
     """
     fewer, all_axes = _specs(text), _specs(signature)
     pairs = [(n, a.dims, b.dims) for n, a, b in zip(names, fewer, all_axes, strict=True) if a.dims != b.dims]
@@ -210,15 +222,13 @@ def _shares_parameters(text: str, signature: Any, names: Sequence[str]) -> bool:
 
 
 def _is_part_of(choice: Declaration, other: Declaration) -> bool:
-    """Return whether another choice includes this one: it has the same shapes, and the same dtypes or real numbers in
-    their place.
-    """
+    """Return whether a proof at `other` covers `choice`: its shapes are equal, its dtypes equal or `float`."""
     pairs = zip(_specs(choice.signature), _specs(other.signature), strict=True)
     return all(a.dims == b.dims and b.dtype in (a.dtype, "float") for a, b in pairs)
 
 
 def _rank(signature: Any) -> int:
-    """Return the number of axes of the argument that has most."""
+    """Return the largest number of axes of an argument."""
     return max(len(spec.dims) for spec in _specs(signature))
 
 
@@ -229,8 +239,8 @@ def _specs(signature: Any) -> Sequence[ArraySpec]:
 def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) -> int | None:
     """Return the number of a choice that a call agrees with and at which the rule is refuted; None if there is none.
 
-    A call does not count if the rule is proved at a choice that agrees with it, or is so under bounds that can be
-    assumed of its arguments. Whether they can at the likely choice, its audit in full says.
+    A call does not count if the rule is proved at a choice that agrees with it, also under bounds that the audit may
+    assume. At the choice `likely` such bounds are left to its full audit.
     """
     for _, signatures in tried.calls:
         agreeing = {k: one for k, one in looked.items() if tried.declarations[k].signature in signatures}
@@ -243,10 +253,10 @@ def _wrong_as_called(tried: Tried, looked: Mapping[int, Choice], likely: int) ->
 
 
 def _otherwise(choice: Choice, report: Report) -> bool:
-    """Return whether another choice is to be named beside a report.
+    """Return whether the report has to name another choice, as the verdict there is another one.
 
-    That is one at which the rule is proved if the report decides nothing; and one at which it is not proved, unless it
-    is under the bounds that the report assumes.
+    A choice at which the rule is proved is named if the report proves nothing. One at which it is not proved is named
+    unless it is proved under the bounds that the report assumes.
     """
     if choice.verdict in PROOFS:
         return report.verdict not in DECIDED_VERDICTS
@@ -265,7 +275,7 @@ def _as_called(tried: Tried, signature: object) -> str:
 
 
 def _of_inferred_shapes(report: Report) -> Report:
-    """Return the report, in which a refutation says that its shapes are inferred."""
+    """Return the report; the reasons of refuted and unproved cases say that the shapes are inferred."""
 
     def at_inferred(_: Claim, case: CaseClaim) -> CaseClaim:
         if case.verdict not in ("refuted", "unproved"):

@@ -1,8 +1,8 @@
-"""Sizes that tell something: all different and above 1, no axis of length 1 or 0 that other sizes make longer.
+"""Sizes at which mistakes show: all different and above 1, with as few axes of length 1 or 0 as possible.
 
-A rule that takes one axis for another is right where both have the same size, and one that repeats where it should
-tile is right of a single group. Which sizes a function takes is found by trying: it is traced at small ones, and at
-multiples of what divides.
+A rule that takes one axis for another is right where both have the same size, and a rule that repeats where it should
+tile is right for a single group. The sizes that a function accepts are found by trial: it is traced at small sizes and
+at multiples of sizes at which it runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Forward = Callable[[Sizes], Program | None]
 FIRST_SIZES = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10)
 """Distinct sizes that are tried first, one for each name."""
 VALUES = (2, 3, 4, 5, 6, 8)
-"""What each size is tried at, beside multiples of what it is."""
+"""Values that are tried for each size, beside multiples of its present value."""
 EQUAL = (4, 8, 16, 32, 64, 128)
 """Sizes that are tried for all names alike."""
 CHOICES = 200
@@ -29,29 +29,30 @@ CHOICES = 200
 TRACES = 150
 """Traces of the function, at most; then no sizes are found."""
 SECONDS = 20.0
-"""A backstop, so high that it decides nothing but where one trace takes long."""
+"""Seconds of the search, a backstop that only ends it where single traces take long."""
 
 
 def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
-    """Return distinct small sizes at which the function runs; None where none are found.
+    """Return distinct small sizes at which the function runs; None if none are found.
 
-    An axis is short if it has length 1 or 0. Sizes are passed over at which more axes are short than at others.
+    Each start is taken as it is, or improved size by size until all differ. Starts are passed over at which more axes
+    are short (of length 1 or 0) than at 2 or 4 times the sizes: mistakes vanish on short axes.
 
     Args:
         names: the sizes that are wanted.
-        forward: the function at sizes.
-        of_code: sizes made of numbers of the code, which it may insist on.
+        forward: traces the function at sizes.
+        of_code: sizes made of numbers of the code, as the function may run at those alone.
     """
     until = budget.until(SECONDS)
-    known: dict[tuple[int, ...], int | None] = {}
+    short_counts: dict[tuple[int, ...], int | None] = {}
 
     def short(sizes: Sizes) -> int | None:
-        """Return how many axes of the program are short; None where the function does not run, or time is up."""
+        """Return how many axes in the traced program are short; None if the function does not run or time is up."""
         key = tuple(sizes[n] for n in names)
-        if key not in known and len(known) < TRACES and time.thread_time() < until:
+        if key not in short_counts and len(short_counts) < TRACES and time.thread_time() < until:
             program = forward(sizes)
-            known[key] = None if program is None else _count_short_axes(program)
-        return known.get(key)
+            short_counts[key] = None if program is None else _count_short_axes(program)
+        return short_counts.get(key)
 
     for start in _starts(names, of_code):
         short_at_start = short(start)
@@ -68,7 +69,7 @@ def distinct_sizes(names: Sequence[str], forward: Forward, of_code: Iterable[Siz
 
 
 def _starts(names: Sequence[str], of_code: Iterable[Sizes]) -> Iterator[Sizes]:
-    """Yield sizes to begin with: small distinct ones, equal ones, those of the code, then choices of small values."""
+    """Yield sizes to start from: small distinct ones, equal ones, those of the code, then orders of small values."""
     yield {n: FIRST_SIZES[k % len(FIRST_SIZES)] for k, n in enumerate(names)}
     yield from (dict.fromkeys(names, v) for v in EQUAL)
     yield from of_code
@@ -80,9 +81,10 @@ def _starts(names: Sequence[str], of_code: Iterable[Sizes]) -> Iterator[Sizes]:
 
 
 def _better(sizes: Sizes, short: Callable[[Sizes], int | None]) -> Sizes:
-    """Return the sizes with each in turn changed to the value, of those at which the function runs, that is best.
+    """Return the sizes after changing each in turn to the best value at which the function runs.
 
-    Best is that which is no other size and not 1, then that which leaves the fewest axes short, then the least.
+    The best value is not 1 and not the value of another size; among these, the one that leaves the fewest axes short,
+    then the smallest.
     """
     better = dict(sizes)
     for name, size in sizes.items():
@@ -99,6 +101,6 @@ def _differ(sizes: Sizes) -> bool:
 
 
 def _count_short_axes(program: Program) -> int:
-    """Return how many axes of a program's values have length 1 or 0."""
+    """Return how many axes of all values that a program computes have length 1 or 0."""
     shapes = [v.aval.shape for eqn in equations_of(program.jaxpr) for v in eqn.outvars if hasattr(v.aval, "shape")]
     return sum(d in (0, 1) for shape in shapes for d in shape)

@@ -26,7 +26,7 @@ from certgrad.rules.subject.user_rule import UserRule
 
 @dataclass(frozen=True)
 class Equality(Judged):
-    """The verdict on "these two functions return the same", with everything that a test or a person asks next."""
+    """The verdict on whether two functions return the same values, with its conditions and the reason if it is open."""
 
     left: str
     right: str
@@ -39,12 +39,12 @@ class Equality(Judged):
 
     @property
     def hypotheses(self) -> list[str]:
-        """The conditions under which both are defined and equal, as formulas."""
+        """The conditions under which both functions are defined and equal, as formulas."""
         return [h.text for h in self.claim.hypotheses]
 
     @property
     def reason(self) -> str:
-        """The reason why it is not proved."""
+        """Why the equality is not proved: the reason of the first case that is not; "" if all are."""
         return next((c.reason for c in self.claim.cases if c.verdict not in PROVED_AS_WRITTEN), "")
 
     @property
@@ -80,20 +80,20 @@ def equal(
 ) -> Equality:
     """Prove that two functions of the same arguments return the same, for all shapes that fit the signature.
 
-    Each output of the one is compared with that of the other, entry by entry, over the real numbers; integers and
-    booleans count as numbers. Wherever one of the two is undefined is excluded by a hypothesis.
+    Each output of `left` is compared with that of `right`, entry by entry, over the real numbers; integers and booleans
+    count as numbers. A hypothesis excludes the points at which one of the two is undefined.
 
     Args:
         left: a function, also under `jit` or `partial`; its arguments give the names.
         right: another function, called with the same arguments in the same order.
-        signature: the shapes of the array arguments, as for `certgrad.check`. A number that the claim is to be about
-            for every value is a scalar: an argument of shape `""`.
+        signature: the shapes of the array arguments, as for `certgrad.check`. A number at whose every value the
+            functions are compared is a scalar array: an argument of shape `""`.
         static: the other arguments, by name: a value, or `certgrad.each(…)` of several.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
-        name: what the report calls the left function; its own name if empty.
+        name: the name of the left function in the report; its own name if empty.
         conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away.
 
-    Returns the verdict; that the two differ is a verdict and never an exception.
+    Returns the verdict. If the two differ, that is a verdict and not an exception.
 
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the functions.
@@ -111,16 +111,16 @@ def equal(
 
 
 class _Pair(UserRule):
-    """Two functions as a subject: a forward and its reference."""
+    """Two functions as one subject of an audit: the right one is the forward, the left one its reference."""
 
     undefined_differs = False
 
     def __init__(self, left: Callable, right: Callable, signature: str | Sequence[Any], **declared: Any) -> None:
         static = declared["static"] or {}
-        opened = next((n for n, v in static.items() if isinstance(v, Real)), None)
-        if opened is not None:
+        number = next((n for n, v in static.items() if isinstance(v, Real)), None)
+        if number is not None:
             raise UsageError(
-                f"{opened!r} is left open by certgrad.real. Functions are compared at every value of a number where it "
+                f"{number!r} is left open by certgrad.real. Functions are compared at every value of a number where it "
                 'is an array argument: give it the shape "" in the signature.'
             )
         super().__init__(left, signature, differentiable=(), **declared)
@@ -131,7 +131,10 @@ class _Pair(UserRule):
         self.further = (self.other.plain, *self.further, *self.other.further)
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The right function as the forward, the left one as its reference: so the left one stands on the left."""
+        """Return the right function as the forward and the left one as its reference.
+
+        The audit writes the reference on the left of the equation.
+        """
 
         def outputs(rule: UserRule) -> Callable[[list, list], list]:
             return lambda args, params: [
@@ -141,29 +144,29 @@ class _Pair(UserRule):
         return Rules(outputs(self.other), None, lambda args, seeds, params: [], None, reference=outputs(self))
 
     def _own(self, rule: UserRule, statics: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the static arguments of one of the two: the common ones, and its own defaults."""
+        """Return the static arguments of one of the functions: those that the author gives, and its own defaults."""
         return {n: statics[n] if n in self.said else v for n, v in rule.choices[0].items()}
 
     def check_outputs(self) -> None:
-        """Raises RuleError, naming both, where the outputs are not nested alike or have other shapes."""
+        """Raise RuleError, naming both functions, if their outputs have different structures or shapes."""
         instance = family(self, self.cases[0]).prove[0]
         arrays = instance.shapes().structs()
-        found: list[Any] = []
+        outputs: list[Any] = []
         for rule in (self, self.other):
             try:
-                found.append(
+                outputs.append(
                     jax.eval_shape(lambda *xs, rule=rule: rule.call(xs, self._own(rule, instance.statics)), *arrays)
                 )
             except Exception:  # the audit says what does not trace
                 return
-        mine, theirs = map(jax.tree.leaves, found)
-        nested, otherwise = (str(jax.tree.structure(one)) for one in found)
-        if nested != otherwise:
+        left_arrays, right_arrays = map(jax.tree.leaves, outputs)
+        left_structure, right_structure = (str(jax.tree.structure(output)) for output in outputs)
+        if left_structure != right_structure:
             raise RuleError(
-                f"{self.name} returns {nested}, and {self.other.name} returns {otherwise}. "
+                f"{self.name} returns {left_structure}, and {self.other.name} returns {right_structure}. "
                 "Return values that are nested alike."
             )
-        for k, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+        for k, (a, b) in enumerate(zip(left_arrays, right_arrays, strict=True)):
             if tuple(map(str, a.shape)) != tuple(map(str, b.shape)):
                 shown = [f"({', '.join(map(str, s))})" for s in (a.shape, b.shape)]
                 raise RuleError(
@@ -176,11 +179,11 @@ def _as_float(value: Any) -> Any:
 
 
 def _restated(pair: _Pair, certificate: Certificate) -> Certificate:
-    """Return the claim in the words of an equality: the audit speaks of a rule and its forward."""
+    """Return the certificate with its claim worded as an equality; the audit words it as one on a rule."""
     (claim,) = certificate.claims
     names = ", ".join(pair.arg_names)
-    where = " under the hypotheses" if claim.hypotheses else ""
-    text = f"for all {names}{where}: {pair.name}({names}) = {pair.other.name}({names})"
+    under = " under the hypotheses" if claim.hypotheses else ""
+    text = f"for all {names}{under}: {pair.name}({names}) = {pair.other.name}({names})"
     notes = {*claim.idealisations, *([IN_RANGE] if any(s.dtype == "int" for s in pair.signature.inputs) else [])}
     claim = msgspec.structs.replace(claim, statement=text, idealisations=sorted(notes))
     return with_claims(certificate, [claim])

@@ -1,4 +1,4 @@
-"""One attempt at a rule, judged: its certificate, and of what is wrong which argument, where and why."""
+"""The verdict on one attempt: its certificate, and for a wrong rule the argument that is wrong, where and why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from certgrad.rules.subject.statement import SECONDS_AT_SIZES, Attempt, Statemen
 from certgrad.rules.subject.user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
-"""Seconds of the audit of a surrogate's derivative, which the author says is another one."""
+"""Seconds of the audit of a surrogate's derivative, of which the author says that it is not the function's."""
 NONE = "None is returned for {}, which `differentiable` names; JAX takes it for zeros"
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
@@ -48,61 +48,69 @@ DEFAULTS = (
 
 @dataclass(frozen=True)
 class Look:
-    """A rule as it is audited in one attempt, once its function was traced."""
+    """A rule as it is audited in one attempt, after a first trace of its function."""
 
     statement: Statement
     attempt: Attempt
-    """Without the arguments that have no gradient, unless the author names them."""
+    """The attempt, which excludes the arguments without a gradient unless the author names them."""
     rule: UserRule
     examined: Examined
     traces: Traces
-    """Those of its audit; after it they say at which sizes something else was seen."""
+    """The traces that the audit uses; after it they also say at which sizes something else was seen to happen."""
 
     def part(self, statement: Statement | None = None, **changes: Any) -> UserRule:
-        """Return the rule of an attempt at another part, with what was seen of its outputs."""
-        found = (statement or self.statement).rule(replace(self.attempt, **changes))
-        apply_examination(found, self.examined)
-        return found
+        """Return the rule of the same attempt with some fields changed, and with what is known of its outputs."""
+        rule = (statement or self.statement).rule(replace(self.attempt, **changes))
+        apply_examination(rule, self.examined)
+        return rule
 
     def under(self, conditions: Sequence[str]) -> Look:
-        """Return the same attempt under conditions that the author does not declare."""
+        """Return the same attempt under further conditions, which the author does not declare."""
         attempt = replace(self.attempt, assumed=tuple(conditions))
         rule = self.statement.rule(attempt)
         return replace(self, attempt=attempt, rule=rule, traces=apply_examination(rule, self.examined))
 
 
 def first_look(statement: Statement, attempt: Attempt) -> Look:
-    """Return the rule of an attempt, its mode and outputs, and the arguments that get no gradient.
+    """Return the rule of an attempt with a first examination: its outputs, and which arguments get no gradient.
 
-    Raises SignatureError: the function returns other shapes than its signature says.
+    Raises SignatureError if the function returns other shapes than its signature says.
     """
     rule = statement.rule(attempt)
-    found = examine(rule)
-    # What the author names has a gradient: JAX takes `None` for zeros, and so does the claim.
-    if found.without_gradient and statement.differentiable is None:
-        attempt = replace(attempt, excluded=found.without_gradient)
+    examined = examine(rule)
+    # An argument that the author names stays in the claim: JAX takes `None` for zeros, and so does the claim.
+    if examined.without_gradient and statement.differentiable is None:
+        attempt = replace(attempt, excluded=examined.without_gradient)
         rule = statement.rule(attempt)
-    return Look(statement, attempt, rule, found, apply_examination(rule, found))
+    return Look(statement, attempt, rule, examined, apply_examination(rule, examined))
 
 
 def claims_of(look: Look) -> tuple[Certificate, str]:
-    """Return the certificate of an attempt, on derivative and values; and what the rule approximates, in words."""
-    rule, found = look.rule, look.examined
-    certificate = untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule, look)
+    """Return the certificate of an attempt, and a text on the approximation; "" if the rule approximates nothing.
+
+    The certificate has the claims on the derivative, on the value of an approximation, and on integer outputs.
+    """
+    rule, examined = look.rule, look.examined
+    certificate = (
+        untraced(rule, f"an output is of {examined.strange}") if examined.strange else _certificate(rule, look)
+    )
     approximates = ""
     if rule.ideal is not None:
         value = look.part(part="value")
         approximates = rules.approximation(value, rule)
         of_value = _of_value(value, rule)
-        others = dict.fromkeys(i.said for i in rule.ideals if i.met)
-        certificate = rules.with_value(certificate, [approximates, *others], of_value)
-    if found.integers and not found.strange:
+        approximated = dict.fromkeys(i.said for i in rule.ideals if i.met)
+        certificate = rules.with_value(certificate, [approximates, *approximated], of_value)
+    if examined.integers and not examined.strange:
         certificate = rules.with_integers(certificate, _certificate(look.part(part="integers")))
     return certificate, approximates
 
 
 def judged(look: Look) -> Report:
-    """Return the report on an attempt: its certificate, and if it is wrong, of which argument, where and why."""
+    """Return the report on an attempt: its certificate, and for a wrong rule which argument is wrong, where and why.
+
+    A refuted rule is tried under bounds on its arguments first (`assumed.py`).
+    """
     started = time.thread_time()
     surrogate = look.statement.surrogate
     if surrogate:  # whether it is the derivative after all is of little interest
@@ -123,7 +131,7 @@ def judged(look: Look) -> Report:
 
 
 def reported(look: Look, certificate: Certificate, arguments: tuple[ArgumentClaim, ...] = ()) -> Report:
-    """Return the report of an attempt with a certificate, and a claim for each argument if they were told apart."""
+    """Return the report of an attempt with a certificate; `arguments` are claims on single arguments, if any."""
     if look.attempt.excluded:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(look.attempt.excluded)))
     report = report_of(look.rule, certificate, look.statement.surrogate, arguments)
@@ -131,7 +139,7 @@ def reported(look: Look, certificate: Certificate, arguments: tuple[ArgumentClai
 
 
 def plainly(look: Look) -> Certificate:
-    """Return the certificate of an attempt, without what explains it."""
+    """Return the certificate of an attempt, by a short audit without an explanation of what is wrong."""
     look.rule.seconds = SECONDS_AT_SIZES
     if look.examined.strange:
         return untraced(look.rule, f"an output is of {look.examined.strange}")
@@ -139,21 +147,28 @@ def plainly(look: Look) -> Certificate:
 
 
 def _of_value(value: UserRule, rule: UserRule) -> Certificate:
-    """Return the claim on the value of a function that approximates another; its rule may approximate the same."""
-    found = _certificate(value)
-    if found.verdict in PROOFS or any(plainly_refuted(c.witness) for claim in found.claims for c in claim.cases):
-        return found
-    value.ideals, before = rule.ideals, budget.cut_short
-    read = _certificate(value)
-    if read.verdict in PROOFS:
-        return rules.read_as_ideal(read)
-    # Other values than those of the function as it runs are no mistake, as far as they may be those of the ideals.
-    return read if read.verdict == "unproved" and budget.cut_short > before else found
+    """Return the claim that the rule returns the value of a function which approximates another.
+
+    If the claim fails, it is tried once more with both read as what they approximate: the rule may compute the value by
+    another approximation of the same function.
+    """
+    as_it_runs = _certificate(value)
+    if as_it_runs.verdict in PROOFS or any(
+        plainly_refuted(c.witness) for claim in as_it_runs.claims for c in claim.cases
+    ):
+        return as_it_runs
+    value.ideals, cut_short_before = rule.ideals, budget.cut_short
+    as_ideal = _certificate(value)
+    if as_ideal.verdict in PROOFS:
+        return rules.read_as_ideal(as_ideal)
+    # The rule may compute another approximation of the same value, which is no mistake: if time was up before that was
+    # decided, the claim stays open.
+    return as_ideal if as_ideal.verdict == "unproved" and budget.cut_short > cut_short_before else as_it_runs
 
 
 def _argument_claims(look: Look, certificate: Certificate, seconds: float) -> tuple[ArgumentClaim, ...]:
-    """Return a claim for each argument alone, where not all is proved; the verdict took so many seconds."""
-    if look.traces.refused:  # whatever is asked of the code: an argument alone is refused as well
+    """Return a claim for each argument alone, on a rule that is not proved; its audit took `seconds`."""
+    if look.traces.refused:  # code for which nothing can be proved: that is so of each argument as well
         return tuple(ArgumentClaim(n, "unproved", look.traces.refused) for n in look.rule.moving)
 
     def part_of(argument: str, statics: Mapping[str, Any] | None) -> UserRule:
@@ -171,23 +186,23 @@ def _argument_claims(look: Look, certificate: Certificate, seconds: float) -> tu
 def _right_where(look: Look, arguments: Sequence[ArgumentClaim]) -> str:
     """Return a domain in which the whole rule is proved; "" if none is found.
 
-    Tried is where all its wrong arguments are right, if each is right somewhere, and where a square matrix is symmetric
-    or a quaternion a rotation.
+    The candidates are the domain in which all wrong arguments are right, if each is right somewhere, and that with
+    likely properties: a square matrix is symmetric, a quaternion is a rotation.
     """
     wrong = [a for a in arguments if a.verdict not in PROOFS]
     domains = list(dict.fromkeys(a.domain for a in wrong if a.domain))
-    said = look.statement.domain
-    own = (said,) if isinstance(said, str) and said else tuple(said)
-    for more in [*([()] if domains else []), *((one,) for one in rules.likely_properties(look.rule))]:
-        rule = look.part(replace(look.statement, domain=(*own, *domains, *more)))
+    declared = look.statement.domain
+    declared_domain = (declared,) if isinstance(declared, str) and declared else tuple(declared)
+    for properties in [*([()] if domains else []), *((one,) for one in rules.likely_properties(look.rule))]:
+        rule = look.part(replace(look.statement, domain=(*declared_domain, *domains, *properties)))
         rule.seconds = SECONDS_AT_SIZES
         if _certificate(rule).verdict in PROOFS:
-            return " and ".join([*domains, *more])
+            return " and ".join([*domains, *properties])
     return ""
 
 
 def helped(report: Report, look: Look) -> Report:
-    """Return the report; where the rule is not proved, with what a numeric check says, and with what a solver lacks."""
+    """Return the report; if the rule is not proved, with a numeric check and a hint on what a solver has to declare."""
     if report.verdict not in ("unproved", "refuted"):
         return report
     return rules.pointed_to_solves(rules.checked_numerically(report, look.rule), look.traces)
@@ -199,7 +214,7 @@ def report_of(
     surrogate: str = "",
     arguments: tuple[ArgumentClaim, ...] = (),
 ) -> Report:
-    """Return the report that a certificate of a rule makes."""
+    """Return the report for a certificate of a rule, with a script that reproduces a witness if there is one."""
     differs = any(case.witness is not None for claim in certificate.claims for case in claim.cases)
     return Report(
         certificate,
@@ -215,20 +230,20 @@ def report_of(
 def explained(
     certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
 ) -> Certificate:
-    """Return the certificate with reasons that say which argument's cotangent is wrong, where, and what the
-    likely cause is.
+    """Return the certificate with longer reasons: which argument's cotangent is wrong, where, and the likely cause.
 
     Args:
-        certificate: that of the rule.
-        rule: the rule, whose parts have a place in code.
+        certificate: the certificate of the rule.
+        rule: the rule; a reason names the line of the function that is wrong.
         arguments: a claim for each argument, with its cause.
         right_where: the domain in which the whole rule is proved, if there is one.
     """
     from certgrad.report.wording import LIKELY_CAUSE, OF_COTANGENT, PROVED_WHERE, SEE_LINE, symbols
 
-    repeated = f"right where {symbols(right_where)}"  # which the line before says already
+    repeated = f"right where {symbols(right_where)}"  # an earlier line of the reason says it already
     wrong = [f"{OF_COTANGENT}{a.name}: {a.cause}" for a in arguments if a.cause and a.cause != repeated]
     wrong += [a.missing for a in arguments if a.missing]
+    # The function of the rule that each claim is about.
     parts = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
     def with_reason(claim: Claim, case: CaseClaim) -> CaseClaim:
@@ -254,8 +269,8 @@ def _certificate(rule: UserRule, look: Look | None = None) -> Certificate:
     if rule.unknown:
         return untraced(rule, rule.unknown)
     try:
-        found = audit(rule, traces=look.traces if look is not None else None)
-        return rules.with_properties(found, rule) if rule.properties else found
+        certificate = audit(rule, traces=look.traces if look is not None else None)
+        return rules.with_properties(certificate, rule) if rule.properties else certificate
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:

@@ -1,4 +1,4 @@
-"""Certificates of one rule as one: at several sizes or static values, of its value, of outputs that are integers."""
+"""Several certificates of a rule made into one: at several sizes or static values, on values, on integer outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ OF_BOTH = "the rule computes its value otherwise than the function: both are rea
 
 
 def merged(certificates: Sequence[Certificate]) -> Certificate:
-    """Return one certificate that claims what all of several claim, which have the same obligations."""
+    """Return one certificate in place of several ones, which have the same obligations.
+
+    Each claim has the cases, hypotheses, facts and idealisations of the claims of its kind in all certificates.
+    """
     first = certificates[0]
 
     def all_of(name: str, parts: Sequence[Any]) -> list[Any]:
@@ -32,13 +35,13 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
 
     claims = []
     for k, claim in enumerate(first.claims):
-        same = [c.claims[k] for c in certificates]
+        same_claims = [c.claims[k] for c in certificates]
         claims.append(
             with_cases(
                 claim,
-                all_of("cases", same),
-                hypotheses=each_once(all_of("hypotheses", same)),
-                **{name: sorted({*all_of(name, same)}) for name in ("facts", "idealisations", "measured")},
+                all_of("cases", same_claims),
+                hypotheses=each_once(all_of("hypotheses", same_claims)),
+                **{name: sorted({*all_of(name, same_claims)}) for name in ("facts", "idealisations", "measured")},
             )
         )
     repeated = all_of("sizes", certificates)
@@ -53,7 +56,7 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
-    """Return the fields of a certificate that say what several certificates rest on together."""
+    """Return certificate fields by name, joined from several: the digest, traces, literals and rules used."""
     return {
         "digest": digest_of(c.digest for c in certificates),
         "rules_used": sorted({rule for c in certificates for rule in c.rules_used}),
@@ -63,13 +66,16 @@ def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
 
 
 def read_as_ideal(certificate: Certificate) -> Certificate:
-    """Return the claim of a rule's value, which is proved of what both it and the function approximate."""
+    """Return the certificate on a rule's value with the note that both sides were read as what they approximate."""
     claims = [msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, OF_BOTH])) for c in certificate.claims]
     return with_claims(certificate, claims)
 
 
 def with_value(certificate: Certificate, approximates: Sequence[str], value: Certificate) -> Certificate:
-    """Return the claims about an ideal function's derivative, and that about the value of the function which runs."""
+    """Return the certificate on the derivative with the claims on the value added, and `approximates` as notes.
+
+    The derivative is that of the function which is approximated, the value that of the function which runs.
+    """
     about = "jvp_is_derivative" if any(c.kind == "jvp_is_derivative" for c in certificate.claims) else "vjp_is_adjoint"
     claims = [
         msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, *approximates])) if c.kind == about else c
@@ -79,29 +85,35 @@ def with_value(certificate: Certificate, approximates: Sequence[str], value: Cer
 
 
 def with_integers(certificate: Certificate, integers: Certificate) -> Certificate:
-    """Return the certificate with the claim that the fwd returns the integer outputs, which have no derivative."""
-    (other,) = integers.claims
+    """Return the certificate with the claim on integer outputs, which have no derivative, joined to that of its kind.
+
+    The claim is that the fwd returns these outputs. Of the two verdicts the worse one counts.
+    """
+    (integer_claim,) = integers.claims
 
     def joined(claim: Claim) -> Claim:
-        if claim.kind != other.kind:
+        if claim.kind != integer_claim.kind:
             return claim
-        worse = ORDER.index(other.verdict) > ORDER.index(claim.verdict)
-        reasons = {c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in other.cases}
-        known = {h.tree for h in claim.hypotheses}
-        hypotheses = [*claim.hypotheses, *(h for h in other.hypotheses if h.tree not in known)]
-        if not worse:
+        is_worse = ORDER.index(integer_claim.verdict) > ORDER.index(claim.verdict)
+        reasons = {
+            c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in integer_claim.cases
+        }
+        listed = {h.tree for h in claim.hypotheses}
+        hypotheses = [*claim.hypotheses, *(h for h in integer_claim.hypotheses if h.tree not in listed)]
+        if not is_worse:
             return msgspec.structs.replace(claim, hypotheses=hypotheses)
-        cases = list(reasons.values()) if other.verdict in ("refuted", "unproved") else other.cases
-        return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=other.verdict, cases=cases)
+        cases = list(reasons.values()) if integer_claim.verdict in ("refuted", "unproved") else integer_claim.cases
+        return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=integer_claim.verdict, cases=cases)
 
     return with_claims(certificate, map(joined, certificate.claims))
 
 
 def as_surrogate(certificate: Certificate, reason: str) -> Certificate:
-    """Return the certificate with the author's reason in the place of findings about the derivative.
+    """Return the certificate with the verdict `surrogate` and the author's reason on cases about the derivative.
 
-    The forward's value is claimed all the same, and JAX's transposition of a JVP must be proved its adjoint. The claim
-    that compares the rule with the derivative need not be decided.
+    That replaces refuted and unproved cases of the claim that compares the rule with the derivative. The other claim on
+    a JVP, that JAX's transposition of it is its adjoint, has to be decided: only refuted cases are replaced there. The
+    claim on the forward's value stays as it is.
     """
     kinds = [claim.kind for claim in certificate.claims]
     about_derivative = "jvp_is_derivative" if "jvp_is_derivative" in kinds else "vjp_is_adjoint"

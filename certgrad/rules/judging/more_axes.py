@@ -1,4 +1,4 @@
-"""A rule whose shapes are inferred, with one axis more or less: the function may run there, and the verdict differ."""
+"""Audits of a rule with inferred shapes at one axis more or less, where its verdict may be another one."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ from certgrad.signatures.sizes import named_size
 from .check import choice_of
 
 PARAMETERS = frozenset("b bias beta g gain gamma offset scale shift w weight".split())
-"""Names of arguments, or their last words, which are the same in all rows more often than not."""
+"""Names, or last words of names, of arguments that are usually shared by all rows of a batch."""
 LEADING = ("b", "h", "n", "batch")
-"""What the axis is called: the first that no other is."""
+"""Names for the leading axis: the first one that the signature does not use is taken."""
 
 
 def is_parameter(name: str, names: Sequence[str]) -> bool:
-    """Return whether an argument is a parameter by its name; `b` beside `a` is the second of two."""
+    """Return whether the name of an argument is that of a parameter; `b` beside `a` is not, but the second of two."""
     return name.rpartition("_")[2] in PARAMETERS and not (name == "b" and "a" in names)
 
 
 def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Sequence[str]) -> tuple[str, str]:
-    """Return the signature with one leading axis more if the rule is wrong there, and the error if it fails.
+    """Return the signature with one leading axis more if the rule is wrong there, and its error.
 
-    Two empty texts where nothing is wrong there, or the function does not run. Where the rule runs and is refuted, the
-    error is "", as JAX would raise none. The rule is proved at the declared shapes, under the conditions in `assumed`.
+    Two empty texts if nothing is wrong there, or the function does not run. If the rule runs and is refuted, the error
+    is "". The rule is proved at the declared shapes, under the conditions in `assumed`.
     """
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
         text = _with_an_axis_more(rule)
         if not text or not isinstance(declared.signature, str) or names_no_axis(rule):
             return "", ""
-        more = UserRule(found.rule, text, static=declared.static, name=found.name)
-        traces = Traces(more)
-        why, _ = why_untraced(more, traces)
+        with_axis = UserRule(found.rule, text, static=declared.static, name=found.name)
+        traces = Traces(with_axis)
+        why, _ = why_untraced(with_axis, traces)
         if (error := failed(traces)) is not None:
             return ("", "") if error.of_function else (text, error.brief)
         if why:
             return text, why
-        if rules.differs_at_a_point(more):
+        # A check at points is cheap, and says whether an audit is worth its time.
+        if rules.differs_at_a_point(with_axis):
             choice = choice_of(found.rule, replace(declared, signature=text), found.name, allotted_seconds())
             proved = choice.proved_under(assumed) if assumed else choice.under_assumed()
             if choice.verdict == "refuted" and not proved:
@@ -59,10 +60,12 @@ def wrong_with_an_axis_more(found: FoundRule, declared: Declaration, assumed: Se
 
 
 def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
-    """Return the signature without leading axes, or with a scalar for a vector as well, at which a refuted rule is
-    proved; "" if it is not. The first at which the rule traces is looked at.
+    """Return the signature with one leading axis less at which a refuted rule is proved; "" if there is none.
+
+    All arguments but parameters lose their first axis; after that, one vector may become a scalar as well. Only the
+    first such signature at which the rule traces is audited.
     """
-    if any(map(AXIS.fullmatch, declared.static)):
+    if any(map(AXIS.fullmatch, declared.static)):  # the number of an axis would mean another one
         return ""
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
@@ -80,15 +83,16 @@ def right_with_an_axis_less(found: FoundRule, declared: Declaration) -> str:
 
 
 def _with_one_scalar(specs: Sequence[ArraySpec]) -> Iterator[Sequence[ArraySpec]]:
-    """Yield the same specs with a scalar for one vector, the last one first: an angle beside an axis and a point."""
+    """Yield the specs with one vector made a scalar, the last vector first: an angle beside an axis and a point."""
     for k in reversed(range(len(specs))):
         if len(specs[k].dims) == 1 and len(specs) > 1:
             yield [*specs[:k], replace(specs[k], dims=()), *specs[k + 1 :]]
 
 
 def _with_an_axis_more(rule: UserRule) -> str:
-    """Return the signature with one more leading axis for all arrays but parameters; "" where there are none, or any
-    rank is declared.
+    """Return the signature with one more leading axis for all arrays but parameters.
+
+    "" if no array gets an axis, if the signature has star groups, or if all names for an axis are taken.
     """
     signature = rule.signature
     name = next((n for n in LEADING if n not in signature.names), None)

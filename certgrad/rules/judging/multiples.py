@@ -1,9 +1,9 @@
-"""Sizes that divide: a rule that traces only where an axis is a multiple of a number, or of another size.
+"""Rules that trace only where the size of an axis is a multiple of a number, or of another size.
 
 Code that reshapes c channels into groups of k, or repeats each of g heads h/g times, runs where k divides c, or g
 divides h. With c = k·c′ as its shape it traces, and what is proved then is proved for every c that k divides: that is
-listed, as a hypothesis on the axis. Which sizes those are is found by trying, the fewest first; whether the choice was
-needed does not matter to the claim, which says it.
+listed as a hypothesis on the axis. The multiples are found by trial, few of them first. A choice of more multiples than
+needed only makes a weaker claim, which says so.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from certgrad.signatures.sizes import Star
 from .at_sizes import first_sizes
 
 Multiples = Mapping[str, str]
-"""By the name of a size, what it is a multiple of: a number, or the name of another size."""
+"""By the name of a size: the number, or the name of another size, that it is a multiple of."""
 TRACES = 60
 """At most this many choices are tried."""
 SECONDS = 20.0
-"""Seconds in search of multiples; then none are found."""
+"""Seconds of the search for multiples; then none are found."""
 LARGEST = 1 << 10
 """The largest number that sizes may have to be multiples of."""
 SEVERAL = 3
-"""At most this many sizes are taken for multiples."""
+"""At most this many sizes are made multiples at once."""
 UNTRACED = "at symbolic shapes"
 NO_NUMBER = "requires a constant"
-"""What JAX says where a size must be a number: of a multiple of another it is none either."""
+"""A part of JAX's message where a size must be a number, which a multiple is not either."""
 
 
 def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Traces | None = None) -> Multiples:
-    """Return which sizes must be multiples of what for the rule to trace; empty where it traces, or none is found.
+    """Return the multiples with which the rule traces; empty if it traces without any, or none are found.
 
-    `made` makes the rule with multiples; `seen` are traces of the rule, if some were made already.
+    A rule that traces, but with a reshape that loses entries, counts as one that does not trace. `made` returns the
+    rule with given multiples; `seen` are traces of the rule, if some were made already.
     """
     axes, why = _axes(rule.signature), untraced(seen or Traces(rule))
     if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
@@ -55,15 +56,16 @@ def multiples(rule: UserRule, made: Callable[[Multiples], UserRule], seen: Trace
     for count, chosen in enumerate(_candidate_multiples(rule, list(axes))):
         if count == TRACES or time.thread_time() > until:
             break
-        there = made(chosen)
-        if traces(Traces(there)) and _reshapes(there):
+        rule_there = made(chosen)
+        if traces(Traces(rule_there)) and _reshapes(rule_there):
             return chosen
     return {}
 
 
 def _reshapes(rule: UserRule) -> bool:
-    """Return whether every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as
-    well.
+    """Return whether every reshape of the function keeps the number of entries; True if it does not trace.
+
+    At symbolic sizes JAX also traces a reshape of c entries to ⌊c/4⌋·4.
     """
     program = forward_of(rule)
     equations = equations_of(program.jaxpr) if program is not None else ()
@@ -71,7 +73,7 @@ def _reshapes(rule: UserRule) -> bool:
 
 
 def _candidate_multiples(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
-    """Yield multiples to try: of few sizes first; by given numbers, then other sizes, then numbers of the code."""
+    """Yield multiples to try, few sizes first: of given numbers, then of other sizes, then of numbers of the code."""
     given = [v for statics in rule.choices for v in statics.values() if type(v) is int]
     numbers = list(dict.fromkeys(n for n in given if 1 < n <= LARGEST))
     code = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= LARGEST and n not in numbers]
@@ -84,29 +86,30 @@ def _candidate_multiples(rule: UserRule, names: Sequence[str]) -> Iterator[Multi
 
 
 def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
-    """Return the sizes that are an axis' length by themselves, each with its array and axis."""
-    found: dict[str, tuple[int, int]] = {}
+    """Return, for each size that alone is the length of an axis, the positions of such an array and axis."""
+    axes: dict[str, tuple[int, int]] = {}
     for k, spec in enumerate(signature.inputs):
         for position, dim in enumerate(spec.dims):
             if not isinstance(dim, Star) and dim.name is not None:
-                found.setdefault(dim.name, (k, position))
-    return found
+                axes.setdefault(dim.name, (k, position))
+    return axes
 
 
 def no_multiples(rule: UserRule, chosen: Multiples) -> Iterator[dict[str, int]]:
-    """Yield small sizes of the rule that are not these multiples: first none of them is one, then each alone is none.
+    """Yield small sizes that break the multiples `chosen`: first all of them, then each one alone.
 
-    Blocks of keys may be clamped where the function reads them, and not where its backward writes them.
+    A rule may run at such sizes and be wrong: a function that reads blocks of keys may clamp the last block, and its
+    backward may not.
     """
     sizes = first_sizes(rule)
-    by = {name: int(number) if number.isdigit() else sizes[number] for name, number in chosen.items()}
-    yield {**sizes, **{name: 1 + number for name, number in by.items()}}
-    for one in by if len(by) > 1 else ():
-        yield {**sizes, **{name: number + (name == one) for name, number in by.items()}}
+    divisors = {name: int(number) if number.isdigit() else sizes[number] for name, number in chosen.items()}
+    yield {**sizes, **{name: 1 + number for name, number in divisors.items()}}
+    for broken in divisors if len(divisors) > 1 else ():
+        yield {**sizes, **{name: number + (name == broken) for name, number in divisors.items()}}
 
 
 def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
-    """Return the hypotheses that the sizes in the rule's signature are these multiples."""
+    """Return hypotheses that state the multiples `chosen` of sizes in the rule's signature."""
     axes = _axes(rule.signature)
 
     def length(name: str) -> Term:
@@ -121,6 +124,6 @@ def hypotheses(rule: UserRule, chosen: Multiples) -> list[Hypothesis]:
 
 
 def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
-    """Return the certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
+    """Return the certificate of the rule at the multiples `chosen`, with hypotheses in its claims that state them."""
     added = hypotheses(rule, chosen)
     return listing(certificate, rule, lambda _, own: [*own, *added])

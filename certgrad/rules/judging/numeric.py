@@ -1,5 +1,6 @@
-"""Help for a rule that is not proved: a numeric check, which refutes if confirmed; for a solver the missing
-declaration.
+"""Help for a rule that is not proved: a numeric check, and the declaration that a solver lacks.
+
+The check refutes a rule if ball arithmetic confirms the point that it finds.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ DIFFERS = "a numeric check found a point where the two sides differ, and ball ar
 
 
 def pointed_to_solves(report: Report, traces: Traces) -> Report:
-    """Return the report on a rule that is not proved, with what to declare if its function is a solver: if it iterates
-    until a test ends it, or some number of steps, and no solver in it is marked.
+    """Return the report; if the function iterates and may be a solver, its open cases say what to declare.
+
+    The function may be one if it has a `while` or a `fori_loop`, and no solver in it is marked by `certgrad.solves`.
     """
     if not _iterates(traces):
         return report
@@ -46,16 +48,17 @@ def pointed_to_solves(report: Report, traces: Traces) -> Report:
 
 
 def _iterates(traces: Traces) -> bool:
-    made = traces.make(Spec(0, 0, (), True))
-    if not isinstance(made, Trace):
+    trace = traces.make(Spec(0, 0, (), True))
+    if not isinstance(trace, Trace):
         return False
-    equations = list(equations_of(made.programs.forward.jaxpr))
+    equations = list(equations_of(trace.programs.forward.jaxpr))
     return any(map(_is_iteration, equations)) and not any(e.primitive.name == MARKED for e in equations)
 
 
 def _is_iteration(equation: Any) -> bool:
-    """Return whether it is a `while`, or a `fori_loop` of floats: a scan that takes nothing at each step and returns
-    nothing of each.
+    """Return whether an equation is a `while`, or a `fori_loop` with a fixed number of steps.
+
+    JAX traces the latter as a scan without inputs and outputs for each step.
     """
     if equation.primitive.name == "while":
         return True
@@ -66,8 +69,9 @@ def _is_iteration(equation: Any) -> bool:
 
 
 def differs_at_a_point(rule: UserRule) -> bool:
-    """Return whether a numeric check of the rule's claims finds a point where both sides differ, and ball arithmetic
-    confirms it.
+    """Return whether a numeric check finds a point where the two sides of a claim differ, confirmed by ball arithmetic.
+
+    Only the first case of the rule is checked.
     """
     shapes = family(rule, rule.cases[0]).prove[0]
     return any(numeric(rule, shapes, kind).witness is not None for kind in OF_RULES)
@@ -76,8 +80,8 @@ def differs_at_a_point(rule: UserRule) -> bool:
 def checked_numerically(report: Report, rule: UserRule) -> Report:
     """Return the report on an unproved rule with the result of a numeric check of each open claim.
 
-    Where ball arithmetic confirms that both sides differ the claim is refuted. Else it says that they agree, or seem to
-    differ.
+    Where ball arithmetic confirms that the two sides differ, the claim is refuted. Otherwise the claim notes that they
+    agree at the points, or seem to differ. A report with another verdict is returned as it is.
     """
 
     if report.verdict != "unproved":
@@ -85,15 +89,15 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
     until = budget.until(SECONDS, LEAST_SECONDS)
 
     def checked(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
-        """Return case `k` of a claim, refuted if a point shows it, and what its numeric check found."""
+        """Return case `k` of a claim, refuted if a point shows it, and the result of its numeric check."""
         if one.verdict != "unproved" or k >= len(rule.cases):
             return one, Numeric()
         open_cases = sum(c.verdict == "unproved" for c in claim.cases)
-        found = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind, open_cases, until)
-        if found.witness is not None:
+        result = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind, open_cases, until)
+        if result.witness is not None:
             reason = f"{DIFFERS}\n{one.reason}" if one.reason else DIFFERS
-            return msgspec.structs.replace(one, verdict="refuted", reason=reason, witness=found.witness), found
-        return one, found
+            return msgspec.structs.replace(one, verdict="refuted", reason=reason, witness=result.witness), result
+        return one, result
 
     claims = []
     for claim in report.certificate.claims:
@@ -101,9 +105,11 @@ def checked_numerically(report: Report, rule: UserRule) -> Report:
             claims.append(claim)
             continue
         pairs = [checked(claim, k, one) for k, one in enumerate(claim.cases)]
-        unconfirmed = [found for _, found in pairs if found.witness is None]
-        measured = list(dict.fromkeys([*claim.measured, *(found.agrees for found in unconfirmed if found.agrees)]))
-        contradicted = next((found.differing for found in unconfirmed if found.differs), claim.contradicted)
+        unconfirmed = [outcome for _, outcome in pairs if outcome.witness is None]
+        measured = list(
+            dict.fromkeys([*claim.measured, *(outcome.agrees for outcome in unconfirmed if outcome.agrees)])
+        )
+        contradicted = next((outcome.differing for outcome in unconfirmed if outcome.differs), claim.contradicted)
         cases = [one for one, _ in pairs]
         claims.append(with_cases(claim, cases, measured=measured, contradicted=contradicted))
     certificate = with_claims(report.certificate, claims)

@@ -1,7 +1,7 @@
-"""A rule whose backward returns no cotangent for an argument that calls may leave out: it fails where one passes it.
+"""Rules that fail where a call passes an argument with a default, as their backward returns no cotangent for it.
 
-JAX hands `jax.custom_vjp` the defaults of arguments that a call leaves out. What `jax.custom_gradient` wraps takes
-arguments as they come, and its backward has to return a cotangent for each that was given.
+JAX hands `jax.custom_vjp` the defaults of arguments that a call leaves out. A function under `jax.custom_gradient` gets
+only the arguments that were passed, and its backward has to return a cotangent for each of them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from certgrad.rules.subject.user_rule import UserRule
 
 
 def fails_with_passed_defaults(found: FoundRule, declared: Declaration) -> tuple[str, str]:
-    """Return what is passed, as in `name = None`, and the error of the rule where it fails with defaults passed.
+    """Return the defaults that are passed (`name = None`) and the rule's error, if the rule fails when they are passed.
 
-    Two empty texts where it does not, where the function itself fails, or where JAX passes all of them anyway.
+    Two empty texts if the rule does not fail, if the function itself fails, or if JAX passes all defaults anyway.
     """
     with suppress(CertgradError):
         rule = UserRule(found.rule, declared.signature, static=declared.static, name=found.name)
@@ -31,8 +31,8 @@ def fails_with_passed_defaults(found: FoundRule, declared: Declaration) -> tuple
             return "", ""
         passed = replace(declared, static={**declared.static, **hidden})
         symbolic = UserRule(found.rule, passed.signature, static=passed.static, name=found.name)
-        for made in (symbolic, at_numbers(found.rule, passed)):  # code may need numbers for sizes
-            error = failed(Traces(made))
+        for subject in (symbolic, at_numbers(found.rule, passed)):  # code may need numbers for sizes
+            error = failed(Traces(subject))
             if error is None:
                 break
             if not error.of_function:
