@@ -99,8 +99,8 @@ class ReadState:
     """The state that code reads, as it was when this object was made.
 
     With `calls`, for calls that are made to see whether they change the state, what calls use up counts too: iterators,
-    random generators, and the results in memos (`functools.lru_cache`). Then all objects, and all entries of arrays, are
-    compared.
+    random generators, and the results in memos (`functools.lru_cache`). Then all objects are compared, and all entries
+    of arrays.
     """
 
     def __init__(self, code: Any, calls: bool = False) -> None:
@@ -401,7 +401,7 @@ def _of_row(values: Iterable[Any]) -> Contents:
 
 
 def _of_array(array: np.ndarray, most: float = MAX_ENTRIES) -> Contents:
-    """Return a digest of about `most` entries of an array, evenly spaced, with its dtype and shape; objects as they are."""
+    """Return a digest of an array's dtype, shape and about `most` entries, evenly spaced; of objects all entries."""
     plain = array.view(np.ndarray) if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
     if plain.dtype.hasobject:
         return _of_row(plain.ravel().tolist())
