@@ -272,8 +272,8 @@ class _Reader:
             parts = [n.value if isinstance(n, ast.keyword) else n for n in parts]
             return (made_by is None or keeps(made_by)) and all(self._is_option(part, scope) for part in parts)
         value = self._value(node, scope)
-        known = value is not _UNKNOWN and (not callable(value) or keeps(value) or is_pure(value))
-        return isinstance(node, ast.Constant | ast.UnaryOp) or (known and not isinstance(value, _TABLES))
+        harmless = value is not _UNKNOWN and (not callable(value) or keeps(value) or is_pure(value))
+        return isinstance(node, ast.Constant | ast.UnaryOp) or (harmless and not isinstance(value, _TABLES))
 
     def _result_use(self, value: FunctionType) -> _Use:
         """Read a function whose result is called; return how it, or a function inside of it, uses its arguments."""

@@ -91,8 +91,8 @@ def _in_table(value: Any, table: Mapping[str, str]) -> bool:
 
 def is_keeper(value: Any) -> bool:
     """Return whether a value is of a package in `_KEEPERS`, and its name is not one of a setting."""
-    known = str(getattr(value, "__module__", "")).partition(".")[0] in _KEEPERS
-    return known and not str(getattr(value, "__name__", "")).startswith(_SETTINGS)
+    listed = str(getattr(value, "__module__", "")).partition(".")[0] in _KEEPERS
+    return listed and not str(getattr(value, "__name__", "")).startswith(_SETTINGS)
 
 
 def calls(value: Any) -> bool:
@@ -112,10 +112,10 @@ def is_pure(value: Any) -> bool:
         return True
     kind = value if hasattr(value, "__module__") and value.__module__ else type(value)
     module, name = str(kind.__module__), str(getattr(value, "__name__", ""))
-    known = any(module == m or module.startswith(f"{m}.") for m in _PURE_MODULES)
+    in_module = any(module == m or module.startswith(f"{m}.") for m in _PURE_MODULES)
     written = isinstance(value, FunctionType | BuiltinFunctionType | type)  # and no object that holds a function
     offered = written or getattr(sys.modules.get(module), name, None) is value or isinstance(value, np.ufunc)
-    return known and offered and not module.startswith("numpy.random") and not name.startswith(_SETTINGS)
+    return in_module and offered and not module.startswith("numpy.random") and not name.startswith(_SETTINGS)
 
 
 def is_super_call(node: ast.Attribute) -> bool:

@@ -273,9 +273,9 @@ class Identity:
             self._code(function.__code__)
         else:  # a library's wrapper: what it wraps tells it from others
             self._say(function.__qualname__)
-        own = _attributes(function, "__wrapped__", "__certgrad__", "__signature__")
+        attributes = _attributes(function, "__wrapped__", "__certgrad__", "__signature__")
         cells = [captured_in(cell) for cell in function.__closure__ or ()]
-        self._all([function.__defaults__, function.__kwdefaults__, cells, own])
+        self._all([function.__defaults__, function.__kwdefaults__, cells, attributes])
         if not users:
             return
         self.modules.add(str(function.__globals__.get("__name__")))

@@ -86,12 +86,12 @@ def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[
 
 def _with_what_they_use(packages: set[str]) -> set[str]:
     """Return these installed packages and those that they use, directly or not, without those that have no file."""
-    found, waiting = set[str](), list(packages)
+    visited, waiting = set[str](), list(packages)
     while waiting:
-        if (package := waiting.pop()) not in found:
-            found.add(package)
+        if (package := waiting.pop()) not in visited:
+            visited.add(package)
             waiting += _used_by(package)
-    return {package for package in found if getattr(sys.modules.get(package), "__file__", None)}
+    return {package for package in visited if getattr(sys.modules.get(package), "__file__", None)}
 
 
 @lru_cache(maxsize=256)
@@ -109,10 +109,10 @@ _EFFECTS: dict[tuple[str, frozenset[str]], tuple[ModuleType | None, _Text | None
 def _effect(name: str, own: frozenset[str]) -> str:
     """Return what the import of a module does beyond the project; "" if nothing."""
     module, text = sys.modules.get(name), _text(name)
-    known = _EFFECTS.get((name, own))
-    if known is None or known[0] is not module or known[1] is not text:
-        _EFFECTS[name, own] = known = module, text, effect_of(name, own, _tree)
-    return known[2][0]
+    entry = _EFFECTS.get((name, own))
+    if entry is None or entry[0] is not module or entry[1] is not text:
+        _EFFECTS[name, own] = entry = module, text, effect_of(name, own, _tree)
+    return entry[2][0]
 
 
 class _Text:
@@ -164,9 +164,9 @@ def _at_import(node: ast.AST) -> Iterator[str]:
         yield node.id
     if isinstance(node, ast.Attribute):
         yield node.attr
-    inside = "body" if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else ""
+    skipped_field = "body" if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else ""
     for name, value in ast.iter_fields(node):
-        if name != inside:
+        if name != skipped_field:
             for part in value if isinstance(value, list) else [value]:
                 if isinstance(part, ast.AST):
                     yield from _at_import(part)

@@ -165,10 +165,10 @@ def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: P
     """Return whether the programs at numbers in float32 are the general ones with dimensions set, but for dtypes."""
     fixed = concrete(instance)
     try:
-        other = traces.at(instance, fixed, wide=False).programs
+        numeric = traces.at(instance, fixed, wide=False).programs
     except CertgradError:
         return False
-    return has_same_programs(programs, other, fixed, erase_dtypes=True)
+    return has_same_programs(programs, numeric, fixed, erase_dtypes=True)
 
 
 def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
@@ -336,9 +336,9 @@ def of_broadcasts(programs: Iterable[Programs]) -> list[tuple[str, str]]:
     for decision in (d for traced in programs for program in traced.all().values() for d in program.decisions):
         if decision.difference is not None and _of_broadcasts(decision.difference):
             for name, size in (_solution(decision.difference) or {}).items():
-                other = size.simplified
-                if other == ONE or other.name not in (None, name):
-                    questions[name, str(other)] = None
+                simple = size.simplified
+                if simple == ONE or simple.name not in (None, name):
+                    questions[name, str(simple)] = None
     return list(questions)
 
 
@@ -360,14 +360,14 @@ def _samples(difference: Poly) -> list[Fixed]:
         if samples and small == (1,):
             break
         for name in names:
-            others = dict(zip((n for n in names if n != name), cycle(small), strict=False))
+            rest = dict(zip((n for n in names if n != name), cycle(small), strict=False))
             if sizes_alone:  # no quotient or remainder is in the difference
-                solved = _solution(_with_dimensions_set(difference, {n: number(k) for n, k in others.items()}))
+                solved = _solution(_with_dimensions_set(difference, {n: number(k) for n, k in rest.items()}))
                 size = (solved or {}).get(name)
             else:
-                size = None if (least := _least_root(difference, others, name)) is None else integer_size(least)
+                size = None if (least := _least_root(difference, rest, name)) is None else integer_size(least)
             if size is not None and size != ONE:
-                fixed = {**{n: integer_size(k) for n, k in others.items()}, name: size}
+                fixed = {**{n: integer_size(k) for n, k in rest.items()}, name: size}
                 samples.setdefault(str(sorted(fixed.items())), fixed)
         if len(samples) >= MOST_SAMPLES:
             break
@@ -421,12 +421,12 @@ def _solution(difference: Poly) -> Fixed | None:
             return {name: parse_size(f"{k}*{name}-{k - int(value.p)}" if value > 0 else f"{k}*{name}")}
         return {dim.name: integer_size(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
     for dim, c in sorted(linear.items(), key=lambda t: t[0].name):  # n = Σ k·m + shift, with all k > 0
-        others = {d: -k // c for d, k in linear.items() if d is not dim}
+        rest = {d: -k // c for d, k in linear.items() if d is not dim}
         shift = int(-const.p) // c
-        if abs(c) != 1 or not dim.name.isidentifier() or not all(d.name.isidentifier() for d in others):
+        if abs(c) != 1 or not dim.name.isidentifier() or not all(d.name.isidentifier() for d in rest):
             continue
-        if all(k > 0 for k in others.values()) and sum(others.values()) + shift >= 1:
-            text = "+".join(f"{k}*{d.name}" for d, k in sorted(others.items(), key=lambda t: t[0].name))
+        if all(k > 0 for k in rest.values()) and sum(rest.values()) + shift >= 1:
+            text = "+".join(f"{k}*{d.name}" for d, k in sorted(rest.items(), key=lambda t: t[0].name))
             return {dim.name: parse_size(f"{text}{shift:+d}" if shift else text)}
     return None
 

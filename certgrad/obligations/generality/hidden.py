@@ -66,9 +66,9 @@ def hidden_from_a_trace(
         tree = source_tree(plain)
         if reason := _hidden_in_code(plain, tree):
             return Hidden(reason, anywhere=plain in reachable(subject))
-        asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
-        if asked and not _asked_of_nothing_traced(plain, answers):
-            question = f"{plain.__name__} asks whether a value is traced ({min(asked)})"
+        questions = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
+        if questions and not _asked_of_nothing_traced(plain, answers):
+            question = f"{plain.__name__} asks whether a value is traced ({min(questions)})"
             return Hidden(f"{question}: where none is, it may do other things")
     comparisons = [c for f in functions if (tree := source_tree(f)) is not None for c in _same_objects(tree, f)]
     if comparison := _comparing(subject, comparisons):

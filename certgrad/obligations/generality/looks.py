@@ -70,12 +70,12 @@ class Looks:
     def __iter__(self) -> Iterator[Look]:
         """Yield the general shapes, further families with other programs than the general ones, and contrary cases."""
         traces, family = self._traces, self._family
-        first, others = self.general, family.prove[1:]
+        first, further = self.general, family.prove[1:]
         general = traces.at(first)
         self.covered.begin(first, general.shapes, general.programs)
         yield Look(first, {}, general)
         yield from self._contrary(first, general.programs, general=True, numbers=self._numbers)
-        for instance in others:
+        for instance in further:
             trace = traces.at(instance)
             yield Look(instance, {}, trace)
             yield from self._contrary(instance, trace.programs)

@@ -25,7 +25,7 @@ from certgrad.obligations.tracing.jax_internals import equations_of, from_librar
 from certgrad.process.threads import PROCESS_LOCK
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
-"""Top-level packages whose functions are not searched. pytest's is one because it writes calls of it into every `assert`."""
+"""Packages whose functions are not searched. pytest's is one because it writes calls of it into every `assert`."""
 SYMBOLIC = ("sympy", "mpmath")
 """Packages that compute from numbers and symbols, and raise an error for a traced value. State of theirs that code
 names is compared like its own, as they count symbols and draw random numbers."""
@@ -136,10 +136,10 @@ def variables(f: FunctionType, lazy: bool = True) -> Iterator[tuple[str, Any]]:
             yield name, value
         elif id(value) not in seen and value.__name__.split(".")[0] not in _NO_STATE:
             seen.add(id(value))
-            own = vars(value)
+            contents = vars(value)
             for n in attributes:
-                if n in own:
-                    named_values.append((f"{name}.{n}", own[n]))
+                if n in contents:
+                    named_values.append((f"{name}.{n}", contents[n]))
                 elif lazy and hasattr(value, n):
                     named_values.append((f"{name}.{n}", getattr(value, n)))
 
@@ -177,10 +177,10 @@ def runnable_parts(value: Any) -> list[Any]:
         return [*captured(value), *wrapped] if _of_library(value) else wrapped
     if isinstance(value, type) or not callable(value):
         return []
-    own = vars(value) if hasattr(value, "__dict__") else {}
+    members = vars(value) if hasattr(value, "__dict__") else {}
     if _top(type(value)) in _NO_METHODS:
-        return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
-    return [*own.values(), *methods(value, ["__call__"])]
+        return [members.get(name, getattr(value, name, None)) for name in _HOLDERS]
+    return [*members.values(), *methods(value, ["__call__"])]
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def attributes_of(value: Any) -> dict[str, Any]:
         with suppress(AttributeError):  # it is empty
             attributes[slot.__name__] = slot.__get__(value, kind)
     with suppress(AttributeError):
-        own = object.__getattribute__(value, "__dict__")
-        attributes |= own if type(own) is dict else {}
+        instance_dict = object.__getattribute__(value, "__dict__")
+        attributes |= instance_dict if type(instance_dict) is dict else {}
     return attributes
 
 

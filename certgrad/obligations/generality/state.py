@@ -174,7 +174,7 @@ class ReadState:
             made_anew = made_anew or not all(
                 a is b or type(b) in _PLAIN for a, b in zip(then.values, now.values, strict=True)
             )
-        filled = self._in_calls and any(memo.cache_info().currsize > held for memo, held in self._memos)
+        filled = self._in_calls and any(memo.cache_info().currsize > result_count for memo, result_count in self._memos)
         if made_anew or filled:  # an equal object has replaced another: from now on this one may change
             self._take()
         return ""
@@ -341,8 +341,12 @@ def _of_rule(rule: Any) -> Contents:
 
 def _of_derived(base: type, value: Any, read: frozenset[str] | None) -> Contents:
     """Return the entries and the attributes of a container whose class the program derives from `base`."""
-    table, own = _READERS[base](value), _of_object(value, read)
-    return Contents(table.form, [*table.keys, *own.keys], [*table.values, *own.values]) if own.values else table
+    table, attributes = _READERS[base](value), _of_object(value, read)
+    return (
+        Contents(table.form, [*table.keys, *attributes.keys], [*table.values, *attributes.values])
+        if attributes.values
+        else table
+    )
 
 
 def _of_object(value: Any, read: frozenset[str] | None) -> Contents:
@@ -353,8 +357,8 @@ def _of_object(value: Any, read: frozenset[str] | None) -> Contents:
     kind = type(value)
     by_class = _class_attributes(kind, read)
     computed = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
-    own = attributes_of(value).items()
-    values = by_class | {k: v for k, v in own if read is None or computed or k in read}
+    pairs = attributes_of(value).items()
+    values = by_class | {k: v for k, v in pairs if read is None or computed or k in read}
     return _by_name({k: v for k, v in values.items() if not isinstance(by_class.get(k), cached_property)})
 
 
@@ -367,8 +371,8 @@ def _class_attributes(kind: type, read: frozenset[str] | None) -> dict[str, Any]
     attributes: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if _of_own(base):
-            own = _class_vars(base).items()
-            attributes |= {k: v for k, v in own if (read is None and not k.startswith("__")) or (read and k in read)}
+            pairs = _class_vars(base).items()
+            attributes |= {k: v for k, v in pairs if (read is None and not k.startswith("__")) or (read and k in read)}
     return attributes
 
 

@@ -64,13 +64,13 @@ class Trace:
 
         Of the decisions on dimensions it has those that the audit examines; JAX's caches hide some of the others.
         """
-        asked = [
+        questions = [
             "a hash" if d.difference is None else d.difference.key
             for program in self.programs.all().values()
             for d in program.decisions
             if examined(d)
         ]
-        return _digest(f"{self.instance}\n{self.shapes.dtypes}\n{self.text}\n{asked}")
+        return _digest(f"{self.instance}\n{self.shapes.dtypes}\n{self.text}\n{questions}")
 
 
 class Traces:
@@ -117,9 +117,9 @@ class Traces:
 
     def narrow(self) -> Traces:
         """Return a copy of this object with float32 as the default dtype. It shares the traces already made."""
-        other = copy(self)
-        other.wide = False
-        return other
+        narrowed = copy(self)
+        narrowed.wide = False
+        return narrowed
 
     def at(self, instance: Instance, fixed: Mapping[str, Size] | None = None, wide: bool | None = None) -> Trace:
         """Return the trace at an instance, with the dimensions in `fixed` set, and note that the audit asked for it.

@@ -33,6 +33,7 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
     _accumulated(call, x, y)
 
     def entry(*i: Node) -> Node:
+        # `at_x` and `at_y` give the index of x and y, axis by axis: the result's index, or a summed variable.
         batch, rest = i[: len(batch_x)], i[len(batch_x) :]
         bound = indices(names)
         at_x = dict(zip((*batch_x, *free_x, *of_x), (*batch, *rest[: len(free_x)], *bound), strict=True))

@@ -55,6 +55,7 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
         return Operand(x.shape[1:], x.sort, x.dtype, lambda *i: x.at(place(time), *i))
 
     def run(time: str) -> tuple[list[Carry], tuple[list[Operand], list[Operand]]]:
+        # The rows that a step returns are tensors with names, so that results can read them at each time.
         carried = _carried(reader, initial)
         outs = reader.read(params["jaxpr"], [*constants, *carried, *(slice_at(x, Index(time)) for x in stacked)])
         rows_of_step = [reader.named("scan", y) for y in outs[carry:]]
@@ -95,6 +96,7 @@ def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     carried, test = reader.loop(None, run)
 
     def first(*_: Node) -> Node:
+        """Return the first time at which the test fails."""
         return least_over("k0", WHILE_A_TEST_HOLDS, Not(_loop_value_at(test, before, Index("k0"), ()).at()))
 
     end = reader.named("while", Operand((), "integer", None, first))

@@ -125,8 +125,8 @@ def gather(call: Call, x: Operand, positions: Operand) -> Entries:
             at[a] = batch[k]
         for a, begin in zip(axes, begins.at(batch), strict=True):
             at[a] = begin + at[a]
-        inside, fill = begins.inside(batch), _fill(call, x) if mode == GatherScatterMode.FILL_OR_DROP else None
-        return Given(promised, Given(inside, x.at(*at)) if fill is None else If(inside, x.at(*at), fill))
+        within, fill = begins.inside(batch), _fill(call, x) if mode == GatherScatterMode.FILL_OR_DROP else None
+        return Given(promised, Given(within, x.at(*at)) if fill is None else If(within, x.at(*at), fill))
 
     return entry
 
@@ -197,10 +197,10 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     promised = begins.promised(call)
     if mode == GatherScatterMode.PROMISE_IN_BOUNDS:
         batch_axes = [k for k in range(update.rank) if k not in spec.update_window_dims]
-        inside = nested_binders(
+        all_within = nested_binders(
             for_all, [names[k] for k in batch_axes], [update.shape[k] for k in batch_axes], updates.inside
         )
-        promised = Both((inside, promised))
+        promised = Both((all_within, promised))
         updates = replace(updates, inside=TRUE)
     return updates, promised
 

@@ -55,10 +55,11 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
         """Return an entry of the matrix that multiplies X: A's triangle, transposed if asked, and 0 elsewhere."""
         if params["transpose_a"]:
             row, column = column, row
-        inside = less_than(column, row) if params["lower"] else less_than(row, column)
+        in_triangle = less_than(column, row) if params["lower"] else less_than(row, column)
         diagonal = UNIT if params["unit_diagonal"] else a.at(*batch, row, column)
-        return If(equal(row, column), diagonal, If(inside, a.at(*batch, row, column), NOTHING))
+        return If(equal(row, column), diagonal, If(in_triangle, a.at(*batch, row, column), NOTHING))
 
+    # X is a tensor defined by the equations alone, which read its own entries (`unknown`).
     unknown = reader.operand(x, b.dtype).at
     if params["left_side"]:
         total = sum_over("k2", rows, triangle(i, k) * unknown(*batch, k, j))

@@ -166,8 +166,8 @@ def pad(call: Call, x: Operand, value: Operand) -> Entries:
         steps = [step for _, step in config]
         source = [j // step for j, step in zip(moved, steps, strict=True)]
         hits = [equal(j % step, ZERO) for j, step in zip(moved, steps, strict=True)]
-        inside = [in_bounds(j, n) for j, n in zip(source, x.shape, strict=True)]
-        return If(Both((*hits, *inside)), x.at(*source), value.at())
+        within = [in_bounds(j, n) for j, n in zip(source, x.shape, strict=True)]
+        return If(Both((*hits, *within)), x.at(*source), value.at())
 
     return entry
 

@@ -57,8 +57,8 @@ def reduce_window_sum(call: Call, x: Operand) -> Entries:
     windows, w = Windows(call, x.shape), call.bound()
 
     def entry(*o: Node) -> Node:
-        index, inside = windows.at(o, Index(w))
-        return sum_over(w, windows.count, If(inside, x.at(*index), zero_of(x)))
+        index, occupied = windows.at(o, Index(w))
+        return sum_over(w, windows.count, If(occupied, x.at(*index), zero_of(x)))
 
     return entry
 
@@ -70,8 +70,8 @@ def _extremum(name: str, says: str, binder: Callable[[str, Node, Node, Node], No
         windows, w = Windows(call, x.shape), call.bound()
 
         def entry(*o: Node) -> Node:
-            index, inside = windows.at(o, Index(w))
-            return binder(w, windows.count, x.at(*index), inside)
+            index, occupied = windows.at(o, Index(w))
+            return binder(w, windows.count, x.at(*index), occupied)
 
         return entry
 
@@ -85,9 +85,9 @@ _extremum("reduce_window_min", "The least entry of each window that has entries"
 
 def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Node], w: str) -> list[Node]:
     """Return the index in x of the first greatest entry of the window at o, or least if `select_prim` is `le`."""
-    index, inside = windows.at(o, Index(w))
+    index, occupied = windows.at(o, Index(w))
     body = x.at(*index) if call["select_prim"].name == "ge" else -x.at(*index)
-    return windows.at(o, argmax_over(w, windows.count, body, inside))[0]
+    return windows.at(o, argmax_over(w, windows.count, body, occupied))[0]
 
 
 @rule("select_and_scatter_add")

@@ -139,11 +139,11 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
     is of a rule's code.
     """
     plain_backend, thread = _bridge.get_backend, threading.get_ident()
-    asked = Questions()
+    questions = Questions()
 
     def of_device(attribute: str) -> None:
         if threading.get_ident() == thread and asked_by_rule(sys._getframe(2)):
-            asked.device.append(attribute)
+            questions.device.append(attribute)
 
     def get_backend(platform: Any = None) -> Any:
         frame: Any = sys._getframe(1)
@@ -155,9 +155,9 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
         by_rule = asked_by_rule(frame)
         if threading.get_ident() != thread or not by_rule or platform == "cpu":  # every machine has a processor
             return plain_backend(platform)
-        asked.platform.append(question)
+        questions.platform.append(question)
         if question in _COUNTS:
-            asked.number.append(question)
+            questions.number.append(question)
         if not name or platform is None:
             return _Elsewhere(plain_backend(), name, of_device) if name else plain_backend(platform)
         if _PLATFORM_OF.get(platform, platform) == name:
@@ -168,7 +168,7 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
         def devices(*args: Any, **kwargs: Any) -> Any:
             result = listed(*args, **kwargs)
             by_rule = threading.get_ident() == thread and asked_by_rule(sys._getframe(1))
-            return _Listed(result, lambda: asked.number.append(listed.__name__)) if by_rule else result
+            return _Listed(result, lambda: questions.number.append(listed.__name__)) if by_rule else result
 
         return devices
 
@@ -180,7 +180,7 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
         for module, function, kept in cached:
             uncached = getattr(kept, "__wrapped__", kept)  # an answer from its cache would hide the question
             setattr(module, function, counted(uncached) if function in ("devices", "local_devices") else uncached)
-        yield asked
+        yield questions
     finally:
         for module in with_backend:
             module.get_backend = plain_backend  # type: ignore[attr-defined]

@@ -148,8 +148,8 @@ class Serialiser:
             if neutral is None or kind_of(eqn.outvars[0].aval.dtype) != "i":
                 return None
             typed = [x for x in eqn.invars if not is_literal(x) and aval(x.aval) == aval(eqn.outvars[0].aval)]
-            others = [number(y) for x in typed for y in eqn.invars if y is not x]
-            return typed[0] if len(typed) == 1 and others == [neutral] else None
+            other_numbers = [number(y) for x in typed for y in eqn.invars if y is not x]
+            return typed[0] if len(typed) == 1 and other_numbers == [neutral] else None
 
         def sliced(eqn: Any) -> list[str] | None:
             """Return the lines of a slice in the place of a gather at a known index; None for other equations.
