@@ -51,7 +51,7 @@ _TABLES = (dict, list, set)
 _UNKNOWN = object()
 
 TreeOf = Callable[[str], ast.Module | None]
-"""The text of a module of the project, by its name."""
+"""tree_of(module) returns the syntax tree of a module of the project; None where it has no text."""
 
 
 class _EffectError(Exception):

@@ -47,7 +47,7 @@ _PURE_MODULES = tuple(
 )
 """Modules whose functions and classes are as those in `_PURE`, but for names in `_SETTINGS`."""
 _SETTINGS = tuple("set regist save load from mem print defjvp standard_ open genfromtxt DataSource".split())
-"""Beginnings of names of functions that change settings, or read or write files."""
+"""Beginnings of names of functions with effects: they change settings, print, or read or write files."""
 REGISTERED = frozenset("register_pytree_node register_pytree_node_class register_dataclass register_static".split())
 """Functions of `jax.tree_util` that register something for a class, which is read with the class."""
 _KEEPERS = frozenset("jaxtyping beartype typeguard equinox flax chex".split())

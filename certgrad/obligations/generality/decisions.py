@@ -58,13 +58,13 @@ class Sample(dict[str, Size]):
 LARGEST = 1025
 """Sizes below this are tried where an equation is not solved; beyond, the question has no contrary case."""
 MAX_CASES = 40
-"""Contrary cases that are traced, at most; with more, the claim is unproved."""
+"""At most this many contrary cases are traced; with more, the claim is unproved."""
 FEW_CASES = 2
-"""Contrary cases that are traced where there are too many: nothing is proved, but something may be wrong."""
+"""Contrary cases that are traced where there are too many: nothing is proved, but one may show an error."""
 CONCRETE = (2, 3, 5, 4, 7)
 """Numbers for the dimensions in traces at numbers."""
 MOST_SAMPLES = 3
-"""Sizes that are traced for all of a kind; at others nothing is claimed."""
+"""At most this many sizes are traced in the place of all that answer a question otherwise (see `Sample`)."""
 
 
 def contrary_cases(

@@ -23,7 +23,7 @@ LARGEST = 2**21
 ENTRIES = 64
 """At most this many entries of a table in the code are read."""
 DEPTH = 4
-"""Containers inside of each other that are searched for integers; deeper ones are not read."""
+"""At most this many levels of containers inside of each other are searched for integers."""
 
 
 _TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbolic_shape is_dim _DimExpr".split())

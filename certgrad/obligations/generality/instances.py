@@ -82,7 +82,7 @@ class Family:
 
     prove: list[Instance]
     compare: list[Instance]
-    """Those that must collapse to a proved instance, or be proved themselves."""
+    """The instances whose programs must collapse to those of a proved one, or be proved themselves."""
     ranked: str = ""
     """The ranks at which the case is traced, in words; "" where it has no star groups and does not broadcast."""
     located: tuple[str, ...] = ()

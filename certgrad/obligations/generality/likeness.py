@@ -20,9 +20,9 @@ from certgrad.jaxpr.closures import captured, module_of
 from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
-"""Objects inside of each other that are compared; a deeper one counts by identity."""
+"""At most this many levels of objects inside of each other are compared; a deeper one counts by identity."""
 MAX_PARTS = 1000
-"""Objects in one key, at most; further ones count by identity."""
+"""At most this many objects are read for one key; further ones count by identity."""
 MAX_BYTES = 1 << 24
 """Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))

@@ -63,7 +63,7 @@ class Looks:
         self.general = family.prove[0]
         self._visited = {shapes_text(instance, {}) for instance in family.prove}
         self.covered = Covered(traces.op.arg_names)
-        """Which programs are the general one at other ranks."""
+        """Decides which programs are the general ones at other ranks."""
         self.split = ""
         """Why programs treat axes of one star group differently; "" if they do not. It is set by the iteration."""
 

@@ -20,7 +20,7 @@ COMPUTED = (kinds.REARRANGES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kin
 LARGEST = 2**31 - 1
 """The largest integer of 32 bits, to which JAX narrows integers of 64 bits by default."""
 MOST_ENTRIES = 1 << 10
-"""Entries of an array of integers that is computed while it is read; a larger one is an operand."""
+"""At most this many entries has an array of integers that is computed while it is read; a larger one is an operand."""
 
 
 def integers(x: Any, like: Any) -> np.ndarray | None:
