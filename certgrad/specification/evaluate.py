@@ -158,7 +158,7 @@ class Evaluation:
     def _entry(self, name: str, index: tuple[int, ...]) -> Any:
         """Return an entry's value, by its definition or by the inputs. Raises UndefinedError outside of the shape."""
         tensor = self._tensors[name]
-        place = index[len(tensor.times) :]
+        place = index[len(tensor.times) :]  # the index in the array, without the times of loops
         for i, n in zip(place, self.shape(tensor), strict=True):
             if not 0 <= i < n:
                 raise UndefinedError(f"{name} has no entry {place}")

@@ -62,6 +62,7 @@ def _source(x: t.Node, left: list[int]) -> str:
             return joined("-", (x.left, x.right))
         case t.Negate():
             return f"(-{_source(x.operand, left)})"
+        # Python rounds a quotient of integers down, as the language does; the divisor is a number other than 0.
         case t.Apply(function=function, arguments=(above, t.Integer(value=below))) if function in QUOTIENTS and below:
             return f"({_source(above, left)} {QUOTIENTS[function]} ({int(below)}))"
         case t.Compare():

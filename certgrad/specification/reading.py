@@ -85,7 +85,7 @@ class Reader:
                 raise UnreadableError(f"primitive {name} in the equation of a solver")
             return STRUCTURED[name](self, eqn, *operands)
         inner = called_program(eqn)
-        if inner is not None:
+        if inner is not None:  # a call is inlined, and a custom function is what its primal computes
             return self.read(inner, operands)
         if name not in RULES:
             raise UnreadableError(f"primitive {name}")

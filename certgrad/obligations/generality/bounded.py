@@ -59,6 +59,7 @@ def _bounds(domain: Sequence[str], arguments: Mapping[str, Value]) -> dict[Value
     bounds: dict[Value, Bounds] = {}
     for comparison in statements:
         assert isinstance(comparison, t.Compare)
+        # Either side may be the argument: `0 < x` is read as `x > 0`.
         for left, right, relation in (
             (comparison.left, comparison.right, comparison.relation),
             (comparison.right, comparison.left, SWAPPED[comparison.relation]),

@@ -305,6 +305,7 @@ def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
         elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
             targets = [node.target]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            # Arrays have methods of these names too, which change nothing: only tables of the function's module count.
             owner = node.func.value
             if isinstance(owner, ast.Name) and isinstance(values.get(owner.id), (list, dict, set)):
                 targets = [node.func]

@@ -181,6 +181,7 @@ def _broadcast_instances(case: Case) -> Iterator[Instance]:
 
     same = (FULL,) * count
     kinds = (FULL, SINGLE, ABSENT)
+    # Some argument has the axis in full, and none lacks it where another has it in size 1.
     forms = [f for f in product(kinds, repeat=count) if FULL in f and not (SINGLE in f and ABSENT in f)]
     single = [f for f in forms if f.count(SINGLE) == 1 and ABSENT not in f]
     absent = [f for f in forms if f.count(ABSENT) == 1 and SINGLE not in f]

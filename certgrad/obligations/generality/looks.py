@@ -79,6 +79,7 @@ class Looks:
             trace = traces.at(instance)
             yield Look(instance, {}, trace)
             yield from self._contrary(instance, trace.programs)
+        # At other ranks a trace is a look of its own only where its program is not the general one.
         for instance in self._left_to_compare():
             trace = traces.at(instance)
             try:

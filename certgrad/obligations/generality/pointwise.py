@@ -194,6 +194,7 @@ class Pointwise:
         (x,) = operands
         if name == "reduce_sum" and kind_of(aval.dtype) == "f":
             return _Value(x.node, shape, x.summed | {x.shape[a] for a in params["axes"]} - {"1"})
+        # A name that was summed over must not become an axis again, by a broadcast or a reshape.
         if name in kinds.BROADCASTS:
             kept = [shape[a] for a in params["broadcast_dimensions"]]
             fits = all(d in ("1", size) for d, size in zip(x.shape, kept, strict=True))

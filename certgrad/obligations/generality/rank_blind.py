@@ -156,7 +156,7 @@ def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
 
 
 def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
-    """Return the sources, and the variables assigned from expressions that mention them, also through other variables."""
+    """Return the sources, and all variables assigned from expressions that mention a source or such a variable."""
     out = set(sources)
     while True:
         assigned = {n for value, targets in _assignments(tree) if value & out for n in targets}
@@ -201,7 +201,7 @@ def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
 
 
 def _depends(test: ast.AST, tainted: set[str]) -> bool:
-    """Return whether a test may depend on the tainted names. `x is None` and `isinstance` do not; other uses of `is` do."""
+    """Return whether a test may depend on the tainted names: `x is None` and `isinstance` do not, other `is` do."""
     if isinstance(test, ast.BoolOp):
         return any(_depends(v, tainted) for v in test.values)
     if isinstance(test, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):

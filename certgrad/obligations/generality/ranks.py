@@ -60,7 +60,7 @@ class _Collapsing(Serialiser):
         self.needed: set[Any] = set()
 
     def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
-        """Return the shape with each group as one axis, and for each old axis its new position (`_GONE` if left out)."""
+        """Return the shape with each group as one axis, and the new position of each old axis (`_GONE` if left out)."""
         written = tuple(map(self.dims, shape))
         if written not in self.shapes:
             self.shapes[written] = self._axes(shape, written)
@@ -86,7 +86,7 @@ class _Collapsing(Serialiser):
         return out, place
 
     def dim(self, value: Any) -> str:
-        """Return a size as text in which the product of all axes of a star group is one name; kept for the next time."""
+        """Return a size as text in which the product of all axes of a star group is one name; the text is kept."""
         return remembered(self.sizes, value, self._dim)
 
     def _dim(self, value: Any) -> str:
@@ -107,7 +107,9 @@ class _Collapsing(Serialiser):
                     raise SplitGroupError(f"the size of *{group} is used")
                 if len(of_group) != len(names) or len(set(of_group.values())) != 1:
                     raise SplitGroupError(f"the size of one axis of *{group} is used")
-                power = next(iter(of_group.values()))
+                power = next(
+                    iter(of_group.values())
+                )  # all axes of the group have the same power: it is that of the group
                 for a in of_group:
                     del factors[a]
                 for atom, e in next(iter(dimension(group).items()))[0]:
@@ -313,7 +315,7 @@ class _Collapsing(Serialiser):
         return [*eqn.invars[: -len(shape)], *(v for n, v in starts if self.dims(n) not in self.member)]
 
     def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
-        """Return the collapsed positions of axes in their order. Raises SplitGroupError for a part of a group's axes."""
+        """Return the collapsed positions of axes, in their order. Raises SplitGroupError for a part of a group."""
         self.whole(axes, shape)
         return _without_repeats([self.axes(shape)[1][a] for a in axes])
 

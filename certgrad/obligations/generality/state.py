@@ -258,6 +258,7 @@ def _reached_objects(value: Any, read: frozenset[str] | None, calls: bool) -> li
         objects.append(value.__self__)
     if calls and isinstance(value, _lru_cache_wrapper):
         objects += results_of(value)
+    # Code that an object runs: of a function what it names, of an object of the program's the methods that code names.
     if kind in (FunctionType, MethodType) or not (_of_own(kind) or isinstance(value, type)):
         if kind not in _READERS and not kind_of_rule(value):  # what these hold is read
             objects += runnable_parts(value)

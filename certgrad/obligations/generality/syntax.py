@@ -69,7 +69,7 @@ def parameters_of(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
 
 
 def given_to(callee: ast.FunctionDef | ast.Lambda, call: ast.Call) -> list[tuple[str, ast.expr]]:
-    """Return the arguments of a call, each after the parameter that receives it: "" where the call does not show which."""
+    """Return the arguments of a call, each after the parameter that receives it; "" where that is not shown."""
     names = parameters_of(callee)
     by_position = [(names[k] if k < len(names) else "", a) for k, a in enumerate(call.args)]
     return [*by_position, *((k.arg or "", k.value) for k in call.keywords)]

@@ -70,7 +70,7 @@ class Ideal:
         if call is None or len(call.body.jaxpr.eqns) != len(body.jaxpr.eqns):
             return False
         constants = [_value(v, known) for v in eqn.invars[:first]]
-        if any(c is None for c in constants):
+        if any(c is None for c in constants):  # an operand before the last ones depends on an input
             return False
         if len(call.constants) == first:
             same = all(map(_is_identical_array, constants, call.constants)) and identity(call.body) == identity(body)
@@ -124,7 +124,7 @@ def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -
             or list(eqn.outvars) != list(program.jaxpr.outvars)
         ):
             return None
-        if not custom or eqn.primitive.name.startswith("custom_"):
+        if not custom or eqn.primitive.name.startswith("custom_"):  # the call is found
             first = len(eqn.invars) - len(inputs)
             constants = [_value(v, known) for v in eqn.invars[: max(first, 0)]]
             in_order = list(eqn.invars[max(first, 0) :]) == inputs

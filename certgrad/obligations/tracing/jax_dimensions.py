@@ -129,6 +129,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
     plain_int = _jax_core.concrete_or_error
     plain_call = jax.custom_vjp.__call__
     keeping = keeping_sizes(plain_call, lambda: get_ident() == thread)
+    # Each row: where an attribute is, its name, its plain value, and its replacement in the context.
     replaced: list[tuple[Any, str, Any, Any]] = [
         (_DimExpr, "__pow__", plain_power, power),
         (_DimExpr, "__truediv__", plain_quotient, quotient),

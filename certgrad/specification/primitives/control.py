@@ -99,6 +99,7 @@ def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
         """Return the first time at which the test fails."""
         return least_over("k0", WHILE_A_TEST_HOLDS, Not(_loop_value_at(test, before, Index("k0"), ()).at()))
 
+    # The number of steps is a tensor of its own, as all results are carries at this time.
     end = reader.named("while", Operand((), "integer", None, first))
     return [_loop_value_at(c, before, end.at(), c.shape) for c in carried]
 

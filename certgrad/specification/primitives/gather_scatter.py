@@ -186,6 +186,7 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
     axes = list(spec.scatter_dims_to_operand_dims)
     room = [x.shape[a] - (update.shape[windows[a]] if a in windows else ONE) for a in axes]
     begins = Begins(positions, axes, room, mode, spec.scatter_indices_batching_dims)
+    # The operand's entry that an update meets: the window's begin, plus the place in the window.
     target: list[Node] = [ZERO] * x.rank
     for a, k in windows.items():
         target[a] = place[k]
@@ -195,7 +196,7 @@ def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tup
         target[a] = begin + target[a]
     updates = Updates(names, update.shape, update.at(*place), target, begins.inside(batch))
     promised = begins.promised(call)
-    if mode == GatherScatterMode.PROMISE_IN_BOUNDS:
+    if mode == GatherScatterMode.PROMISE_IN_BOUNDS:  # that all windows are within is a condition of every entry
         batch_axes = [k for k in range(update.rank) if k not in spec.update_window_dims]
         all_within = nested_binders(
             for_all, [names[k] for k in batch_axes], [update.shape[k] for k in batch_axes], updates.inside

@@ -308,6 +308,7 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
 
         at = len(lead)
         i, j = Index(f"i{at}"), Index(f"i{at + 1}")
+        # Below row t, column t gets the ratios, which are L's entries; the rest of a row loses ratio · pivot row.
         old = entry_before(*batch, source(i), j)
         head = entry_before(*batch, chosen, t)
         ratio = If(equal(head, NOTHING), NOTHING, entry_before(*batch, source(i), t) / head)

@@ -286,6 +286,7 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
         return None
     results = {v for e in block for v in e.outvars}
     out = block[-1].outvars[0]
+    # The ideal program has no values between the first equation and the last, so that nothing may read them.
     read_later = [v for e in equations[k + len(block) :] for v in e.invars] + list(program.jaxpr.outvars)
     if any(not is_literal(v) and v is not out and v in results for v in read_later):
         return None

@@ -26,6 +26,7 @@ def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
     Return None where that part reads anything else, and where there are `MOST_COUNTED` steps or more.
     """
     of_test, of_body = loop.test_consts, loop.body_consts
+    # Operands of the loop: constants of the test, constants of the body, carries. Of each what the test depends on.
     test_inputs = live_inputs(loop.test.jaxpr, [True])
     carried = loop.live_outputs(test_inputs[of_test:])
     body_inputs = live_inputs(loop.body.jaxpr, carried)

@@ -179,6 +179,7 @@ class Serialiser:
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
+            # Equations that are missing at numbers, or in other dtypes, only give their outputs a name.
             if self.erase and _between_wide_integers(eqn):
                 names[eqn.outvars[0]] = name(eqn.invars[0])
                 continue
