@@ -61,10 +61,10 @@ class Covered:
         scalars = self._scalars_of(shapes, programs)
         if scalars is not None and scalars.programs in self._elementwise:
             clear_caches()
-            proved = self._elementwise[scalars.programs].items()
+            proved = self._elementwise[scalars.programs]
             out = programs.out_shapes[0]
-            at_indices = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in proved}
-            return at_indices, shapes, scalars.primitives
+            stated = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in proved.items()}
+            return stated, shapes, scalars.primitives
         if self._known is not None and self._shapes is not None and self._at_size_one(instance, programs):
             return self._known, self._shapes, []  # hypotheses read a star group as one axis, here of size 1
         return None
