@@ -40,7 +40,7 @@ class Cache:
     """Certificates in a folder, which is given or at a path.
 
     An entry that is damaged, foreign or out of date counts as missing, and is replaced. Nothing is found or kept where
-    the files of the kernel cannot be read, or were edited since this object was made.
+    the files of the kernel cannot be read, and nothing is kept where they were edited since this object was made.
     """
 
     def __init__(self, folder: Folder | Path | str) -> None:

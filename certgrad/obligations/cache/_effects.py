@@ -337,7 +337,7 @@ class _Reader:
                 raise _EffectError(f"it hands on {shown}, which calls what it is given")
 
     def _written(self, node: ast.AST, scope: Scope) -> None:
-        """Read what an argument may do that is another expression: what it holds, or returns, may be called."""
+        """Read an argument that is neither a name nor a function: what it holds, or returns, may be called."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             self._handed(node.elts, scope, _Use.ALL_CALLED)
         elif isinstance(node, ast.Dict):

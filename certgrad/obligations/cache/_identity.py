@@ -483,7 +483,7 @@ def registered_with_jax(kind: type) -> list[Any]:
 
 
 def _attributes(value: Any, *also: str) -> dict[str, Any]:
-    """Return the attributes of a function or a like object, but for those of Python and JAX that are not in `also`."""
+    """Return the attributes set on a function; of those that Python or JAX sets only the ones named in `also`."""
     return {k: v for k, v in vars(value).items() if k in also or not (k.startswith("__") or k in _OF_JIT)}
 
 

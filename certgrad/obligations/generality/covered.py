@@ -41,7 +41,7 @@ class Covered:
         self._scalars_of(shapes, programs)
 
     def add(self, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
-        """Add the outcomes of the attempts at a family."""
+        """Add the outcomes of the attempts at a family, by kind; if all are proved, they may cover other families."""
         proved = all(o.proved for o in outcomes.values())
         hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
         if self._general is not None and programs is self._general[1]:

@@ -152,7 +152,7 @@ def shapes_text(instance: Instance, fixed: Fixed) -> str:
 
 
 def asks(programs: Programs) -> bool:
-    """Return whether something was asked about a dimension that is to be examined."""
+    """Return whether tracing took a decision on dimensions that an audit examines (see `examined`)."""
     return any(examined(d) for p in programs.all().values() for d in p.decisions)
 
 
@@ -264,7 +264,7 @@ def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> l
 
 
 def together(fixed: Fixed, more: Fixed) -> Fixed:
-    """Return the fixed sizes with further ones set."""
+    """Return the sizes set in `fixed`, with the dimensions of `more` set inside of them, and those set in `more`."""
     # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
     grouped = {n: size.grouped for n, size in more.items()}
     both = {**more, **{k: v.at(grouped) for k, v in fixed.items()}}

@@ -97,7 +97,7 @@ def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
 
 
 def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers]) -> bool:
-    """Return whether, in all traces, the function used `isinstance` on values that are not traced only.
+    """Return whether, in all traces, the function used `isinstance` only on values that are not traced.
 
     These values are the same where the function runs, as they come from no argument. So it does the same there.
     """
@@ -169,7 +169,7 @@ def _calls(node: ast.AST, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A comparison of two values of the call by identity: a trace gives two names to an array given twice."""
+    """A comparison by `is` of two local values: an array that a call is given twice is two tracers in a trace."""
 
     function: FunctionType
     sides: tuple[str, str]
@@ -265,7 +265,7 @@ def _caught_tracing_error(subject: Subject, codes: Collection[CodeType]) -> tupl
 
 @contextmanager
 def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
-    """Give a dictionary that fills with the errors that reach these codes, each with whether it is one of tracing."""
+    """Yield a dictionary that fills with errors that reach these codes, each with whether it is one of tracing."""
     seen: dict[_Raised, bool] = {}
 
     def note_error(frame: FrameType, event: str, value: Any) -> Any:
@@ -343,7 +343,7 @@ def untraceable(subject: Subject) -> str:
 def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
     """Return why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
 
-    `answers` are what its code was told in its traces, if they were heard in all of them.
+    `answers` are what its code was told in its traces, if that was recorded in all of them.
     """
     rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
     functions = dict.fromkeys(reachable_from([*rules, *subject.code]))

@@ -40,7 +40,7 @@ class Look:
 
     @property
     def problem(self) -> str:
-        """Return why nothing can be claimed here; "" where it traces."""
+        """Return why nothing can be claimed at these sizes: the error in the trace's place; "" where there is none."""
         if isinstance(self.trace, Trace):
             return ""
         return f"at {self.where}: {self.trace}" if self.where else str(self.trace)

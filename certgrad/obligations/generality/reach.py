@@ -82,7 +82,7 @@ def each_once(
 ) -> Iterator[Any]:
     """Yield these values and all values that `reached` returns of yielded ones, each once.
 
-    With `nearest_first` they come by the number of steps, else by depth.
+    With `nearest_first` they come breadth first, else depth first.
     """
     queue = deque(values)
     seen: dict[tuple[int, ...], Any] = {}

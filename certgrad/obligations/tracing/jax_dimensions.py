@@ -99,7 +99,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         return call
 
     def of_sizes(force: Any, value: Any, context: str = "") -> Any:
-        """Return a size as an int where JAX's functions need one, as `jnp.indices` does."""
+        """Return a dimension as it is where a function of JAX's, such as `jnp.indices`, turns a size into an int."""
         if force is operator.index and type(value) is _DimExpr and get_ident() == thread:
             return value
         return plain_int(force, value, context)
@@ -182,10 +182,10 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     """Let the functions' modules find that a dimension is an int, as it is where their code runs; yield what code asks.
 
     What the code goes on to ask is then asked of the dimension, and recorded. For this `isinstance`, `hasattr` and
-    `len` are replaced in the modules of the functions, but not in certgrad's own, which work on dimensions. Recorded is
-    also where `isinstance` confirms that a traced value is a tracer, and where an answer about a traced value does not
-    hold of the Python numbers or numpy arrays that may stand for it: in `as_handed_on` such questions get the other
-    answer.
+    `len` are replaced in the modules of the functions, but not in certgrad's own, which work on dimensions. The
+    replacements also record where `isinstance` confirms that a traced value is a tracer, and where an answer about a
+    traced value does not hold of the Python numbers or numpy arrays that may stand for it: in `as_handed_on` such
+    questions get the other answer.
     """
     thread, told, handed_on = get_ident(), set[CodeType](), set[CodeType]()
 

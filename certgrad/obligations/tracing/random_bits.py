@@ -26,7 +26,7 @@ class OtherKeysError(Exception):
 
 
 def bits(params: dict[str, Any], keys: Any) -> np.ndarray:
-    """Return the result of `random_bits`: unsigned integers of `bit_width` bits, of the shapes of keys and `shape`."""
+    """Return the result of `random_bits`: for each key an array of `shape`, of unsigned `bit_width`-bit integers."""
     shape, width = tuple(params["shape"]), int(params["bit_width"])
     high, low = _hashed(_words(keys), shape)
     if width == 64:

@@ -54,7 +54,7 @@ def is_computed(eqn: Any) -> bool:
 
 
 def computed(eqn: Any, operands: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """Return an equation's results on integers and booleans in its own dtypes; None where other dtypes give others.
+    """Return an equation's results on known integers and booleans; None if one does not fit 32 bits, or for x / 0.
 
     Where the results fit 32 bits, the same equation in 32 bits has them too: the arithmetic is that of whole numbers,
     modulo a power of 2.

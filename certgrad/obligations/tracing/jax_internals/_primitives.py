@@ -90,7 +90,7 @@ def has_effects(jaxpr: Any) -> bool:
 def _acts(eqn: Any) -> bool:
     """Return whether an equation has an effect other than to tell the host something.
 
-    For an equation with programs inside their equations are asked, if it has no effect of its own.
+    An equation with programs inside has one if an equation inside has, or if it has an effect that is not of these.
     """
     if not getattr(eqn, "effects", None) or tells(eqn):
         return False

@@ -75,9 +75,9 @@ class Serialiser:
     def program(self, program: Program) -> str:
         """Return a program as text, the same for equal programs.
 
-        With `fold`, an equation whose value is known while tracing is not written; its variable gets a literal, or the
-        name of its operand, for a name. So the program at symbolic sizes, with these set, and the one at numbers, where
-        such equations are missing, have the same text.
+        With `fold`, an equation whose value is known while tracing is left out, and its variable is written as a
+        literal or as its operand. So the program at symbolic sizes, with these set, and the one at numbers, where such
+        equations are missing, have the same text.
         """
         names: dict[Any, str] = {}
         numbers: dict[Any, float] = {}

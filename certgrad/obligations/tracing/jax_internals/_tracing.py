@@ -151,8 +151,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     def compared(a: Any, b: Any, who: str) -> tuple[Any, ...]:
         """Return the other side `b` of a comparison with a size `a`, in a tuple, as a size or a whole number.
 
-        Return () where no size can be equal to it, and (None,) where it has several values, or a class that nobody
-        knows compares it.
+        Return () where no size can be equal to it, and (None,) where it has several values, or is of a class that may
+        compare as it likes.
         """
         if isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope):
             return (b,)
