@@ -361,6 +361,7 @@ class _Reader(Reader):
         return _of_all(any, self.values(x.over, x.holds, ()))
 
     def ratio(self, x: t.Divide) -> Read:
+        """Read a quotient, which is not defined where either side is ±∞."""
         left, right = self.read(x.left), self.read(x.right)
 
         def value(scope: Scope) -> Any:
@@ -372,6 +373,7 @@ class _Reader(Reader):
         return value
 
     def applied(self, x: t.Apply) -> Read:
+        """Read a function, which is defined on its domain; of ±∞ only "is finite" and exp(−∞) have a value."""
         arguments = [self.read(a) for a in x.arguments]
         entry = FUNCTIONS.get(x.function)  # a function of the arithmetic alone, which has none, is defined everywhere
         condition = t.TRUE if entry is None else entry.domain(*x.arguments)

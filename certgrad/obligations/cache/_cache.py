@@ -118,6 +118,7 @@ class Cache:
         return [step.spec for step in entry.steps] if entry else []
 
     def _entry(self, name: str) -> Entry | None:
+        """Return the entry of this name; None if there is none, or one that cannot be decoded."""
         data = self.folder.read(name)
         if data is None:
             return None

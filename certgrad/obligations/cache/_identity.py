@@ -96,6 +96,7 @@ class Identity:
             self._hash.update(data)
 
     def _value(self, value: Any) -> None:
+        """Add a value: plain data by its text, a library's object by its name, any other by its type and content."""
         kind = type(value)
         if kind in _PLAIN:
             self._say(kind.__name__, repr(value))

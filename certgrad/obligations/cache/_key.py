@@ -107,6 +107,7 @@ def known_by_version(op: Subject) -> bool:
 
 @lru_cache(maxsize=1)
 def _surroundings() -> str:
+    """Return the versions of packages, of Python and of the kernel's source, and the machine's kind, as text."""
     return repr(
         [
             FORMAT,

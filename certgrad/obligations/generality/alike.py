@@ -65,6 +65,7 @@ def prove_alike(kind: str, given: Posed) -> Outcome:
     assert first is not None
     assert second is not None
     count = len(given.names)
+    # A program's inputs are the arguments, then tangents or seeds (`free`), then open parameters (`scalars`).
     arguments = [Value(v.aval, moves=True) for v in first.jaxpr.invars[:count]]
     numbering = Numbering(idle_clamp_finder(given.domain, dict(zip(given.names, arguments, strict=True))))
     scalars = [Value(v.aval, moves=True) for v in first.jaxpr.invars[_end(first, last) :]]
@@ -82,8 +83,8 @@ def prove_alike(kind: str, given: Posed) -> Outcome:
     left_program, right_program = (rebuilt(outputs, [*arguments, *shared, *free, *scalars]) for outputs, free in sides)
     if kind == "rule_runs_forward":
         seeds = [Value(v.aval) for v in programs.vjp.jaxpr.invars[count : _end(programs.vjp, last)]]
-        nothing = rebuilt((), [*arguments, *shared, *seeds, *scalars])
-        reduced = Programs(left_program, None, nothing, right_program, programs.out_shapes)
+        empty_vjp = rebuilt((), [*arguments, *shared, *seeds, *scalars])
+        reduced = Programs(left_program, None, empty_vjp, right_program, programs.out_shapes)
     else:
         reduced = Programs(
             rebuilt((), [*arguments, *shared, *scalars]), left_program, right_program, None, programs.out_shapes

@@ -29,6 +29,7 @@ def idle_clamp_finder(domain: Sequence[str], arguments: Mapping[str, Value]) -> 
     bounds = _bounds(domain, arguments)
 
     def is_operand(eqn: Any, operands: list[Any]) -> Any:
+        """Return x of max(x, c) where the domain gives x ≥ c, and of min(x, c) where it gives x ≤ c; else None."""
         if eqn.primitive.name not in ("max", "min") or not genuine(eqn.primitive) or len(operands) != 2:
             return None
         (out,) = eqn.outvars

@@ -93,6 +93,7 @@ class Covered:
         return general is not None and scalars is not None and general.programs == scalars.programs
 
     def _collapses(self, instance: Instance, programs: Programs, gone: tuple[str, ...]) -> bool:
+        """Return whether the programs are the general ones where each star group is one axis, and those `gone` none."""
         assert self._general is not None
         general, reference = self._general
         if gone not in self._texts:

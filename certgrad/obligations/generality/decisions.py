@@ -99,7 +99,7 @@ def contrary_cases(
     questions: list[str] = []
     waiting: dict[str, Fixed] = {}
 
-    def wait(items: Iterable[Fixed | str]) -> None:
+    def enqueue(items: Iterable[Fixed | str]) -> None:
         for item in items:
             if isinstance(item, str):
                 questions.append(item)
@@ -108,14 +108,14 @@ def contrary_cases(
             ):
                 waiting[key] = item
 
-    wait(contrary(programs, {}, all_questions))
+    enqueue(contrary(programs, {}, all_questions))
     if suspicious or (all_questions and set_together):  # set one by one what was set together
         with_one = {size == "1" for _, size in of_broadcasts([programs])}
         single = [{n: ONE} for n in names]
         pairs = [{b: named_size(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
         numbers_differ = any(fixed != equal for fixed in suspicious)
-        wait(single if also_alone or numbers_differ or True in with_one else ())
-        wait(pairs if also_alone or equal in suspicious or False in with_one else ())
+        enqueue(single if also_alone or numbers_differ or True in with_one else ())
+        enqueue(pairs if also_alone or equal in suspicious or False in with_one else ())
     traced_count, case_limit = 0, MAX_CASES
     while questions or waiting:
         for question in questions:
@@ -135,7 +135,7 @@ def contrary_cases(
         if isinstance(special, CertgradError):
             yield fixed, special
             continue
-        wait(contrary(special.programs, fixed, all_questions))
+        enqueue(contrary(special.programs, fixed, all_questions))
         if _differs(programs, special.programs, fixed):
             yield fixed, special
             if isinstance(fixed, Sample):

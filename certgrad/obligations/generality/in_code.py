@@ -59,6 +59,7 @@ def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
 
 
 def _constants(code: CodeType) -> Iterator[Any]:
+    """Yield the constants of code and of the functions inside it, but for docstrings."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _constants(constant)

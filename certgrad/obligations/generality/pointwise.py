@@ -124,6 +124,7 @@ class Pointwise:
         return names
 
     def _outputs(self, program: Program, primitives: dict[str, None]) -> list[_Value]:
+        """Return the outputs of a program as values, and add its primitives. Raises _NotPointwiseError."""
         inputs = [
             _Value(self._number("input", k, v.aval.dtype), self._shape(v.aval.shape))
             for k, v in enumerate(program.jaxpr.invars)
@@ -164,6 +165,7 @@ class Pointwise:
         return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
 
     def _constant(self, aval: Any, value: Any) -> _Value:
+        """Return a scalar constant as a value. Raises _NotPointwiseError for an array."""
         if aval.shape:
             raise _NotPointwiseError
         node = self._number("constant", self.text.value(value), aval.dtype)

@@ -67,6 +67,10 @@ class _Collapsing(Serialiser):
         return self.shapes[written]
 
     def _axes(self, shape: Sequence[Any], written: tuple[str, ...]) -> tuple[list[str], list[int]]:
+        """Return as `axes`, for a shape written as text. Raises SplitGroupError where a group's axes are not together.
+
+        Of a group s with axes s_0, s_1 the shape (n, s_0, s_1) becomes (n, s), with the new positions 0, 1, 1.
+        """
         out: list[str] = []
         place: list[int] = []
         k = 0

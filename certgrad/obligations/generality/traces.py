@@ -221,6 +221,7 @@ class Traces:
     def _new(
         self, instance: Instance, spec: Spec, listening: Callable[[], AbstractContextManager[Any]] = nullcontext
     ) -> Trace | CertgradError:
+        """Return the trace of an instance as `spec` says, or the error in its place; note what was heard and told."""
         try:
             shapes = instance.shapes({n: parse_size(v) for n, v in spec.fixed})
             rules = self.op.rules(shapes.statics)

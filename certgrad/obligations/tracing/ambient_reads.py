@@ -94,6 +94,7 @@ def settings_read(turned: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         return turned.get(name, value)
 
     def attribute(self: Any, name: str) -> Any:
+        """Return an attribute of JAX's configuration; a read by a rule's code is noted, and answered by `turned`."""
         value = object.__getattribute__(self, name)
         if get_ident() != thread or not of_rule(sys._getframe(1)):
             return value

@@ -230,6 +230,7 @@ def _run(program: Any, args: Sequence[Any], found: Replaced) -> list[Any]:
     """Return the outputs of a program, run with the calls in `found` replaced."""
 
     def rule(eqn: Any, operands: list[Any]) -> list[Any]:
+        """Return the results of an equation, of an approximation those of its ideal function."""
         replacement = found.get(id(eqn))
         if replacement is None:
             return bound(eqn, operands)

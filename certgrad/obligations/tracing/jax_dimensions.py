@@ -78,6 +78,8 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         return call
 
     def of_numbers(own: Callable, traced: Callable) -> Callable:
+        """Return a function of numbers that is JAX's (`traced`) for dimensions and traced values in users' code."""
+
         def call(*args: Any, **kwargs: Any) -> Any:
             if get_ident() == thread and args and _traced(args[0]) and _is_called_by_user_code(from_library):
                 value = args[0] if isinstance(args[0], jax.core.Tracer) else args[0].__jax_array__()
@@ -87,6 +89,8 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         return call
 
     def of_shapes(own: Callable, traced: Callable) -> Callable:
+        """Return a function that makes arrays by JAX (`traced`) where users' code once asked for a symbolic size."""
+
         def call(*args: Any, **kwargs: Any) -> Any:
             if get_ident() != thread:
                 return own(*args, **kwargs)
@@ -200,6 +204,7 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
         return builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread and not _in_a_body(value)
 
     def as_it_runs(value: Any, kind: Any, /) -> bool:
+        """Answer `isinstance(value, kind)` with an int in the place of a dimension, and record answers on tracers."""
         if is_traced(value):
             if _names_tracers(kind):
                 told.add(sys._getframe(1).f_code)

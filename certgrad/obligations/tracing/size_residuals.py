@@ -33,6 +33,7 @@ def keeping_sizes(call: Callable[..., Any], here: Callable[[], bool]) -> Callabl
     """Return a `custom_vjp.__call__` by which residuals that are dimensions stay dimensions, while `here()` holds."""
 
     def kept(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call a copy of the function whose `fwd` packs dimensions, and whose `bwd` unpacks them."""
         if not here() or self.fwd is None or self.bwd is None:
             return call(self, *args, **kwargs)
         packing = object.__new__(type(self))

@@ -255,6 +255,7 @@ def _least_of_old_and_updates(old: Node, updates: Updates, meets: Both, x: Opera
 
 
 def _unique_update_or_old(old: Node, updates: Updates, meets: Both, x: Operand) -> Node:
+    """Return the update that meets an entry, defined if there is at most one; the old entry where there is none."""
     if x.sort == "boolean" and updates.names:
         new = updates.over(for_some, Both((*meets.parts, updates.value)))
     else:

@@ -146,6 +146,7 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
             questions.device.append(attribute)
 
     def get_backend(platform: Any = None) -> Any:
+        """Return JAX's backend; to a rule's code a stand-in of the platform `name`, and note the question."""
         frame: Any = sys._getframe(1)
         # The question is the outermost function of JAX's: `jax.devices()` calls `get_backend` by others in between.
         question = "get_backend"
@@ -165,6 +166,8 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Q
         raise RuntimeError(f"Unknown backend {platform}. Available backends are ['{name}', 'cpu']")
 
     def counted(listed: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function like `jax.devices` whose list, for a rule's code, notes when it is counted."""
+
         def devices(*args: Any, **kwargs: Any) -> Any:
             result = listed(*args, **kwargs)
             by_rule = threading.get_ident() == thread and asked_by_rule(sys._getframe(1))

@@ -168,6 +168,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return (None,)  # a class of the rule's compares as it likes
 
     def recording(compare: Callable, different: bool) -> Callable:
+        """Return `__eq__` or `__ne__` of sizes that records where its answer is `different`, which means not equal."""
+
         def record_comparison(self: Any, other: Any) -> Any:
             answer = compare(self, other)
             frame = sys._getframe(1)
@@ -224,6 +226,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return truth(self) if truth is not None else True
 
     def recording_order(compare: Callable) -> Callable:
+        """Return an order comparison of sizes that records where JAX raises, as it cannot decide."""
+
         def order(self: Any, other: Any) -> bool:
             try:
                 return compare(self, other)
@@ -296,6 +300,7 @@ def sizes_as_constants() -> Iterator[None]:
     thread = get_ident()
 
     def answering(own: Any, answer: bool) -> Callable[[Any, Any], bool]:
+        """Return a function of a size and the caller's frame: `answer` for a rule's symbolic size, else as `own`."""
         plain = FunctionType(own.__code__, own.__globals__, own.__name__)
 
         def answered(size: Any, frame: Any) -> bool:

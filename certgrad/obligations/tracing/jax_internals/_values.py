@@ -124,6 +124,7 @@ class _Memory:
         self.known: dict[int, tuple[weakref.ref, weakref.ref]] = {}
 
     def canonical(self, x: np.ndarray) -> Any:
+        """Return the constant that JAX makes of an array, the same one each time while it lives."""
         array, value = self.known.get(id(x), (None, None))
         constant = value() if array is not None and value is not None and array() is x else None
         if constant is None:
