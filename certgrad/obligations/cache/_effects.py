@@ -95,7 +95,7 @@ class _Reader:
         self.calling: dict[ast.AST, bool] = {}
         """The functions that were read, each with whether it calls, or hands on, its arguments."""
         self.takers: set[ast.AST] = set()
-        """The functions that were seen to call an argument while they were read."""
+        """The functions that were seen to call, or hand on, an argument while they were read."""
         self.parts: list[tuple[ast.AST, Scope]] | None = []
         """Functions that were given to rules, and are not run by any call so far; None once a call may run a rule."""
         self.reads = ""

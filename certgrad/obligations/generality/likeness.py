@@ -162,7 +162,7 @@ _CONTAINERS: dict[type, Any] = {
 
 
 def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
-    """Return an object's attributes; None for a class that may hold more than these, as one derived of a library's."""
+    """Return an object's attributes; None for a class that may hold more, as one derived from a library's."""
     attributes = attributes_of(value)
     if not attributes and getattr(kind, "__dictoffset__", 0) == 0:
         return None

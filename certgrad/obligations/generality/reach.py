@@ -202,7 +202,7 @@ def _slots(kind: type) -> tuple[MemberDescriptorType, ...]:
 
 
 def results_of(cache: Any) -> Iterator[Any]:
-    """Yield the results in a cache of `functools.lru_cache`, which are found only by what it refers to."""
+    """Yield the results in a cache of `functools.lru_cache`, found among the objects that it refers to."""
     bounded = cache.cache_parameters()["maxsize"] is not None
     for part in gc.get_referents(cache):  # a bounded cache refers to its keys and results, another to a dictionary
         if part is vars(cache) or isinstance(part, type) or part is cache.__wrapped__:

@@ -46,7 +46,7 @@ class Ideal:
     within: Callable[[Sequence[Any], Any], Any] | None = None
     """From the arrays of a call and a dtype: a zero that is defined where the function approximates the ideal one."""
     near: Callable[[], bool] | None = None
-    """Measures whether the function is near the ideal one; None where that is not to be measured."""
+    """Measures whether the function is near the ideal one; None where that is stated elsewhere."""
     shown: Callable[..., Any] | None = None
     """The function under `jit`, if it is a plain helper of a module: it stands in the module while a program is traced,
     so that its calls are equations that can be recognised."""

@@ -301,7 +301,8 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
 
 
 _FIRST = {"betaln": ("min", "le")}
-"""The primitive of the first equation, by version of JAX. Its operands are all arguments, once and in order."""
+"""By approximation, the primitive of its first equation, in one version of JAX or another. The operands there are all
+arguments, once and in order."""
 
 
 def with_ideals(program: Program, found: Sequence[Inlined]) -> Program:

@@ -25,7 +25,7 @@ def as_made(value: Any) -> Any:
     Such functions do the same, as long as they keep no state of their own, which JAX requires of callbacks. A value
     that a function holds counts by type and value where it is a plain constant, and else by identity, as two equal
     lists can come to differ. Other objects than functions count by identity, whatever their class says of equality;
-    only methods, classes and objects of JAX's are their own keys. The key is valid while the value exists.
+    only methods, builtins, classes and objects of JAX's are their own keys. The key is valid while the value exists.
     """
     key = _function_key(value, ())
     return _itself(value) if key is None else key

@@ -28,11 +28,11 @@ class Value:
     step: Step | None = None
     constant: Any = None
     free: bool = False
-    """Whether it depends on an input that the caller marked as free."""
+    """Whether the value depends on an input that the caller marked as free."""
     moves: bool = False
-    """Whether it depends on an input at all; the caller sets it for inputs."""
+    """Whether the value depends on any input; the caller sets this for inputs."""
     pure: bool = True
-    """Whether it was computed by functions of their operands only (`is_function`)."""
+    """Whether the value was computed only by operations that are functions of their operands (`is_function`)."""
 
 
 @dataclass(eq=False)

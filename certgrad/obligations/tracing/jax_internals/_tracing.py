@@ -395,7 +395,10 @@ def _tracing() -> Iterator[list[Any]]:
 
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
-    """Return the program of `fn` at abstract arguments, without references and complex numbers, with its decisions."""
+    """Return the program of `fn` at abstract arguments, with the decisions on dimensions that tracing took.
+
+    Mutable references become values, and complex numbers pairs of reals, where the program can be read so.
+    """
     with _tracing() as record:
         jaxpr, consts, tree = _jaxpr(fn, specs)
         asked_by_code = len(record)
