@@ -1,4 +1,4 @@
-"""What the specification asks of JAX: sorts of dtypes, sizes, literals, and the parts of an equation."""
+"""What the specification reads of JAX's objects: sorts of dtypes, sizes, literals, and the programs of calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from .rule import UnreadableError, less_than
 
 
 def sort_of(dtype: Any) -> Sort:
-    """The sort of the entries of an array. Raises UnreadableError for complex numbers and other types."""
+    """Return the sort of the entries of an array of a dtype: "real", "integer", "boolean" or "key".
+
+    Raises UnreadableError for complex numbers and other dtypes.
+    """
     if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
         return "key"
     if jax.dtypes.issubdtype(dtype, np.floating):
@@ -29,7 +32,7 @@ def sort_of(dtype: Any) -> Sort:
 
 
 def size(dim: Any) -> Node:
-    """A size of a shape, or an integer that a size may stand in."""
+    """Return a size, or another integer of a parameter, as an expression: a number, or a sum of products of names."""
     if not hasattr(dim, "_sorted_terms"):
         return Integer(int(dim))
     terms = [_term(term, count) for term, count in dim._sorted_terms]
@@ -40,7 +43,7 @@ def size(dim: Any) -> Node:
 
 
 def _term(term: Any, count: int) -> Node:
-    """The product of a number and powers of factors."""
+    """Return a term of JAX's symbolic size, with its coefficient, as a product of factors."""
     factors = [factor for f, power in term._factors for factor in [factor_of_size(f)] * power]
     if count != 1 or not factors:
         factors = [Integer(count), *factors]
@@ -67,9 +70,9 @@ def factor_of_size(factor: Any) -> Node:
 
 
 def literal(value: Any, dtype: Any) -> Node:
-    """A constant's entry as it was meant: a float is the shortest decimal that rounds to it in its dtype.
+    """Return an entry of a constant as an expression: a float is the shortest decimal that rounds to it in its dtype.
 
-    NaN is no number: not defined.
+    So 0.1 is 1/10. NaN is an expression that is not defined. Raises UnreadableError for random keys.
     """
     sort = sort_of(dtype)
     if sort == "boolean":
@@ -88,5 +91,5 @@ def literal(value: Any, dtype: Any) -> Node:
 
 
 def called_program(eqn: Any) -> Any:
-    """The closed jaxpr that a call runs on the equation's operands; of a custom function the primal one."""
+    """Return the closed jaxpr that an equation calls, of a custom function the primal one; None if it calls none."""
     return linear_program(eqn) if eqn.primitive.name == LINEAR else executed_program(eqn)

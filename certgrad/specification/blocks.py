@@ -1,4 +1,7 @@
-"""Blocks of axes that a reshape takes apart and puts together: the shortest runs whose sizes have equal products."""
+"""Blocks of axes of a reshape: the shortest runs of axes whose sizes have the same product before and after.
+
+A reshape from (a, b, c) to (a·b, c) has the blocks {a, b} → {a·b} and {c} → {c}, and acts on each block alone.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,16 @@ from certgrad.language.tree import Add, Integer, Mul, Node
 from .rule import ONE
 
 Expanded = dict[frozenset[tuple[Node, int]], int]
-"""A sum of products: by its factors with their powers, how often each is there."""
+"""A sum of products of sizes: for each product, given by its factors with their powers, its coefficient."""
 Blocks = list[tuple[list[int], list[int]]]
+"""The blocks in order: the axes before the reshape, and the axes after it."""
 
 
 def blocks(old: Sequence[Node], new: Sequence[Node]) -> Blocks:
-    """The axes of two shapes of equal size, block by block; those of size 1 in none of them.
+    """Return the axes of two shapes with as many entries, block by block; axes of size 1 are in no block.
 
-    What is only known to have equal sizes by what is said of the names is one block, the last.
+    Where no shortest run has equal products for all values of the names, the axes that are left are one block, the
+    last: their products are equal by what is known of the names, as of n = 2·m.
     """
     before = [(k, _expanded(n)) for k, n in enumerate(old) if n != ONE]
     after = [(k, _expanded(n)) for k, n in enumerate(new) if n != ONE]
@@ -34,14 +39,14 @@ def blocks(old: Sequence[Node], new: Sequence[Node]) -> Blocks:
 def _first_block_axis_counts(
     before: list[tuple[int, Expanded]], after: list[tuple[int, Expanded]]
 ) -> tuple[int, int] | None:
-    """Return how many axes of each shape the first block has."""
+    """Return how many axes of each shape the first block has; None if no products of first axes are equal."""
     left, right = (list(accumulate((n for _, n in axes), _product)) for axes in (before, after))
-    equal = ((p + 1, q + 1) for p, one in enumerate(left) for q, other in enumerate(right) if one == other)
-    return min(equal, key=lambda found: (sum(found), found), default=None)
+    equal = ((p + 1, q + 1) for p, size in enumerate(left) for q, new_size in enumerate(right) if size == new_size)
+    return min(equal, key=lambda counts: (sum(counts), counts), default=None)
 
 
 def _expanded(size: Node) -> Expanded:
-    """A size as a sum of products. What is neither is a factor as it stands."""
+    """Return a size as a sum of products; an expression that is neither, as a name or ⌊n/2⌋, is a factor."""
     if isinstance(size, Integer):
         return {frozenset(): size.value} if size.value else {}
     if isinstance(size, Mul):

@@ -1,6 +1,7 @@
-"""The value of a program's entries at concrete sizes and inputs, straight from the definitions.
+"""The values of a program's entries at concrete sizes and inputs, straight from the definitions.
 
-The arithmetic is given: balls for tests, the numbers of `certgrad.exact` for proofs.
+The caller gives the arithmetic: balls (intervals with rigorous bounds) for tests, the numbers of `certgrad.exact` for
+proofs.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from . import program as p
 from .places import of_indices
 
 Inputs = Callable[[str, tuple[int, ...]], Any]
-"""The entry of an input: a number of the arithmetic, int, bool."""
+"""inputs(name, index) returns the entry of an input: a number of the arithmetic, an int or a bool."""
 OpaqueValue = Callable[[p.Opaque, int, tuple[int, ...]], Any]
-"""The entry of the k-th tensor of an opaque definition."""
+"""opaque(definition, k, index) returns the entry of the k-th tensor of an opaque definition."""
 Chosen = Callable[["Evaluation", p.Determined, tuple[int, ...]], list[Any]]
-"""The entries of the tensors that are determined at these outer indices, by a method that is no elimination."""
+"""chosen(evaluation, definition, outer) returns the entries of the tensors of a `Determined`, at these outer indices,
+where they are not computed by elimination (an eigendecomposition, say)."""
 Env = Mapping[str, int]
 BITS = 256
 STATEMENTS = (t.Compare, t.Both, t.Either, t.Not)
@@ -44,7 +46,7 @@ def _not_chosen(at: Evaluation, definition: p.Determined, outer: tuple[int, ...]
 
 
 class TooLongError(Exception):
-    """More entries and terms are needed than may be evaluated."""
+    """More entries, and values of bound variables, are needed than `Evaluation.most`."""
 
 
 @contextmanager
@@ -60,7 +62,10 @@ def deep() -> Iterator[None]:
 
 
 class Evaluation:
-    """A program at sizes and inputs. Each entry is evaluated when it is asked for, and once."""
+    """A program at sizes and inputs. Each entry is evaluated when it is first asked for, and kept.
+
+    An index of a tensor begins with the times of the loops around it (see `certgrad.specification.program`).
+    """
 
     def __init__(
         self,
@@ -77,13 +82,14 @@ class Evaluation:
         self._known: dict[tuple[str, tuple[int, ...]], Any] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.most: float = inf
-        """Of `count`, before all is forgotten. More raises TooLongError."""
+        """The greatest `count`; an entry beyond raises TooLongError."""
         self._entries = 0
         self._reader = _Reader(self, arithmetic)
         self._read: dict[int, tuple[Node, Read]] = {}
         self._index(program.definitions)
 
     def _index(self, definitions: tuple[p.Definition, ...]) -> None:
+        """Note by which definition each tensor is made, those inside of loops too."""
         for d in definitions:
             if isinstance(d, p.Loop):
                 for c in d.carries:
@@ -99,19 +105,19 @@ class Evaluation:
         self._made[tensor.name] = definition, tensor
 
     def shape(self, tensor: p.Tensor) -> tuple[int, ...]:
-        """The tensor's shape at these sizes."""
+        """Return a tensor's shape at these sizes, without the times."""
         if tensor.name not in self._shapes:
             self._shapes[tensor.name] = tuple(self.length(n, {}) for n in tensor.shape)
         return self._shapes[tensor.name]
 
     def forget(self) -> None:
-        """Forget all entries, as inputs and arithmetic are others from now on."""
+        """Forget all entries and counts, for use with other inputs or another arithmetic."""
         self._known.clear()
         self._entries = self._reader.choices = 0
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Forget what is evaluated in the block afterwards."""
+        """In the context, evaluate entries that are forgotten afterwards."""
         before = dict(self._known)
         try:
             yield
@@ -120,21 +126,21 @@ class Evaluation:
 
     @property
     def count(self) -> int:
-        """How many entries were evaluated, and values of bound variables enumerated."""
+        """Return how many entries were evaluated, and values of bound variables enumerated, since `forget`."""
         return self._entries + self._reader.choices
 
     def output(self, k: int, index: tuple[int, ...]) -> Any:
-        """An entry of an output. Raises UndefinedError where it is no real number."""
+        """Return an entry of the k-th output. Raises UndefinedError where it is no real number."""
         with deep():
-            found = self.entry(self.program.outputs[k].name, index)
-        if self._reader.infinite(found):
+            value = self.entry(self.program.outputs[k].name, index)
+        if self._reader.infinite(value):
             raise UndefinedError("an output that is ±∞")
-        return found
+        return value
 
     # --- entries
 
     def entry(self, name: str, index: tuple[int, ...]) -> Any:
-        """An entry by name; its index begins with the times."""
+        """Return an entry of the tensor of this name. Raises UndefinedError, each time, where it is not defined."""
         key = name, index
         if key not in self._known:
             self._entries += 1
@@ -144,15 +150,15 @@ class Evaluation:
                 self._known[key] = self._reader.defined(self._entry(name, index))
             except UndefinedError as error:
                 self._known[key] = error
-        found = self._known[key]
-        if isinstance(found, UndefinedError):
-            raise found
-        return found
+        value = self._known[key]
+        if isinstance(value, UndefinedError):
+            raise value
+        return value
 
     def _entry(self, name: str, index: tuple[int, ...]) -> Any:
         """Return an entry's value, by its definition or by the inputs. Raises UndefinedError outside of the shape."""
         tensor = self._tensors[name]
-        place = index[len(tensor.times) :]
+        place = index[len(tensor.times) :]  # the index in the array, without the times of loops
         for i, n in zip(place, self.shape(tensor), strict=True):
             if not 0 <= i < n:
                 raise UndefinedError(f"{name} has no entry {place}")
@@ -173,6 +179,7 @@ class Evaluation:
         return self._determined(definition, tensor, index)
 
     def _carried(self, carry: p.Carry, index: tuple[int, ...]) -> Any:
+        """Return an entry of what a loop carries: its start at time 0, else its step, which reads the time before."""
         at = len(carry.tensor.times) - 1
         time = index[at]
         env = dict(zip(carry.variables, index[:at] + index[at + 1 :], strict=True))
@@ -181,18 +188,19 @@ class Evaluation:
         return self.value(carry.step, {**env, carry.tensor.times[-1]: time - 1})
 
     def _determined(self, d: p.Determined, tensor: p.Tensor, index: tuple[int, ...]) -> Any:
+        """Return an entry of a tensor that equations determine; all entries that they determine together are kept."""
         outer = index[: len(d.variables)]
         env = dict(zip(d.variables, outer, strict=True))
         if not self.value(d.condition, env):
             raise UndefinedError(f"{d.method} is not defined")
         by: Mapping[str, Chosen] = {"cholesky": Evaluation._cholesky, "linear": Evaluation.linear}
-        found = by[d.method](self, d, outer) if d.method in by else self.chosen(self, d, outer)
-        for key, value in zip(self.places(d, outer), found, strict=True):
+        values = by[d.method](self, d, outer) if d.method in by else self.chosen(self, d, outer)
+        for key, value in zip(self.places(d, outer), values, strict=True):
             self._known[key] = value
         return self._known[tensor.name, index]
 
     def places(self, d: p.Determined, outer: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
-        """The entries that are determined together."""
+        """Return the entries, by name and index, that are determined together at these outer indices, in order."""
         skip = len(d.variables)
         return [
             (t.name, outer + rest)
@@ -201,7 +209,7 @@ class Evaluation:
         ]
 
     def differences(self, d: p.Determined, outer: tuple[int, ...], values: list[Any]) -> list[Any]:
-        """The left sides of the equations minus the right ones, with these as the entries that are determined."""
+        """Return, for each equation, its left side minus its right side, with these values for the entries `places`."""
         places, env = self.places(d, outer), dict(zip(d.variables, outer, strict=True))
         self._known.update(zip(places, values, strict=True))
         try:
@@ -211,7 +219,11 @@ class Evaluation:
                 del self._known[key]
 
     def linear(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
-        """The solution of equations that are linear in the unknown entries: their coefficients, by looking."""
+        """Return the solution of equations that are linear in the unknown entries.
+
+        Their coefficients are found by evaluation: with all unknowns 0 the differences of both sides are the constants,
+        and with one of them 1 they grow by its coefficients.
+        """
         a = self._reader.a
         zero, one, minus = a.number(0), a.number(1), a.number(-1)
         count = len(self.places(d, outer))
@@ -250,23 +262,27 @@ class Evaluation:
         yield self._reader.defined(a.add(left, a.mul(a.number(-1), right)))
 
     def matrix(self, d: p.Determined, outer: tuple[int, ...]) -> list[list[Any]]:
-        """The matrix that tensors are factors of."""
-        held = self._tensors[d.operands[0]]
+        """Return the matrix, at these outer indices, of which the tensors of a definition are factors."""
+        operand = self._tensors[d.operands[0]]
         batch = outer[len(d.tensors[0].times) :]
-        rows, columns = self.shape(held)[-2:]
-        times = outer[: len(held.times)]
-        return [[self.entry(held.name, (*times, *batch, i, j)) for j in range(columns)] for i in range(rows)]
+        rows, columns = self.shape(operand)[-2:]
+        times = outer[: len(operand.times)]
+        return [[self.entry(operand.name, (*times, *batch, i, j)) for j in range(columns)] for i in range(rows)]
 
     def _cholesky(self, d: p.Determined, outer: tuple[int, ...]) -> list[Any]:
-        """Return the Cholesky factor by rows; undefined where a diagonal entry is no root of a positive number."""
-        held = self.matrix(d, outer)
-        n = len(held)
+        """Return the entries of the Cholesky factor by rows.
+
+        Row by row, factor[i][j] = (m[i][j] − Σ_{k<j} factor[i][k]·factor[j][k]) / factor[j][j], and on the diagonal the
+        root of that difference. Raises UndefinedError where the difference is not positive there.
+        """
+        matrix = self.matrix(d, outer)
+        n = len(matrix)
         a = self._reader.a
         zero, minus = a.number(0), a.number(-1)
         factor = [[zero] * n for _ in range(n)]
         for i in range(n):
             for j in range(i + 1):
-                x = held[i][j]
+                x = matrix[i][j]
                 for k in range(j):
                     x = a.add(x, a.mul(minus, a.mul(factor[i][k], factor[j][k])))
                 if i == j and self._reader.order(x, zero) <= 0:
@@ -280,18 +296,24 @@ class Evaluation:
     # --- expressions
 
     def value(self, x: Node, env: Env) -> Any:
-        """The value of an expression. Raises UndefinedError, and what the arithmetic raises where it is undecided."""
+        """Return the value of an expression, with `env` the values of index variables.
+
+        Raises UndefinedError, and what the arithmetic raises where it cannot decide a comparison.
+        """
         if id(x) not in self._read:
             self._read[id(x)] = x, self._reader.read(x)
         return self._read[id(x)][1](Scope({}, self.sizes, indices=env))
 
     def length(self, x: Node, env: Env) -> int:
-        """The value of an expression that is an integer."""
+        """Return the value of an integer expression as an int."""
         return self._reader.a.index(self.value(x, env))
 
 
 class _Reader(Reader):
-    """Reads expressions of a program: entries from its evaluation; and only what is defined by its form has a value."""
+    """Reads expressions of a program: entries come from its evaluation, and an expression is defined by its form.
+
+    So all parts of a conjunction and of a disjunction have to be defined, whatever the first of them are.
+    """
 
     def __init__(self, program: Evaluation, arithmetic: Arithmetic) -> None:
         super().__init__(arithmetic)
@@ -307,7 +329,7 @@ class _Reader(Reader):
         return lambda scope: self.a.number(compiled(scope.indices))
 
     def number_of(self, value: Any) -> Any:
-        """A number of the arithmetic; a truth value stays one."""
+        """Return a value as a number of the arithmetic; a truth value stays one."""
         return value if isinstance(value, bool) else self.a.entry(value)
 
     def defined(self, value: Any) -> Any:
@@ -339,6 +361,7 @@ class _Reader(Reader):
         return _of_all(any, self.values(x.over, x.holds, ()))
 
     def ratio(self, x: t.Divide) -> Read:
+        """Read a quotient, which is not defined where either side is ±∞."""
         left, right = self.read(x.left), self.read(x.right)
 
         def value(scope: Scope) -> Any:
@@ -350,23 +373,24 @@ class _Reader(Reader):
         return value
 
     def applied(self, x: t.Apply) -> Read:
+        """Read a function, which is defined on its domain; of ±∞ only "is finite" and exp(−∞) have a value."""
         arguments = [self.read(a) for a in x.arguments]
-        known = FUNCTIONS.get(x.function)  # a function of the arithmetic alone is defined everywhere
-        inside = t.TRUE if known is None else known.domain(*x.arguments)
-        domain = None if inside == t.TRUE else self.read(inside)
+        entry = FUNCTIONS.get(x.function)  # a function of the arithmetic alone, which has none, is defined everywhere
+        condition = t.TRUE if entry is None else entry.domain(*x.arguments)
+        domain = None if condition == t.TRUE else self.read(condition)
 
         def value(scope: Scope) -> Any:
-            found = [a(scope) for a in arguments]
-            if not any(map(self.infinite, found)):
+            values = [a(scope) for a in arguments]
+            if not any(map(self.infinite, values)):
                 if domain is not None and not domain(scope):
                     raise UndefinedError(f"{x.function} outside its domain")
-            elif x.function != "is finite" and (x.function != "exp" or found[0] > 0):
+            elif x.function != "is finite" and (x.function != "exp" or values[0] > 0):
                 raise UndefinedError(f"{x.function} of ∞")
-            return self.called(x.function, found)
+            return self.called(x.function, values)
 
         return value
 
 
 def _of_all(combined: Callable[[list[bool]], bool], values: Callable[[Scope], Iterable[bool]]) -> Read:
-    """Return the reader of truth values all of which have to be defined."""
+    """Return the reader of truth values combined by `all` or `any`. All are evaluated, so all have to be defined."""
     return lambda scope: combined(list(values(scope)))

@@ -1,4 +1,4 @@
-"""Expressions of indices alone, as functions of Python: where entries stand, and which of them a window has."""
+"""Expressions of indices alone, compiled to Python functions: indices of entries, and which entries a window has."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ Compiled = Callable[[Mapping[str, int]], Any]
 RELATIONS = {"=": "==", **{sign: sign for sign in ("<", "<=", ">", ">=", "!=")}}
 QUOTIENTS = {"quotient": "//", "remainder": "%"}
 SMALL = 60
-"""Nodes of more parts are not looked at."""
+"""Expressions with more nodes are not compiled."""
 
 
 class _MixedError(Exception):
-    """An expression that has more than integers and indices, or divides by what may be 0."""
+    """An expression has other parts than integers and indices, or a divisor that may be 0, or is too large."""
 
 
 def of_indices(x: t.Node) -> Compiled | None:
-    """Return a Python function for an expression of indices alone that is defined at all of them; None for others."""
+    """Return a Python function of the indices for an expression of indices alone; None for any other expression.
+
+    Such an expression is defined at all indices, as it divides by nonzero integers only.
+    """
     try:
         source = _source(x, [SMALL])
     except _MixedError:
@@ -35,8 +38,9 @@ def _compiled(source: str) -> Compiled:
 
 
 def _source(x: t.Node, left: list[int]) -> str:
-    """Return a Python expression of an integer or a condition at indices. Raises _MixedError for other nodes, or where
-    there are more than `left`, which counts down.
+    """Return the text of a Python expression for an integer or a condition, in which `at` gives the indices.
+
+    `left` holds one number, which counts down with each node. Raises _MixedError below 0, and for other nodes.
     """
     left[0] -= 1
     if left[0] < 0:
@@ -58,6 +62,7 @@ def _source(x: t.Node, left: list[int]) -> str:
             return joined("-", (x.left, x.right))
         case t.Negate():
             return f"(-{_source(x.operand, left)})"
+        # Python rounds a quotient of integers down, as the language does; the divisor is a number other than 0.
         case t.Apply(function=function, arguments=(above, t.Integer(value=below))) if function in QUOTIENTS and below:
             return f"({_source(above, left)} {QUOTIENTS[function]} ({int(below)}))"
         case t.Compare():

@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """What a loop carries: at time 0 its entry is `start`; at time `loop.time` + 1 it is `step`.
+    """A tensor that a loop carries: at time 0 its entry is `start`; at time `loop.time` + 1 it is `step`.
 
     The last of `tensor.times` is the loop's time. `variables` number the outer times and then the axes; the loop's own
     time is not among them: `step` may use it as `Index(loop.time)`, `start` does not.
@@ -64,9 +64,9 @@ class Carry:
 class Loop:
     """A recurrence: carries, and the definitions of one step, all of whose tensors have the loop's time as last time.
 
-    A step reads carries at `Index(time)`, that is before the step. A scan's results read carries and what steps give at
-    times below its length. A while loop has no length of its own: what follows reads its carries at a `Least`.
-    `length` is None there.
+    A step reads carries at `Index(time)`, that is before the step. A scan's results read its carries at the time
+    `length`, and tensors that the steps make at times below it. A while loop has no length of its own (None):
+    definitions after it read its carries at a `Least`, the first time at which its test fails.
     """
 
     time: str
@@ -79,9 +79,9 @@ class Loop:
 class Determined:
     """Tensors that are determined by equations, as the solution of a linear system is.
 
-    At each value of `variables` (times and batch axes, which come first in all of `tensors`, each running over the
-    sizes `counts`), the tensors' entries are those for which all `equations` hold, provided that `condition` holds,
-    which says that there are such and that they are the only ones. `method` names what JAX calls (`cholesky` …).
+    At each value of `variables` (times and batch axes, which come first in all of `tensors`), the tensors' entries are
+    those for which all `equations` hold, provided that `condition` holds, which says that there are such entries and
+    that they are the only ones. `method` names what JAX calls (`cholesky` …); `operands` are the tensors it is given.
     """
 
     tensors: tuple[Tensor, ...]
@@ -94,9 +94,10 @@ class Determined:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Tensors of which only this is known: they are the same where the same is done to the same operands.
+    """Tensors of which it is only known that they are a function of their operands, named by `name`.
 
-    `name` says what is done, its parameters included. Random bits are the example: a function of the key.
+    The name has the parameters. So two such tensors are equal if their names and operands are. Random bits are the
+    example: a function of the key.
     """
 
     tensors: tuple[Tensor, ...]
@@ -128,12 +129,12 @@ def expressions_of(definition: Definition | Carry) -> Iterator[Node]:
 
 
 def read_by(expression: Node) -> set[str]:
-    """The tensors that an expression reads."""
+    """Return the names of the tensors that an expression reads."""
     return {node.name for node in walk(expression) if isinstance(node, Entry)}
 
 
 def makes(definition: Definition) -> list[str]:
-    """The tensors that a definition defines, those inside a loop included."""
+    """Return the names of the tensors that a definition defines, those inside a loop included."""
     if isinstance(definition, Loop):
         carried = [c.tensor.name for c in definition.carries]
         return carried + [name for inner in definition.body for name in makes(inner)]
@@ -143,24 +144,24 @@ def makes(definition: Definition) -> list[str]:
 
 
 def reads(definition: Definition | Carry) -> set[str]:
-    """The tensors that a definition reads, by name."""
+    """Return the names of the tensors that a definition reads."""
     if isinstance(definition, Table):
         return set()
     if isinstance(definition, Loop):
         inner = [reads(d) for d in (*definition.body, *definition.carries)]
         length = read_by(definition.length) if definition.length is not None else set()
         return length.union(*inner)
-    found = {name for x in expressions_of(definition) for name in read_by(x)}
-    return found | (set(definition.operands) if isinstance(definition, (Determined, Opaque)) else set())
+    names = {name for x in expressions_of(definition) for name in read_by(x)}
+    return names | (set(definition.operands) if isinstance(definition, (Determined, Opaque)) else set())
 
 
 def with_entries(definitions: Iterable[Definition], change: Callable[[Node], Node]) -> tuple[Definition, ...]:
-    """Return the definitions with another entry in each that has one."""
+    """Return the definitions with `change` applied to the entry of each `Defined`."""
     return tuple(replace(d, entry=change(d.entry)) if isinstance(d, Defined) else d for d in definitions)
 
 
 def pruned(program: Program) -> Program:
-    """Return the program with the definitions that its outputs need."""
+    """Return the program with only the definitions that its outputs need."""
     needed = {t.name for t in program.outputs}
     kept, _ = _needed_definitions(program.definitions, needed)
     return replace(program, definitions=kept)
@@ -169,6 +170,10 @@ def pruned(program: Program) -> Program:
 def _needed_definitions(
     definitions: tuple[Definition, ...], needed: set[str]
 ) -> tuple[tuple[Definition, ...], set[str]]:
+    """Return the definitions that these names need, and the names with all that the definitions read.
+
+    They are gone through from the last to the first, as a definition reads earlier ones only; `needed` grows.
+    """
     out: list[Definition] = []
     for definition in reversed(definitions):
         if not needed & set(makes(definition)):
@@ -180,12 +185,15 @@ def _needed_definitions(
 
 
 def _kept_loop(loop: Loop, needed: set[str]) -> Loop:
-    """The carries and steps that are needed, later ones by way of earlier ones."""
+    """Return a loop with only the carries and definitions that are needed.
+
+    A step reads the carries of the step before, so that the needed names grow until they stay the same.
+    """
     wanted = set(needed)
     while True:
         carries = tuple(c for c in loop.carries if c.tensor.name in wanted)
-        more = wanted.union(*(reads(c) for c in carries))
-        body, more = _needed_definitions(loop.body, more)
-        if more <= wanted:
+        grown = wanted.union(*(reads(c) for c in carries))
+        body, grown = _needed_definitions(loop.body, grown)
+        if grown <= wanted:
             return Loop(loop.time, loop.length, carries, body)
-        wanted |= more
+        wanted |= grown

@@ -1,4 +1,4 @@
-"""From a traced program to what it means: each equation by its rule, calls inlined, loops as recurrences."""
+"""From a traced program to its definitions: each equation by its rule, calls inlined, loops as recurrences."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .program import Defined, Definition, Determined, Loop, Opaque, Program, Tab
 from .rule import RULES, STRUCTURED, Call, Entries, Operand, Result, UnreadableError
 
 IN_RANGE = frozenset({"convert_element_type", "not"})
-"""Primitives whose rules keep in mind the range of a narrow or unsigned type."""
+"""Primitives whose rules take the range of a narrow or unsigned integer type into account."""
 LONGEST = 2_000
-"""An equation of a solver is made of so many entries of its steps at most."""
+"""The residual of a solver is written out as one expression, of at most so many entries of its equations."""
 Literals = Callable[[Any, Any], Node]
-"""What a literal means, by its value and dtype."""
+"""literals(value, dtype) returns the expression for an entry of a constant."""
 
 
 def meaning(program: Any, names: Sequence[str] = (), literals: Literals = literal) -> Program:
-    """What a program means. It is a closed jaxpr, or anything that has `jaxpr` and `consts`.
+    """Return the meaning of a program, which is a closed jaxpr, or anything that has `jaxpr` and `consts`.
 
-    Inputs are called by `names`, or x0, x1, … where there are none. Raises UnreadableError where a part of the program
-    has no rule; parts that no output needs do not count.
+    Inputs are called by `names`, or x0, x1, … if `names` is empty. Raises UnreadableError where a part of the program
+    that an output needs has no rule.
     """
     jaxpr = jaxpr_of(program)
     reader = Reader(literals)
     avals = [v.aval for v in jaxpr.invars]
-    named = list(names) or [f"x{k}" for k in range(len(avals))]
-    inputs = [Tensor(n, tuple(map(size, a.shape)), sort_of(a.dtype)) for n, a in zip(named, avals, strict=True)]
+    input_names = list(names) or [f"x{k}" for k in range(len(avals))]
+    inputs = [Tensor(n, tuple(map(size, a.shape)), sort_of(a.dtype)) for n, a in zip(input_names, avals, strict=True)]
     outs = reader.read(program, [reader.operand(t, a.dtype) for t, a in zip(inputs, avals, strict=True)])
     outputs = []
     for k, out in enumerate(outs):
@@ -50,7 +50,8 @@ class Reader:
         self.tables: list[Definition] = []
         self.times: tuple[str, ...] = ()
         self.composing: Iterator[int] | None = None
-        """Numbers bound variables where results are expressions in the operands, with no definitions of their own."""
+        """Numbers bound variables while results become expressions in the operands (`composed`); None where each result
+        gets a definition."""
         self._parts = 0
         self._tensors = 0
         self._loops = 0
@@ -58,7 +59,7 @@ class Reader:
     # --- programs
 
     def read(self, program: Any, inputs: Sequence[Operand]) -> list[Operand]:
-        """The outputs of a program, given its inputs."""
+        """Return the outputs of a program, given its inputs; the definitions that it needs are added."""
         return results(program, inputs, self.equation, lambda value, aval: self.constant(value, aval.dtype))
 
     def equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
@@ -74,14 +75,17 @@ class Reader:
             return [Operand(tuple(map(size, v.aval.shape)), "real", v.aval.dtype, unreadable) for v in eqn.outvars]
 
     def _equation(self, eqn: Any, operands: Sequence[Operand]) -> Sequence[Operand]:
-        """Return what an equation defines, by its primitive's rule. Raises UnreadableError where there is none."""
+        """Return the results of an equation by its primitive's rule, or of the program that it calls.
+
+        Raises UnreadableError where there is no rule, or where integers of a narrow type may wrap around.
+        """
         name = eqn.primitive.name
         if name in STRUCTURED:
             if self.composing:
                 raise UnreadableError(f"primitive {name} in the equation of a solver")
             return STRUCTURED[name](self, eqn, *operands)
         inner = called_program(eqn)
-        if inner is not None:
+        if inner is not None:  # a call is inlined, and a custom function is what its primal computes
             return self.read(inner, operands)
         if name not in RULES:
             raise UnreadableError(f"primitive {name}")
@@ -92,20 +96,24 @@ class Reader:
         results = [Result(tuple(map(size, a.shape)), sort_of(a.dtype), a.dtype) for a in avals]
         result_entries = RULES[name](Call(name, eqn.params, results, {}, self.composing or count()), *operands)
         entries = [result_entries] if callable(result_entries) else list(result_entries)
-        defined = []
+        operands_out = []
         for result, at in zip(results, entries, strict=True):
             if self.composing:
-                defined.append(Operand(result.shape, result.sort, result.dtype, self._short(at)))
+                operands_out.append(Operand(result.shape, result.sort, result.dtype, self._short(at)))
             else:
-                defined.append(self.named(name, Operand(result.shape, result.sort, result.dtype, at)))
-        return defined
+                operands_out.append(self.named(name, Operand(result.shape, result.sort, result.dtype, at)))
+        return operands_out
 
     def named(self, primitive: str, value: Operand) -> Operand:
-        """The value as a tensor of its own."""
+        """Return a value as a new tensor, whose definition is added; `primitive` says what the equation was."""
         return self.operand(self.define(self.name(), primitive, value), value.dtype)
 
     def composed(self, program: Any, inputs: Sequence[Operand]) -> list[Operand]:
-        """The outputs of a program as expressions in the entries of its inputs."""
+        """Return the outputs of a program whose entries are expressions in the entries of its inputs.
+
+        Nothing is defined, so that programs with structured primitives, such as loops, are unreadable; and programs of
+        more than `LONGEST` entries.
+        """
         outer, self.composing = self.composing, self.composing or count()
         self._parts = 0
         try:
@@ -114,7 +122,7 @@ class Reader:
             self.composing = outer
 
     def _short(self, at: Entries) -> Entries:
-        """The entries, as long as they are made of few enough."""
+        """Return the same entries, which raise UnreadableError once more than `LONGEST` were asked for."""
 
         def entry(*index: Node) -> Node:
             self._parts += 1
@@ -127,17 +135,17 @@ class Reader:
     # --- definitions
 
     def name(self) -> str:
-        """The name of a new tensor: v1, v2, …"""
+        """Return the name of a new tensor: v1, v2, …"""
         self._tensors += 1
         return f"v{self._tensors}"
 
     def time(self) -> str:
-        """The name of a new loop's time: t1, t2, …"""
+        """Return the name of a new loop's time: t1, t2, …"""
         self._loops += 1
         return f"t{self._loops}"
 
     def define(self, name: str, primitive: str, value: Operand) -> Tensor:
-        """Add the definition of a tensor that has these entries."""
+        """Add the definition of a tensor with the entries of a value; return the tensor."""
         axes = tuple(f"i{k}" for k in range(value.rank))
         tensor = self.tensor(name, value.shape, value.sort)
         entry = value.at(*map(Index, axes))
@@ -145,15 +153,18 @@ class Reader:
         return tensor
 
     def tensor(self, name: str, shape: tuple[Node, ...], sort: Sort) -> Tensor:
-        """A tensor that is made inside the loops that are being read."""
+        """Return a tensor that is made inside of the loops that are being read."""
         return Tensor(name, shape, sort, self.times)
 
     def operand(self, tensor: Tensor, dtype: Any) -> Operand:
-        """A tensor, as equations at the same times read it."""
+        """Return a tensor as an operand of equations at the same times."""
         return Operand(tensor.shape, tensor.sort, dtype, entries(tensor, tuple(map(Index, tensor.times))))
 
     def constant(self, value: Any, dtype: Any = None) -> Operand:
-        """A constant: a number, or a table."""
+        """Return a constant as an operand: a literal if all entries are equal, else a table, whose definition is added.
+
+        Raises UnreadableError for dtypes that numpy has not.
+        """
         dtype = getattr(value, "dtype", None) if dtype is None else dtype
         try:
             array = np.asarray(value) if dtype is None else np.asarray(value, dtype)
@@ -162,19 +173,22 @@ class Reader:
         dtype = array.dtype
         shape, sort = tuple(map(size, array.shape)), sort_of(dtype)
         if array.size and (array == array.flat[0]).all():
-            one = array.flat[0]
-            return Operand(shape, sort, dtype, lambda *index: self.literals(one, dtype))
+            entry = array.flat[0]
+            return Operand(shape, sort, dtype, lambda *index: self.literals(entry, dtype))
         tensor = Tensor(self.name(), shape, sort)
         self.tables.append(Table(tensor, tuple(self.literals(x, dtype) for x in array.flat)))
         return self.operand(tensor, dtype)
 
     def determined(self, definition: Determined | Opaque, dtypes: Sequence[Any]) -> list[Operand]:
-        """Add a definition of several tensors."""
+        """Add a definition of several tensors; return these as operands."""
         self.definitions.append(definition)
         return [self.operand(t, d) for t, d in zip(definition.tensors, dtypes, strict=True)]
 
     def loop(self, length: Node | None, run: Callable[[str], Any]) -> Any:
-        """Add a loop: `run(time)` reads its step, and returns its carries and what else is wanted of it."""
+        """Add a loop; `run(time)` reads its step, and returns its carries and anything else, which is returned.
+
+        What is defined meanwhile is the loop's body. `length` is None for a while loop.
+        """
         outer, self.definitions = self.definitions, []
         times, time = self.times, self.time()
         self.times = (*times, time)
@@ -187,5 +201,5 @@ class Reader:
 
 
 def entries(tensor: Tensor, times: tuple[Node, ...]) -> Entries:
-    """The entries of a tensor at these times."""
+    """Return the entries of a tensor at these times, as a function of the index."""
     return lambda *index: SortedEntry(tensor.name, (*times, *index), tensor.sort)

@@ -5,8 +5,9 @@
         return lambda *index: ...
 
 A rule is given the call (parameters, shapes of the results) and the operands, and returns a function from the indices
-of an entry to what the entry is; for several results, a list of such functions. Bound variables are `call.bound()`.
-What takes more than one expression an entry (loops, equations, random bits) is `structured`.
+of an entry to an expression for the entry; for several results, a list of such functions. `call.bound()` names a new
+bound variable. A primitive whose results take several definitions (loops, equations, random bits) has a rule that is
+`structured`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from certgrad.language.tree import Both, Compare, If, Index, Integer, Node, Sort
 from certgrad.process.on_demand import Table
 
 Entries = Callable[..., Node]
-"""From the indices of an entry, one an axis, to what the entry is."""
+"""A function from the indices of an entry, one an axis, to an expression for the entry."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,18 @@ class Operand:
     dtype: Any
     at: Entries
     factored: tuple[Operand, int] | None = None
-    """Of a result of an LU factorisation: the matrix, and which of the results it is."""
+    """For a result of an LU factorisation, the matrix and the number of the result; None for other values."""
 
     @property
     def rank(self) -> int:
-        """The number of axes."""
+        """Return the number of axes."""
         return len(self.shape)
 
     def beside(self, *index: Node) -> Node:
-        """The entry that meets those of others at this index: a number meets all, and so does an axis of size 1."""
+        """Return the entry that an elementwise primitive takes at this index of its result.
+
+        A scalar is the same at all indices; along an axis of size 1 the entry is at 0.
+        """
         return self.at(
             *(ZERO if n == ONE else i for i, n in zip(index[len(index) - self.rank :], self.shape, strict=True))
         )
@@ -57,29 +61,29 @@ class Result:
 
 @dataclass
 class Call:
-    """An equation: its primitive's name, its parameters, its results. `notes` collects what is idealised."""
+    """An equation: its primitive's name, its parameters, its results. `notes` collects idealisations, in words."""
 
     primitive: str
     parameters: dict[str, Any]
     results: Sequence[Result]
     notes: dict[str, None]
     counter: Iterator[int] = field(default_factory=count)
-    """Numbers bound variables: those of calls whose results stand inside of each other together."""
+    """Numbers bound variables; calls whose results become parts of one expression share it."""
 
     def __getitem__(self, name: str) -> Any:
         return self.parameters[name]
 
     @property
     def shape(self) -> tuple[Node, ...]:
-        """The shape of the first result."""
+        """Return the shape of the first result."""
         return self.results[0].shape
 
     def bound(self) -> str:
-        """The name of a new bound variable: k0, k1, …"""
+        """Return the name of a new bound variable: k0, k1, …"""
         return f"k{next(self.counter)}"
 
     def note(self, text: str) -> None:
-        """Say what is read otherwise than floats and machine integers have it."""
+        """Note an idealisation: how the rule's meaning differs from floats and machine integers."""
         self.notes.setdefault(text)
 
 
@@ -92,14 +96,14 @@ RULES: Table[Rule] = Table("certgrad.specification.primitives", MODULES)
 
 
 rule = RULES.adds
-"""Registers what the named primitives mean."""
+"""Decorator that registers a rule for the named primitives."""
 
 Structured = Callable[..., "Sequence[Operand]"]
 STRUCTURED: Table[Structured] = Table("certgrad.specification.primitives", MODULES)
 
 
 structured = STRUCTURED.adds
-"""Registers what primitives mean whose results take several definitions: `(reader, equation, *operands)`."""
+"""Decorator for a rule of primitives whose results take several definitions: `f(reader, equation, *operands)`."""
 
 
 class UnreadableError(Exception):
@@ -112,27 +116,27 @@ ZERO, ONE = Integer(0), Integer(1)
 
 
 def less_than(left: Node, right: Node) -> Node:
-    """left < right."""
+    """Return left < right."""
     return Compare("<", left, right)
 
 
 def at_most(left: Node, right: Node) -> Node:
-    """left ≤ right."""
+    """Return left ≤ right."""
     return Compare("<=", left, right)
 
 
 def equal(left: Node, right: Node) -> Node:
-    """left = right, of numbers."""
+    """Return left = right, for numbers."""
     return Compare("=", left, right)
 
 
 def in_bounds(index: Node, count: Node) -> Node:
-    """0 ≤ index < count."""
+    """Return 0 ≤ index < count."""
     return Both((at_most(ZERO, index), less_than(index, count)))
 
 
 def clamped(index: Node, greatest: Node) -> Node:
-    """The index, moved into 0 ≤ … ≤ greatest as JAX does: first below, then above."""
+    """Return the index moved into 0 ≤ … ≤ greatest, as JAX does: what is below 0 becomes 0, even if greatest < 0."""
     return If(less_than(index, ZERO), ZERO, If(less_than(greatest, index), greatest, index))
 
 
@@ -140,7 +144,7 @@ Binder = Callable[[str, Node, Node], Node]
 
 
 def nested_binders(binder: Binder, variables: Sequence[str], counts: Sequence[Node], body: Node) -> Node:
-    """The binder over several variables, the first outermost."""
+    """Return a binder, such as a sum, nested over several variables, the first outermost."""
     for name, length in zip(reversed(variables), reversed(counts), strict=True):
         body = binder(name, length, body)
     return body
@@ -152,7 +156,7 @@ def indices(names: Sequence[str]) -> list[Node]:
 
 
 def product_of(sizes: Sequence[Node]) -> Node:
-    """The product of sizes; 1 of none."""
+    """Return the product of sizes; 1 if there are none."""
     total: Node = ONE
     for k, n in enumerate(sizes):
         total = n if k == 0 else total * n
@@ -160,7 +164,7 @@ def product_of(sizes: Sequence[Node]) -> Node:
 
 
 def row_major(index: Sequence[Node], shape: Sequence[Node]) -> Node:
-    """The position of an index in row-major order: the last axis runs fastest."""
+    """Return the position of an index in row-major order, in which the last axis runs fastest."""
     position: Node = ZERO
     for k, (i, n) in enumerate(zip(index, shape, strict=True)):
         position = i if k == 0 else position * n + i
@@ -168,7 +172,7 @@ def row_major(index: Sequence[Node], shape: Sequence[Node]) -> Node:
 
 
 def unravelled(position: Node, shape: Sequence[Node]) -> list[Node]:
-    """The index at a position in row-major order."""
+    """Return the index at a position in row-major order."""
     out = []
     for k, n in enumerate(shape):
         after = product_of(shape[k + 1 :])

@@ -1,10 +1,10 @@
-"""What earlier audits proved, kept on disk, so that an audit whose traces come out the same need not prove them again.
+"""What earlier audits proved, kept on disk, so that an audit whose traces come out the same need not prove it again.
 
-Of an op tracing is never skipped: an entry holds the list of traces that an audit asked for and the fingerprint of
-each, and serves its certificate only after all of them were made again and came out the same (`_traces` says why no
-other would be asked for). Whoever can write the folder can forge verdicts, as with any build cache.
+The tracing of an op is never skipped: an entry holds the list of traces that an audit asked for and the fingerprint of
+each, and serves its certificate only after all of them were made again and came out the same (`generality/traces.py`
+says why no other traces would be asked for). Whoever can write the folder can forge verdicts, as with any build cache.
 
-Submodules load on first use: the folder is tidied without the kernel.
+Submodules load on first use, so that the folder is tidied without the kernel.
 """
 
 from typing import TYPE_CHECKING

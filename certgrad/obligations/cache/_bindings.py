@@ -1,4 +1,4 @@
-"""What binds the names of a module, a class or a function, by its text, and what they mean where code runs."""
+"""Which statements bind the names of a module, a class or a function, and what names mean where code runs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ _MAKE_TABLES = frozenset("dict list set defaultdict OrderedDict deque Counter".s
 
 
 def arguments_of(node: ast.AST) -> list[str]:
-    """The names of a function's arguments, but for those that take several."""
+    """Return the names of a function's arguments, without `*args` and `**kwargs`; [] for a node that is no function."""
     if not isinstance(node, FUNCTIONS):
         return []
-    return [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
 
 
 @lru_cache(maxsize=4096)
 def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
-    """Return the statements that bind each name of a module, a class or a function; those in a loop count twice."""
+    """Return the nodes that bind each name of a module, a class or a function: the statement, or the value assigned.
+
+    So a name with one node in its list has one meaning. A binding that may run several times, as in a loop, is listed
+    twice; further imports of one module by one name are left out.
+    """
     bound: dict[str, list[ast.AST]] = {}
     imported: set[str] = set()
 
@@ -33,19 +37,19 @@ def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
         bound.setdefault(name, []).extend(nodes)
 
     def visit(node: ast.AST, times: int) -> None:
-        """Add what a node binds, each as often as it may run: twice inside a loop."""
+        """Add what a node binds, `times` times: 1, or 2 inside a loop. Bodies of functions and classes are left out."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
-                same = isinstance(node, ast.Import) and not alias.asname  # `import a` and `import a.b` bind the same
-                if not (same and name in imported):
+                plain = isinstance(node, ast.Import) and not alias.asname  # `import a` and `import a.b` both bind a
+                if not (plain and name in imported):
                     add(name, *[node] * times)
-                imported.update([name] if same else [])
+                imported.update([name] if plain else [])
             return
         if isinstance(node, FUNCTIONS | ast.ClassDef):
             if not isinstance(node, ast.Lambda):
                 add(node.name, *[node] * times)
-            for inner in ast.walk(node):  # `global x` inside
+            for inner in ast.walk(node):  # `global x` inside binds a name of the module
                 if isinstance(inner, ast.Global):
                     for name in inner.names:
                         add(name, inner)
@@ -80,13 +84,13 @@ def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
 
 @lru_cache(maxsize=4096)
 def methods_in(tree: ast.Module) -> frozenset[str]:
-    """The names of the methods of all classes in a module."""
+    """Return the names of the methods of all classes in a module."""
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     return frozenset(inner.name for node in classes for inner in node.body if isinstance(inner, ast.FunctionDef))
 
 
 def targets(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield each part of what a statement assigns to or deletes."""
+    """Yield each target that a statement assigns to or deletes: of `a, (b.c, *d) = x` the nodes of a, b.c and d."""
     waiting: list[ast.AST | None] = []
     if isinstance(node, ast.Assign | ast.Delete):
         waiting = [*node.targets]
@@ -106,39 +110,44 @@ def targets(node: ast.AST) -> Iterator[ast.AST]:
 
 @lru_cache(maxsize=4096)
 def parts_of_rules(node: ast.AST) -> frozenset[ast.AST]:
-    """Return the functions inside of a function that it only gives to rules (`rule.defvjp(fwd, bwd)`)."""
+    """Return the functions inside of a function that it only gives to rules (`rule.defvjp(fwd, bwd)`).
+
+    Such a function is read nowhere else by its name, or is a lambda in the call. Empty for other nodes than functions.
+    """
     if not isinstance(node, FUNCTIONS):
         return frozenset()
-    inside = [*ast.walk(node)]
-    calls = [n for n in inside if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    nodes = [*ast.walk(node)]
+    calls = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
     calls = [n for n in calls if n.func.attr in DEFINE_RULES]  # type: ignore[attr-defined]
-    given = [value for n in calls for value in (*n.args, *(k.value for k in n.keywords))]
-    times_given = Counter(n.id for n in given if isinstance(n, ast.Name))
-    times_read = Counter(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-    named = [n for n in inside if isinstance(n, ast.FunctionDef) and n is not node]
-    parts = [n for n in named if n.name in times_given and times_read[n.name] == times_given[n.name]]
-    return frozenset([*parts, *(n for n in given if isinstance(n, ast.Lambda))])
+    arguments = [value for n in calls for value in (*n.args, *(k.value for k in n.keywords))]
+    times_given = Counter(n.id for n in arguments if isinstance(n, ast.Name))
+    times_read = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef) and n is not node]
+    parts = [n for n in functions if n.name in times_given and times_read[n.name] == times_given[n.name]]
+    return frozenset([*parts, *(n for n in arguments if isinstance(n, ast.Lambda))])
 
 
 def makes_a_table(node: ast.AST) -> bool:
+    """Return whether an expression makes a new dictionary, list or set: `{}`, `[]`, `dict(…)`, `deque(…)`."""
     named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _MAKE_TABLES
     return named or isinstance(node, _DISPLAYS)
 
 
 def returns_its_own(node: ast.AST | None) -> bool:
-    """Return whether a function returns only its arguments or what is written inside of it, and nothing that it looks
-    up.
-    """
+    """Return whether a function returns only its arguments, functions inside of it, or nothing: no value looked up."""
     if not isinstance(node, ast.FunctionDef):
         return False
-    own = {*arguments_of(node)}
+    names = {*arguments_of(node)}
     bound = bindings(node)
-    own |= {name for name, nodes in bound.items() if name not in own and all(isinstance(n, FUNCTIONS) for n in nodes)}
+    names |= {
+        name for name, nodes in bound.items() if name not in names and all(isinstance(n, FUNCTIONS) for n in nodes)
+    }
     returned = [n.value for n in _without_functions(node) if isinstance(n, ast.Return)]
-    return all(isinstance(v, ast.Lambda) or (isinstance(v, ast.Name) and v.id in own) for v in returned if v)
+    return all(isinstance(v, ast.Lambda) or (isinstance(v, ast.Name) and v.id in names) for v in returned if v)
 
 
 def _without_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes inside of a node, but for functions and classes and what is in them."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, FUNCTIONS | ast.ClassDef):
             yield child
@@ -147,7 +156,7 @@ def _without_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An argument of a function."""
+    """An argument, as what binds a name; `of` is the function that has it."""
 
     of: ast.AST
 
@@ -159,24 +168,24 @@ class Scope:
     names: Mapping[str, Any]
     """The variables of the module, and what a function closes over."""
     local: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """What binds the variables of functions and classes,"""
+    """By name, what binds the variables of the functions and classes around the code: nodes, or arguments."""
     enclosing: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """and those of functions alone, which functions inside see."""
+    """The part of `local` that a function inside sees: the variables of functions, not of classes."""
     whole: bool = False
-    """The bodies of functions are read as well: they may be called."""
+    """Whether the bodies of functions are read as well, as these may be called."""
     parts: frozenset[ast.AST] = frozenset()
-    """Of these functions those that are only given to rules."""
+    """The functions inside that are only given to rules (see `parts_of_rules`)."""
 
     @property
     def module(self) -> str:
         return str(self.names.get("__name__"))
 
     def inside(self, node: ast.AST, whole: bool) -> Scope:
-        """The scope inside of a function or class."""
+        """Return the scope inside of a function or class; `whole` is that of the new scope."""
         arguments: dict[str, list[Any]] = {}
         if isinstance(node, FUNCTIONS):
             arguments = {name: [Argument(node)] for name in arguments_of(node)}
-            arguments |= {one.arg: [None] for one in (node.args.vararg, node.args.kwarg) if one is not None}
+            arguments |= {a.arg: [None] for a in (node.args.vararg, node.args.kwarg) if a is not None}
         bound = bindings(node)
         outside = {n for inner in ast.walk(node) if isinstance(inner, ast.Global) for n in inner.names}
         inner = {name: [*arguments.get(name, ()), *bound.get(name, ())] for name in {*arguments, *bound} - outside}

@@ -1,4 +1,4 @@
-"""Certificates by what they were proved of: found by the declaration, served when the traces are the same."""
+"""Certificates of ops on disk: found by the op's declaration, served when its traces are the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._key import facts, kernel_state, known_by_version, of_library, subject, su
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One trace that the audit made, and its fingerprint or error."""
+    """One trace that the audit made, by its key, with the fingerprint of the trace or of its error."""
 
     spec: Spec
     fingerprint: str
@@ -37,8 +37,10 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Cache:
-    """Certificates in a folder, or at the path of one. An entry that is damaged, foreign or out of date counts as none,
-    and is replaced.
+    """Certificates in a folder, which is given or at a path.
+
+    An entry that is damaged, foreign or out of date counts as missing, and is replaced. Nothing is found or kept where
+    the files of the kernel cannot be read, and nothing is kept where they were edited since this object was made.
     """
 
     def __init__(self, folder: Folder | Path | str) -> None:
@@ -47,7 +49,11 @@ class Cache:
         self._parts = kernel_state(parts=True)
 
     def find(self, traces: Traces) -> Certificate | None:
-        """The certificate that an earlier audit gave for these very traces. Makes the traces that it needs."""
+        """Return the certificate that an earlier audit gave for the same traces; None if there is none.
+
+        Makes all traces of that audit again. They are compared if the searches of the op's source, by which an audit
+        chooses its traces, read the same source or find the same.
+        """
         op = traces.op
         if not self._kernel or not known_by_version(op):
             return None
@@ -68,28 +74,31 @@ class Cache:
     def keep(self, traces: Traces, certificate: Certificate) -> None:
         """Store a certificate with the traces of its audit.
 
-        Only proved ones are stored: the search for a witness against the rest runs the code at further shapes.
+        Only certificates whose claims are all proved are stored, as the search for a witness against a claim runs the
+        code at further shapes, which no key knows.
         """
         op = traces.op
         if not known_by_version(op) or any(c.verdict not in PROVED_AS_WRITTEN for c in certificate.claims):
             return
-        if not self._kernel or kernel_state() != self._kernel:  # edited since: the text is not what proved this
+        if (
+            not self._kernel or kernel_state() != self._kernel
+        ):  # the files were edited: their text is not what proved this
             return
         key = subject(op)
         steps = [Step(spec, traces.fingerprint(spec)) for spec in traces.asked]
         self._write(entry_name(op.name, key), Entry(key, searched(op), facts(traces), steps, certificate))
 
     def recall(self, op: Subject, traced: Sequence[TracedCase]) -> Certificate | None:
-        """The certificate that an earlier audit gave for a composed op whose programs came out as these."""
+        """Return the certificate that an earlier audit gave for a composed op with these programs; else None."""
         data = self.folder.read(key) if (key := self._of_composed(op, traced)) else None
         if data is None:
             return None
         try:
-            found = msgspec.msgpack.decode(data, type=Certificate)
+            certificate = msgspec.msgpack.decode(data, type=Certificate)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
         self.folder.used(key)
-        return found if found.op == op.name and found.traced == list(traced) else None
+        return certificate if certificate.op == op.name and certificate.traced == list(traced) else None
 
     def remember(self, op: Subject, traced: Sequence[TracedCase], certificate: Certificate) -> None:
         """Keep the certificate of a composed op, if it is proved."""
@@ -98,10 +107,10 @@ class Cache:
             self.folder.write(key, msgspec.msgpack.encode(certificate))
 
     def _of_composed(self, op: Subject, traced: Sequence[TracedCase]) -> str:
-        """The name of a composed op's entry; empty where its parts may be code that no key speaks of."""
+        """Return the name of a composed op's entry; "" where its parts may be code that is in no key."""
         if not self._parts or not of_library(op):
             return ""
-        return entry_name(op.name, subject_of_composed(op, [one.digest for one in traced]))
+        return entry_name(op.name, subject_of_composed(op, [case.digest for case in traced]))
 
     def specs(self, op: Subject) -> list[Spec]:
         """Return the traces of the audit in the op's entry, in order; empty if there is none."""
@@ -109,6 +118,7 @@ class Cache:
         return [step.spec for step in entry.steps] if entry else []
 
     def _entry(self, name: str) -> Entry | None:
+        """Return the entry of this name; None if there is none, or one that cannot be decoded."""
         data = self.folder.read(name)
         if data is None:
             return None
@@ -122,7 +132,8 @@ class Cache:
 
 
 def _comes_out_the_same(steps: list[Step], traces: Traces) -> bool:
+    """Return whether the traces of an entry, made again in order, have the fingerprints that the entry gives."""
     try:
         return all(traces.fingerprint(step.spec) == step.fingerprint for step in steps)
-    except Exception:  # an entry is data from outside: one that cannot be followed is none, and the audit starts anew
+    except Exception:  # an entry is data from outside: one that cannot be followed counts as missing
         return False

@@ -1,12 +1,13 @@
 """Whether the import of a module changes anything beyond the project.
 
-An import that only makes objects of the project leaves nothing that cannot be read in these afterwards, whoever changed
-them last. One that puts a function into a library, or registers something there, may change what a rule does though no
-name in the rule leads to it.
+If an import only makes objects of the project, all that it does can be read in these objects afterwards. An import that
+puts a function into a library, or registers something there, may change what a rule does, though no name in the rule
+leads to it.
 
-Read are the statements that run at the import, and the functions of the project that these call or hand on, with all
-that is inside of them. Names mean what they mean in the module after the import, where they are bound once. Whatever is
-not known to be harmless counts as an effect: an unknown call costs a proof and never a wrong one.
+What is read is the source of the statements that run at the import, and of the functions of the project that these call
+or hand on (to a call, as an argument), with all functions inside. A name that is bound once means what it means in the
+module after the import. Whatever is not known to be harmless counts as an effect, so that an unknown call may cost an
+entry of the cache, and never serves a wrong one.
 """
 
 from __future__ import annotations
@@ -50,21 +51,24 @@ _TABLES = (dict, list, set)
 _UNKNOWN = object()
 
 TreeOf = Callable[[str], ast.Module | None]
-"""The text of a module of the project, by its name."""
+"""tree_of(module) returns the syntax tree of a module of the project; None where it has no text."""
 
 
 class _EffectError(Exception):
-    """Code that may change something beyond the project."""
+    """Code may change something beyond the project; the message says what."""
 
 
 def effect_of(module: str, own: frozenset[str], tree_of: TreeOf) -> tuple[str, str]:
-    """Return what the import of a module may do beyond the project, and what it may read there; "" for nothing."""
-    held, tree = sys.modules.get(module), tree_of(module)
-    if held is None or tree is None:
-        return "" if held is not None and hasattr(held, "__path__") else "it has no text", ""
+    """Return what the import of a module may do beyond the project, and what it may read there; "" for nothing.
+
+    The packages in `own` are the project's; `tree_of` returns the syntax tree of a module of the project.
+    """
+    imported, tree = sys.modules.get(module), tree_of(module)
+    if imported is None or tree is None:
+        return "" if imported is not None and hasattr(imported, "__path__") else "it has no text", ""
     reader = _Reader(own, tree_of)
     try:
-        reader.read(tree.body, Scope(vars(held)))
+        reader.read(tree.body, Scope(vars(imported)))
     except _EffectError as error:
         return str(error), ""
     except Exception as error:  # an object may answer any question with an error
@@ -76,26 +80,26 @@ class _Use(IntEnum):
     """How a called function uses its arguments."""
 
     KEPT = 0
-    """It is not called."""
+    """An argument is not called."""
     CALLED = 1
-    """It may be called where it is a function."""
+    """An argument may be called if it is a function."""
     ALL_CALLED = 2
-    """It may be called whatever it is, or that which it holds."""
+    """An argument may be called whatever it is, and so may functions that it holds."""
 
 
 class _Reader:
-    """Raises _EffectError at the first thing that is not known to be harmless."""
+    """Reads code, and raises _EffectError at the first thing in it that is not known to be harmless."""
 
     def __init__(self, own: frozenset[str], tree_of: TreeOf) -> None:
         self.own, self.tree_of = own, tree_of
         self.calling: dict[ast.AST, bool] = {}
-        """The functions that were read: whether they call, or hand on, what they are given,"""
+        """The functions that were read, each with whether it calls, or hands on, its arguments."""
         self.takers: set[ast.AST] = set()
-        """as these do."""
+        """The functions that were seen to call, or hand on, an argument while they were read."""
         self.parts: list[tuple[ast.AST, Scope]] | None = []
-        """Functions that rules were given, which no call has run so far; None after a call that may have run a rule."""
+        """Functions that were given to rules, and are not run by any call so far; None once a call may run a rule."""
         self.reads = ""
-        """What is read of the outside; of several things the first."""
+        """What is read of the outside, in words: the first such thing; "" for nothing."""
 
     def read(self, nodes: Iterable[ast.AST], scope: Scope) -> None:
         for node in nodes:
@@ -109,7 +113,7 @@ class _Reader:
             self._reads(node, scope)
         if isinstance(node, FUNCTIONS):
             a = node.args
-            annotated = [one.annotation for one in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if one]
+            annotated = [x.annotation for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if x]
             # Defaults, annotations and decorators run where the function is defined.
             at_once = [*a.defaults, *a.kw_defaults, *annotated, getattr(node, "returns", None)]
             self.read(filter(None, at_once), scope)
@@ -124,9 +128,9 @@ class _Reader:
         elif scope.whole and isinstance(node, ast.Name | ast.Attribute) and self._names_own(node, scope):
             self._handed([node], scope, _Use.CALLED)  # a function that is named may be returned, and called later
         elif isinstance(node, ast.Call):
-            given = [*node.args, *(k.value for k in node.keywords)]
-            self.read(given, scope)
-            self._call(node.func, given, scope)
+            arguments = [*node.args, *(k.value for k in node.keywords)]
+            self.read(arguments, scope)
+            self._call(node.func, arguments, scope)
         else:
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self._adds_to(node.target.id, scope)
@@ -136,12 +140,12 @@ class _Reader:
             self.read(ast.iter_child_nodes(node), scope)
 
     def _reads(self, node: ast.Name | ast.Attribute, scope: Scope) -> None:
-        """Read the use of a name that is not called."""
+        """Note in `reads` if a name or attribute, which is not called here, is of the outside."""
         value = self._value(node, scope)
         if value is _UNKNOWN and isinstance(node, ast.Name) and node.id not in scope.local:
             value = scope.names.get(node.id)  # bound again, perhaps to the same
-        if told := tells(value):
-            self.reads = self.reads or f"it reads {told}"
+        if module := tells(value):
+            self.reads = self.reads or f"it reads {module}"
 
     def _is_known(self, name: str, scope: Scope) -> bool | None:
         """Return whether the meaning of a name is known; None where it has none after the import."""
@@ -156,12 +160,12 @@ class _Reader:
             inner = scope.inside(node, whole=True)
             self.read([node.body] if isinstance(node, ast.Lambda) else node.body, inner)  # type: ignore[attr-defined]
             self.calling[node] = node in self.takers
-            if self.calling[node]:  # of which the defaults are a part
+            if self.calling[node]:  # the arguments that it calls may be its defaults
                 self._handed([*node.args.defaults, *node.args.kw_defaults], scope, _Use.ALL_CALLED)  # type: ignore[attr-defined]
         return self.calling[node]
 
     def _run_rules(self) -> None:
-        """Read what rules were given: one of them may be called, and differentiated."""
+        """Read the functions that were given to rules, as a call may run a rule, and differentiate it."""
         parts, self.parts = self.parts or [], None
         for node, scope in parts:
             self._body(node, scope)
@@ -169,12 +173,12 @@ class _Reader:
     # --- what is changed ---
 
     def _adds_to(self, name: str, scope: Scope) -> None:
-        """Read `x += …`, which changes a table in place: x must be written here, or be no table."""
+        """Read `x += …`, which changes a table in place. Raises _EffectError unless x was made here, or is no table."""
         tree = self.tree_of(scope.module)
         bound = scope.local.get(name, bindings(tree).get(name, []) if tree is not None else [])
-        made = [one for one in bound if not isinstance(one, ast.Name)]
+        values = [value for value in bound if not isinstance(value, ast.Name)]
         plain = ast.Constant | ast.UnaryOp | ast.BinOp | ast.JoinedStr | ast.Tuple
-        if not (made and all(isinstance(one, plain) or makes_a_table(one) for one in made)):
+        if not (values and all(isinstance(value, plain) or makes_a_table(value) for value in values)):
             raise _EffectError(f"it changes {name}")
 
     def _is_own(self, node: ast.expr, scope: Scope) -> bool:
@@ -195,7 +199,7 @@ class _Reader:
         return isinstance(value, np.ndarray) or (value is not _UNKNOWN and self._owns(type(value)))
 
     def _writes_table(self, node: ast.expr, scope: Scope) -> bool:
-        """Return whether the table of this name is written in a module of the project, or in a class of it."""
+        """Return whether a table, given by a name or attribute, is made in a module of the project or a class of it."""
         if isinstance(node, ast.Name):
             return self._table_in(scope.module, node.id)
         holder = self._value(node.value, scope) if isinstance(node, ast.Attribute) else None
@@ -204,18 +208,19 @@ class _Reader:
         if not (isinstance(holder, type) and self._owns(holder)):
             return False
         tree = self.tree_of(holder.__module__)
-        made = [n for n in ast.walk(tree or ast.Module([], [])) if isinstance(n, ast.ClassDef)]
-        bound = [b for n in made if n.name == holder.__name__ for b in bindings(n).get(node.attr, [])]  # type: ignore[attr-defined]
+        classes = [n for n in ast.walk(tree or ast.Module([], [])) if isinstance(n, ast.ClassDef)]
+        bound = [b for n in classes if n.name == holder.__name__ for b in bindings(n).get(node.attr, [])]  # type: ignore[attr-defined]
         return bool(bound) and all(map(makes_a_table, bound))
 
     def _table_in(self, module: str, name: str) -> bool:
+        """Return whether a name in a module of the project is bound to new tables only, there or where it is from."""
         tree = self.tree_of(module) if home_of(module, self.own) == "own" else None
         bound = bindings(tree).get(name, []) if tree is not None else []
         if len(bound) == 1 and isinstance(bound[0], ast.ImportFrom):
-            meant = next(a.name for a in bound[0].names if (a.asname or a.name) == name)
+            original = next(a.name for a in bound[0].names if (a.asname or a.name) == name)
             package = getattr(sys.modules.get(module), "__package__", None)
             try:
-                return self._table_in(resolve_name("." * bound[0].level + (bound[0].module or ""), package), meant)
+                return self._table_in(resolve_name("." * bound[0].level + (bound[0].module or ""), package), original)
             except ImportError:
                 return False
         return bool(bound) and all(map(makes_a_table, bound))
@@ -223,6 +228,7 @@ class _Reader:
     # --- what is called ---
 
     def _call(self, callee: ast.expr, given: Sequence[ast.AST], scope: Scope) -> None:
+        """Read a call of an expression, and what it may do with the arguments in `given`."""
         if isinstance(callee, ast.Call):
             self._node(callee, scope)
             self._call_of_result(callee, given, scope)
@@ -234,8 +240,8 @@ class _Reader:
         if isinstance(callee, ast.Attribute):
             if not is_listed(value):
                 self._node(callee.value, scope)
-            known = callee.attr in METHODS and not self._is_method(callee.attr)
-            if value is _UNKNOWN and (known or is_super_call(callee) or sets_array_entries(callee)):
+            harmless = callee.attr in METHODS and not self._is_method(callee.attr)
+            if value is _UNKNOWN and (harmless or is_super_call(callee) or sets_array_entries(callee)):
                 self._handed(given, scope, _Use.KEPT if callee.attr in TAKES_FUNCTIONS else _Use.CALLED)
                 return
             if isinstance(getattr(value, "__self__", None), _TABLES) and not self._writes_table(callee.value, scope):
@@ -244,15 +250,15 @@ class _Reader:
             self._handed(given, scope, self._run(value, ast.unparse(callee)))
 
     def _call_of_result(self, made: ast.Call, given: Sequence[ast.AST], scope: Scope) -> None:
-        """A call of what another call returns."""
+        """Read a call of what another call, `made`, returns: `partial(f, x)(y)`, `jit(f)(x)`, a decorator's result."""
         keywords = [k.value for k in made.keywords]
         value = self._value(made.func, scope)
         if value is functools.partial and made.args:
             self._call(made.args[0], [*made.args[1:], *given, *keywords], scope)
         elif keeps(value):
-            told = [*made.args, *keywords]
-            if not (decorates(value) or all(self._is_option(a, scope) for a in told)):
-                self._handed([*told, *given], scope, _Use.ALL_CALLED)
+            arguments = [*made.args, *keywords]
+            if not (decorates(value) or all(self._is_option(a, scope) for a in arguments)):
+                self._handed([*arguments, *given], scope, _Use.ALL_CALLED)
         elif isinstance(value, FunctionType) and self._owns(value) and returns_its_own(tree_of_code(value.__code__)):
             self._handed([*made.args, *keywords, *given], scope, self._result_use(value))
         else:
@@ -264,18 +270,18 @@ class _Reader:
             made_by = self._value(node.func, scope) if isinstance(node, ast.Call) else None
             parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]
             parts = [n.value if isinstance(n, ast.keyword) else n for n in parts]
-            return (made_by is None or keeps(made_by)) and all(self._is_option(one, scope) for one in parts)
+            return (made_by is None or keeps(made_by)) and all(self._is_option(part, scope) for part in parts)
         value = self._value(node, scope)
-        known = value is not _UNKNOWN and (not callable(value) or keeps(value) or is_pure(value))
-        return isinstance(node, ast.Constant | ast.UnaryOp) or (known and not isinstance(value, _TABLES))
+        harmless = value is not _UNKNOWN and (not callable(value) or keeps(value) or is_pure(value))
+        return isinstance(node, ast.Constant | ast.UnaryOp) or (harmless and not isinstance(value, _TABLES))
 
     def _result_use(self, value: FunctionType) -> _Use:
-        """Return how a function, or one inside of it, uses its arguments."""
+        """Read a function whose result is called; return how it, or a function inside of it, uses its arguments."""
         node = tree_of_code(value.__code__)
         self._function(value)
         self._run_rules()
-        inside = [n for n in ast.walk(node) if isinstance(n, FUNCTIONS)] if node is not None else []
-        return _Use.ALL_CALLED if any(self.calling.get(n, True) for n in inside) else _Use.KEPT
+        functions = [n for n in ast.walk(node) if isinstance(n, FUNCTIONS)] if node is not None else []
+        return _Use.ALL_CALLED if any(self.calling.get(n, True) for n in functions) else _Use.KEPT
 
     def _is_method(self, name: str) -> bool:
         """Return whether a class of the project has a method of this name."""
@@ -283,34 +289,39 @@ class _Reader:
         return any(name in methods_in(tree) for n in modules if (tree := self.tree_of(n)) is not None)
 
     def _local(self, name: str, scope: Scope) -> _Use:
-        """Read the call of a local variable and return how it uses its arguments; an argument may not call any
-        (`_handed`).
+        """Read the call of a local variable, and return how it uses its arguments.
+
+        An argument that is called makes its function a taker; that the argument calls none itself is seen where it is
+        handed on (`_handed`). Raises _EffectError for other variables than arguments and functions.
         """
         for bound in scope.local[name]:
             if isinstance(bound, Argument):
-                if self.calling.get(bound.of) is False:  # its calls were read as of a function that calls none
+                if self.calling.get(bound.of) is False:  # earlier calls were read as if it called no argument
                     raise _EffectError(f"it calls {name} in a rule")
                 self.takers.add(bound.of)
             elif not isinstance(bound, FUNCTIONS):
                 raise _EffectError(f"it calls {name}, which it computes")
-        if inside := [bound for bound in scope.local[name] if isinstance(bound, FUNCTIONS)]:
+        if functions := [bound for bound in scope.local[name] if isinstance(bound, FUNCTIONS)]:
             self._run_rules()
-        return _Use.ALL_CALLED if any(self.calling.get(one, True) for one in inside) else _Use.KEPT
+        return _Use.ALL_CALLED if any(self.calling.get(function, True) for function in functions) else _Use.KEPT
 
     def _handed(self, given: Iterable[ast.AST | None], scope: Scope, use: _Use) -> None:
-        """Read what is passed on, by its use. What may be called must be known, and call nothing itself."""
+        """Read what arguments may do that a call uses in this way.
+
+        A function that may be called with anything (`ALL_CALLED`) must be known, and call none of its own arguments.
+        """
         strict = use is _Use.ALL_CALLED
-        for one in given:
-            if isinstance(one, ast.Name | ast.Attribute):
-                self._named(one, scope, use)
-            elif isinstance(one, FUNCTIONS) and use is not _Use.KEPT:
-                if self._body(one, scope) and strict:
+        for argument in given:
+            if isinstance(argument, ast.Name | ast.Attribute):
+                self._named(argument, scope, use)
+            elif isinstance(argument, FUNCTIONS) and use is not _Use.KEPT:
+                if self._body(argument, scope) and strict:
                     raise _EffectError("it hands on a function that calls what it is given")
-            elif strict and one is not None and not isinstance(one, FUNCTIONS):
-                self._written(one, scope)
+            elif strict and argument is not None and not isinstance(argument, FUNCTIONS):
+                self._written(argument, scope)
 
     def _named(self, node: ast.Name | ast.Attribute, scope: Scope, use: _Use) -> None:
-        """Read an object with a name that is passed on."""
+        """Read what an argument may do that is a name or an attribute."""
         strict, shown = use is _Use.ALL_CALLED, ast.unparse(node)
         if isinstance(node, ast.Name) and node.id in scope.local:
             if use is not _Use.KEPT:
@@ -326,7 +337,7 @@ class _Reader:
                 raise _EffectError(f"it hands on {shown}, which calls what it is given")
 
     def _written(self, node: ast.AST, scope: Scope) -> None:
-        """Read a function that is written where it is passed on."""
+        """Read an argument that is neither a name nor a function: what it holds, or returns, may be called."""
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             self._handed(node.elts, scope, _Use.ALL_CALLED)
         elif isinstance(node, ast.Dict):
@@ -343,7 +354,11 @@ class _Reader:
             raise _EffectError(f"it hands on {ast.unparse(node)}")
 
     def _run(self, value: Any, name: str) -> _Use:
-        """Read a call of a value, and return how it uses its arguments."""
+        """Read a call of a value, and return how it uses its arguments. Raises _EffectError for an unknown value.
+
+        `name` is how messages call it. Of a class the methods are read by which Python makes an object, and those that
+        Python may call without a call in the code.
+        """
         if keeps(value):
             return _Use.KEPT
         if isinstance(value, MethodType) and isinstance(value.__func__, FunctionType):
@@ -371,7 +386,7 @@ class _Reader:
 
     def _function(self, function: FunctionType) -> _Use:
         """Read a function of the project; return how it uses its arguments."""
-        if function.__code__.co_filename.startswith("<"):  # which dataclasses and their like write
+        if function.__code__.co_filename.startswith("<"):  # generated, as for dataclasses
             return _Use.KEPT
         node = tree_of_code(function.__code__)
         if node is None:
@@ -382,7 +397,7 @@ class _Reader:
     # --- classes ---
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
-        """Read what making a class runs: its decorators, its bases' hooks, its metaclass and its body."""
+        """Read what runs when a class is made: its decorators, its bases' hooks, its metaclass and its body."""
         for decorator in node.decorator_list:
             self._call(decorator, [node], scope)
         self.read([*node.bases, *(k.value for k in node.keywords)], scope)
@@ -394,28 +409,31 @@ class _Reader:
             if not isinstance(kind, type):
                 raise _EffectError(f"it makes a class of {ast.unparse(base)}")
             makers.append(type(kind))
-            for above in kind.__mro__:
-                self._hook(above, "__init_subclass__")
+            for ancestor in kind.__mro__:
+                self._hook(ancestor, "__init_subclass__")
         for maker in makers:
             if not isinstance(maker, type):
                 raise _EffectError(f"nobody knows what makes the class {node.name}")
-            for above in maker.__mro__:
+            for ancestor in maker.__mro__:
                 for name in ("__new__", "__init__", "__prepare__"):
-                    self._hook(above, name)
-        inside = scope.inside(node, scope.whole)
-        self.read(node.body, inside)
+                    self._hook(ancestor, name)
+        body_scope = scope.inside(node, scope.whole)
+        self.read(node.body, body_scope)
         for inner in node.body:  # members of an enumeration are made with the class
             if isinstance(inner, FUNCTIONS) and any(issubclass(m, EnumMeta) for m in makers if isinstance(m, type)):
-                self._body(inner, inside)
+                self._body(inner, body_scope)
 
     def _hook(self, kind: type, name: str) -> _Use:
-        """Read what Python calls when it makes a subclass or an object; return how that uses its arguments."""
-        found = vars(kind).get(name)
-        function = getattr(found, "__func__", getattr(found, "fget", found))
+        """Read the method `name` of a class, which Python calls itself; return how it uses its arguments.
+
+        Raises _EffectError for a method of another library than those that are known to be harmless.
+        """
+        member = vars(kind).get(name)
+        function = getattr(member, "__func__", getattr(member, "fget", member))
         if isinstance(function, FunctionType) and self._owns(function):
             return self._function(function)
         maker = function if isinstance(function, FunctionType) else kind
-        if found is not None and not (is_pure(maker) or maker.__module__ in ("builtins", "abc") or is_keeper(maker)):
+        if member is not None and not (is_pure(maker) or maker.__module__ in ("builtins", "abc") or is_keeper(maker)):
             raise _EffectError(f"it makes a class or an object by {kind.__module__}.{kind.__qualname__}")
         return _Use.KEPT
 
@@ -426,9 +444,9 @@ class _Reader:
         return home_of(module, self.own) == "own"
 
     def _names_own(self, node: ast.AST, scope: Scope) -> bool:
-        """Return whether an expression names code of the project, which may be called wherever its result is."""
+        """Return whether an expression names a function or class of the project that is no local variable."""
         if isinstance(node, ast.Name) and node.id in scope.local:
-            return False  # its body is read where it stands
+            return False  # the body of a local function is read where it is defined
         value = self._value(node, scope)
         return callable(value) and self._owns(value)
 
@@ -442,7 +460,7 @@ class _Reader:
         return isinstance(given[0], ast.ClassDef) or self._owns(self._value(given[0], scope))
 
     def _value(self, node: ast.AST, scope: Scope) -> Any:
-        """Return the value of a dotted name; unknown where it depends on the time."""
+        """Return the value of a dotted name; `_UNKNOWN` where it may change over time, or a look-up may run code."""
         if isinstance(node, ast.Name):
             if node.id in scope.local or not self._is_bound_once(node.id, scope):
                 return _UNKNOWN
@@ -458,20 +476,23 @@ class _Reader:
         return MethodType(method, value)
 
     def _is_bound_once(self, name: str, scope: Scope) -> bool:
+        """Return whether at most one statement of the module binds a name, of `from … import *` too."""
         tree = self.tree_of(scope.module)
         if tree is None:
             return False
         bound = bindings(tree)
-        several = name not in bound and name in scope.names and len(bound.get("*", ())) > 1
-        return len(bound.get(name, ())) <= 1 and not several
+        several_stars = name not in bound and name in scope.names and len(bound.get("*", ())) > 1
+        return len(bound.get(name, ())) <= 1 and not several_stars
 
 
 _SHOWN = frozenset("__init__ __new__ __setattr__ __repr__ __str__ __hash__ __call__ __init_subclass__".split())
 
 
 def _unasked(kind: type) -> list[str]:
-    """Return the methods of a class that Python may call where no call stands: operators, properties."""
-    found = [name for name, held in vars(kind).items() if isinstance(held, FunctionType) and name.startswith("__")]
-    made = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
-    properties = [name for name, held in vars(kind).items() if isinstance(held, property)]
-    return [name for name in dict.fromkeys([*found, *made, *properties]) if name not in _SHOWN]
+    """Return the methods of a class that Python may call where the code has no call: operators, properties."""
+    special = [
+        name for name, member in vars(kind).items() if isinstance(member, FunctionType) and name.startswith("__")
+    ]
+    hooks = [name for name in ("__post_init__", "__check_init__", "__set_name__") if name in vars(kind)]
+    properties = [name for name, member in vars(kind).items() if isinstance(member, property)]
+    return [name for name in dict.fromkeys([*special, *hooks, *properties]) if name not in _SHOWN]

@@ -19,7 +19,7 @@ def package_is_as_it_was() -> bool:
 
 @lru_cache(maxsize=1)
 def package_source() -> str:
-    """A digest of certgrad's own text."""
+    """Return a digest of certgrad's own source text."""
     _package_state()
     return source_of(package_files("**/*.py"))
 
@@ -30,17 +30,17 @@ def _package_state() -> list[tuple[str, int, int]]:
 
 
 def package_files(*patterns: str) -> list[Path]:
-    """The files of certgrad that fit one of the patterns."""
+    """Return the files of certgrad that fit the patterns, those of each sorted."""
     return [f for pattern in patterns for f in sorted(_PACKAGE.glob(pattern))]
 
 
 def source_of(files: Sequence[Path]) -> str:
-    """A digest of the text of files of certgrad."""
+    """Return a digest of the names and contents of files of certgrad."""
     return digest(repr([(str(f.relative_to(_PACKAGE)), digest(f.read_bytes())) for f in files]).encode())
 
 
 def state_of(files: Iterable[Path]) -> list[tuple[str, int, int]]:
-    """Return sizes and times of files; empty where they cannot be read."""
+    """Return the name, size and time of each file; [] where one cannot be read."""
     try:
         return [(str(f), status.st_size, status.st_mtime_ns) for f in files for status in (f.stat(),)]
     except OSError:

@@ -21,9 +21,9 @@ from certgrad.errors import UsageError
 
 DEFAULT_FOLDER = Path(".certgrad_cache")
 MAX_ENTRY = 8 * 2**20
-"""Bytes of one entry. One of this library is some kilobytes; a larger file is no entry and is not read."""
+"""The most bytes of one entry; a larger file is not read. Entries of this library have some kilobytes."""
 MAX_TOTAL = 64 * 2**20
-"""Bytes of all entries: the oldest are removed when there are more."""
+"""The most bytes of all entries together: the oldest entries are removed when there are more."""
 _SUFFIX = ".entry"
 _TEMPORARY = ".writing-"
 _ABANDONED_AFTER = 3600.0
@@ -34,9 +34,9 @@ _IGNORE = "# Made by certgrad: what earlier audits proved. It may be removed at 
 
 
 class Folder:
-    """A folder of entries. Errors of the disk are not raised; `problem` says why writing failed.
+    """A folder of entries. Errors of the disk are not raised; `problem` says why writing failed, "" if it did not.
 
-    Raises UsageError for a path that is none.
+    Raises UsageError if `path` is neither a text nor a Path.
     """
 
     def __init__(self, path: Path | str, max_total: int = MAX_TOTAL) -> None:
@@ -47,7 +47,7 @@ class Folder:
         self.problem = ""
 
     def read(self, name: str) -> bytes | None:
-        """The entry of that name, or None if there is none that is whole."""
+        """Return the entry of that name; None if there is none, or if it is damaged, too large or no plain file."""
         try:
             with open(self._file(name), "rb", opener=_without_waiting) as stream:
                 status = os.fstat(stream.fileno())
@@ -60,13 +60,13 @@ class Folder:
         return entry if len(entry) <= MAX_ENTRY and _digest(entry) == digest else None
 
     def has(self, beginning: str) -> bool:
-        """Return whether an entry's name begins so."""
+        """Return whether the name of a file in the folder begins so."""
         with contextlib.suppress(OSError), os.scandir(self.path) as entries:
             return any(entry.name.startswith(beginning) for entry in entries)
         return False
 
     def write(self, name: str, entry: bytes) -> None:
-        """Keep an entry, in the place of an older one of that name."""
+        """Store an entry, in the place of an older one of that name; one above `MAX_ENTRY` is not stored."""
         if len(entry) > MAX_ENTRY:
             return
         try:
@@ -86,12 +86,12 @@ class Folder:
             self.problem = self.problem or f"{self.path}: {error.strerror or error}"
 
     def used(self, name: str) -> None:
-        """Count the entry as new: the oldest are removed first."""
+        """Set an entry's time to now, so that it is removed last."""
         with contextlib.suppress(OSError):
             os.utime(self._file(name))
 
     def prune(self) -> None:
-        """Remove the oldest entries above the limit, and what killed processes left."""
+        """Remove the oldest entries above the limit, and temporary files that killed processes left."""
         now = time.time()
         entries: list[tuple[float, int, str]] = []
         for entry, status in self._files():
@@ -107,9 +107,10 @@ class Folder:
             total -= size
 
     def _files(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        """Yield the plain files in the folder, each with its status; none if the folder cannot be read."""
         try:
-            with os.scandir(self.path) as found:
-                for entry in found:
+            with os.scandir(self.path) as entries:
+                for entry in entries:
                     with contextlib.suppress(OSError):  # another process may just have removed it
                         if entry.is_file(follow_symlinks=False):
                             yield entry, entry.stat(follow_symlinks=False)
@@ -120,7 +121,7 @@ class Folder:
         return self.path / f"{name}{_SUFFIX}"
 
     def _make(self) -> None:
-        """The folder, with a file that keeps it out of version control, as the caches of other tools have."""
+        """Make the folder, with a `.gitignore` that keeps it out of version control."""
         self.path.mkdir(parents=True, exist_ok=True)
         ignore = self.path / ".gitignore"
         if not ignore.exists():
@@ -128,7 +129,7 @@ class Folder:
 
 
 def entry_name(subject: str, key: str) -> str:
-    """The name of an entry's file."""
+    """Return the name of an entry: the subject's name in letters that fit a file's name, and the key."""
     return f"{re.sub(r'[^A-Za-z0-9_]', '-', subject)[:80]}-{key}"
 
 

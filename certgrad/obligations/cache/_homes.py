@@ -1,7 +1,8 @@
 """Objects of libraries, which are known by their name and the library's version.
 
-A module is a `library` whose version or text every key has, a part of `python` that tells nothing of the outside, one
-that does (`outside`), of an `installed` package, or the user's `own`.
+The home of a module is "library" (its version or text is in every key), "python" (a part of Python's library that reads
+nothing of the outside: files, clock, system), "outside" (a part that does), "installed" (of another installed package)
+or "own" (the user's).
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ PURE = frozenset(
     "contextlib types warnings logging builtins _operator _functools _collections _abc _collections_abc __future__ "
     "typing_extensions copyreg".split()
 )
-"""Modules of Python that tell nothing of the outside."""
+"""Modules of Python that read nothing of the outside."""
 LIBRARIES = frozenset("jax jaxlib numpy ml_dtypes opt_einsum scipy certgrad".split())
 """Packages whose version, or text, is in the key of every entry."""
 _IMPURE = frozenset(
     "open input eval exec compile __import__ globals locals vars id getattr setattr delattr attrgetter methodcaller "
     "load loadtxt fromfile memmap genfromtxt".split()
 )
-"""What Python, numpy and JAX offer to find other code or data than what is written, or to read from the outside."""
+"""Functions of Python, numpy and JAX that find code or data by a text, or read from the outside."""
 _OFFERED = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
 
 
 class UnknownError(Exception):
-    """Nobody can say what a value would be in another process, and why."""
+    """It cannot be told what a value would be in another process; the message says why."""
 
 
 def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
     """Return the name under which a library offers a value; of an installed package not among `own` with its state.
 
-    None for a value of no library, and for one that a library made for its caller. Raises UnknownError for parts of
-    Python that read the outside world.
+    Return None for a value of no library, and for one that a library made for its caller, which has no name there.
+    Raises UnknownError for parts of Python that read the outside world.
     """
     if isinstance(value, types.ModuleType):
         if home_of(value.__name__) == "outside":
@@ -62,9 +63,8 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
         raise UnknownError(f"it reaches {module}.{name}")
     if name in _IMPURE and (home == "python" or module.partition(".")[0] in ("numpy", "jax")):
         raise UnknownError(f"it reaches {name}")
-    last_part = name.rpartition(".")[
-        2
-    ]  # jax.Array is of `jax` by this name, and says that it is `jaxlib._jax.Array` there
+    # The last part of a name counts too: `jax.Array` says that it is `jaxlib._jax.Array` of `jax`.
+    last_part = name.rpartition(".")[2]
     offered = (
         isinstance(value, types.BuiltinFunctionType)
         or _is_static(value)
@@ -78,7 +78,7 @@ def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
 
 
 _HEAP_TYPE = 1 << 9
-"""The flag of CPython of a class that is made when the program runs."""
+"""CPython's flag of a class that was made while the program ran."""
 
 
 def _is_static(value: Any) -> bool:
@@ -88,7 +88,7 @@ def _is_static(value: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
-    """Return whose module it is, in the words above; the packages in `own` are the user's."""
+    """Return the home of a module, as above; the packages in `own` are the user's."""
     top = module.partition(".")[0]
     if top in own:
         return "own"
@@ -100,26 +100,27 @@ def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
         return "python"
     if top in sys.stdlib_module_names:
         return "outside"
-    # Of the package first: modules that it makes as it runs, such as `torch.ops`, have no file, or none that is there.
+    # The package's file comes first: modules that it makes as it runs, such as `torch.ops`, have no file that exists.
     file = getattr(sys.modules.get(top) or sys.modules.get(module), "__file__", None) or ""
     return "installed" if f"{os.sep}site-packages{os.sep}" in file else "own"
 
 
 def _value_at(module: str, name: str) -> Any:
-    found: Any = sys.modules.get(module)
+    """Return the value of a dotted name in a loaded module; None where there is none."""
+    value: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 @lru_cache(maxsize=256)
 def package_state(module: str) -> str:
-    """Return names, sizes and times of the files of an installed package."""
+    """Return a digest of names, sizes and times of the files of an installed package. Raises UnknownError."""
     return state_below(package_root(module))
 
 
 def package_root(module: str) -> Path:
-    """The folder of an installed package, or its file. Raises UnknownError."""
+    """Return the folder of an installed package, or the file of a single-file one. Raises UnknownError if unknown."""
     top = module.partition(".")[0]
     file = getattr(sys.modules.get(top) or sys.modules.get(module), "__file__", None)
     if file is None:

@@ -1,12 +1,12 @@
-"""What code is and which data it can read, as a digest that is the same in another process: or that nobody can say.
+"""A digest of code and of the data that it can read, which is the same in another process.
 
-From the objects at hand on, everything is read that code can come to by a name: globals, attributes of modules,
-closures, defaults, functions imported inside functions, classes with all that they hold, the state of objects. A value
-counts by its content, and what belongs to JAX, numpy or Python by its name, as their versions are known.
+From some objects on, everything is read that code can come to by a name: globals, attributes of modules, closures,
+defaults, functions imported inside functions, classes with all that they hold, the state of objects. A value counts by
+its content; an object of JAX, numpy or Python counts by its name, as their versions are known.
 
 A value whose content cannot be read (a generator, an open file), code that looks names up as it runs, and parts of
-Python that tell of the outside (`os`, `time`, `random`) have no identity: `UnknownError`. That costs a proof and never
-a wrong one.
+Python that read the outside (`os`, `time`, `random`) have no identity: `UnknownError` is raised. Then nothing is served
+from the cache, and the proof is made again.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _LOOKS_UP = frozenset(
     "import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__ __traceback__ __doc__ "
     "__annotations__ __subclasses__".split()
 )
-"""Names of attributes by which the same is done."""
+"""Names of attributes by which code looks names up as it runs, or reads the outside."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, slice)
 _DATA = (np.ndarray, np.generic, jax.Array)
 _HOLDERS = frozenset(("builtins", "functools", "types", "collections"))
-"""Modules whose objects are data, or hold what others wrote."""
+"""Modules of Python whose objects may hold data or functions of others."""
 _BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 _OF_JIT = ("_fun", "_jit_info", "cache_parameters")
 _INLINED = ("inline", "keep_unused")
 MOST = 200_000
-"""Values that are read at most for one identity; beyond, the code has none, and nothing is served."""
+"""At most this many values are read for one identity; code that reaches more has none, and nothing is served."""
 _OF_IMPORT = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __path__ __file__ __cached__ __builtins__ __annotations__".split()
 )
-"""What an import puts into a module."""
+"""Names that an import puts into a module."""
 _SKIPPED = frozenset(
     "__dict__ __weakref__ __doc__ __module__ _abc_impl __abstractmethods__ __annotations__ __firstlineno__ "
     "__static_attributes__".split()
@@ -66,7 +66,7 @@ _SKIPPED = frozenset(
 
 
 class Identity:
-    """The digest of all that some values are and reach."""
+    """The digest of some values and of all that they reach; its methods add to it, or raise UnknownError."""
 
     def __init__(self, roots: Iterable[Any], own: Collection[str] = ()) -> None:
         """The packages in `own` are read as the user's, wherever they are installed. Raises UnknownError."""
@@ -74,9 +74,9 @@ class Identity:
         self._hash = hashlib.blake2b(digest_size=20)
         self._seen: dict[int, tuple[int, Any]] = {}
         self._flattening: set[int] = set()
-        """Functions that take objects apart for JAX: their argument is an object, whose state is read."""
+        """The ids of functions that take objects apart for JAX: their argument is an object, whose state is read."""
         self.codes: set[types.CodeType] = set()
-        """The code that was read."""
+        """The code objects that were read."""
         self.modules: set[str] = set()
         """The modules of users' functions, classes and objects."""
         try:
@@ -89,19 +89,21 @@ class Identity:
     # --- what is written ---
 
     def _say(self, *texts: str) -> None:
+        """Add texts, each after its length, so that no two lists of texts are one."""
         for text in texts:
             data = text.encode(errors="surrogatepass")
             self._hash.update(b"%d:" % len(data))
             self._hash.update(data)
 
     def _value(self, value: Any) -> None:
+        """Add a value: plain data by its text, a library's object by its name, any other by its type and content."""
         kind = type(value)
         if kind in _PLAIN:
             self._say(kind.__name__, repr(value))
             return
-        known = self._seen.get(id(value))
-        if known is not None:
-            self._say("again", str(known[0]))
+        numbered = self._seen.get(id(value))
+        if numbered is not None:  # by its number: so a cycle ends, and two names of one object differ from two objects
+            self._say("again", str(numbered[0]))
             return
         if len(self._seen) >= MOST:
             raise UnknownError(f"it reaches more than {MOST:,} values")
@@ -118,7 +120,7 @@ class Identity:
         self._say("end")
 
     def _content(self, value: Any, kind: type) -> None:
-        """Add what a value of a known kind is made of; of any other object, see `_object`. Raises UnknownError."""
+        """Add the parts of a value by its kind; those of an object of any other class by `_object`."""
         if kind is types.FunctionType:
             self._function(value)
         elif kind is types.ModuleType or isinstance(value, types.ModuleType):
@@ -158,9 +160,9 @@ class Identity:
                 raise UnknownError("it holds a set of objects, whose order is another in each process")
             self._say(*sorted(f"{type(x).__name__} {x!r}" for x in value))
         elif kind is inspect.Signature:
-            given = [(p, () if p.default is p.empty else (p.default,)) for p in value.parameters.values()]
-            self._all(x for p, default in given for x in (p.name, p.kind.name, default))
-            self._annotations({p.name: p.annotation for p, _ in given}, {})
+            defaults = [(p, () if p.default is p.empty else (p.default,)) for p in value.parameters.values()]
+            self._all(x for p, default in defaults for x in (p.name, p.kind.name, default))
+            self._annotations({p.name: p.annotation for p, _ in defaults}, {})
         elif kind.__module__ in ("typing", "types", "typing_extensions"):
             self._typing(value)
         elif _compiled_by_jax(kind):
@@ -169,16 +171,16 @@ class Identity:
             self._object(value, kind)
 
     def _module(self, module: types.ModuleType) -> None:
-        """Add a module that data holds, all of whose attributes may be read."""
+        """Add a module that is held as a value, so that code may read any of its attributes."""
         if self._named_module(module) == "own":
-            for name, held in sorted(vars(module).items()):
+            for name, value in sorted(vars(module).items()):
                 if name not in _OF_IMPORT:
                     self._say(name)
-                    self._value(held)
+                    self._value(value)
 
     def _named_module(self, module: types.ModuleType) -> str:
-        """Add a module that code names; return whose it is."""
-        library_name(module, self._own)  # refuses what tells of the outside
+        """Add the name of a module, and the state of an installed package; return the module's home."""
+        library_name(module, self._own)  # raises for modules of the outside
         where = home_of(module.__name__, self._own)
         self._say(module.__name__, package_state(module.__name__) if where == "installed" else "")
         if where == "own":
@@ -214,7 +216,7 @@ class Identity:
                 raise UnknownError(f"an object of type {type(value).__name__} cannot be read")
 
     def _object(self, value: Any, kind: type) -> None:
-        """Add an object by its class and its state. Raises UnknownError where Python does not see all of its state."""
+        """Add an object by its class and its state. Raises UnknownError where Python cannot read all of its state."""
         if isinstance(value, logging.Logger):
             self._say(value.name, str(value.getEffectiveLevel()), str(value.disabled))
             return
@@ -223,14 +225,14 @@ class Identity:
         try:
             if not state_is_all and base is None and not _of_python(kind):
                 raise TypeError
-            saved = value.__reduce_ex__(4) if base is None else ()  # refuses a state that Python does not see
+            saved = value.__reduce_ex__(4) if base is None else ()  # raises for a state that Python cannot read
         except Exception:
             raise UnknownError(f"an object of type {kind.__qualname__} cannot be read") from None
         self._value(kind)
-        if base is not None:
+        if base is not None:  # of a class derived from a container or a number: its content as such
             as_base: Any = base(value)
             self._value(sorted(map(repr, as_base)) if base in (set, frozenset) else as_base)
-        elif not state_is_all:
+        elif not state_is_all:  # of a class of Python's, JAX's or numpy's: what pickle would save
             self._all(list(part) if isinstance(part, Iterator) else part for part in saved)
             return
         ideal = getattr(value, "approximates", None) if module_of(kind).startswith("certgrad.") else None
@@ -250,19 +252,20 @@ class Identity:
     def _class(self, kind: type) -> None:
         self.modules.add(kind.__module__)
         flattening = registered_with_jax(kind)
-        self._flattening |= {id(one.func if isinstance(one, partial) else one) for one in flattening}
+        self._flattening |= {id(f.func if isinstance(f, partial) else f) for f in flattening}
         self._all([type(kind), *kind.__bases__, *flattening])
-        for name, held in vars(kind).items():
-            if name in _SKIPPED or isinstance(held, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+        for name, member in vars(kind).items():
+            if name in _SKIPPED or isinstance(member, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                 continue
             self._say(name)
-            self._value(held)
+            self._value(member)
         with suppress(NameError):
             self._annotations(vars(kind).get("__annotations__", {}), vars(sys.modules.get(kind.__module__, ast)))
 
     # --- code ---
 
     def _function(self, function: types.FunctionType) -> None:
+        """Add a function: what it holds, and a user's with its code and all that the code names."""
         where = home_of(str(function.__globals__.get("__name__")), self._own)
         if where == "outside":
             raise UnknownError(f"it reaches {function.__qualname__} of {function.__globals__.get('__name__')}")
@@ -271,23 +274,24 @@ class Identity:
             self._code(function.__code__)
         else:  # a library's wrapper: what it wraps tells it from others
             self._say(function.__qualname__)
-        own = _attributes(function, "__wrapped__", "__certgrad__", "__signature__")
+        attributes = _attributes(function, "__wrapped__", "__certgrad__", "__signature__")
         cells = [captured_in(cell) for cell in function.__closure__ or ()]
-        self._all([function.__defaults__, function.__kwdefaults__, cells, own])
+        self._all([function.__defaults__, function.__kwdefaults__, cells, attributes])
         if not users:
             return
         self.modules.add(str(function.__globals__.get("__name__")))
         self._say(function.__name__, function.__qualname__, str(function.__module__))
-        with suppress(NameError):  # which a name gives that only type checkers import: its text counts
+        with suppress(NameError):  # raised for a name that only type checkers import; the text of the code counts
             self._annotations(function.__annotations__, function.__globals__)
         self._names(function)
 
     def _code(self, code: types.CodeType) -> None:
+        """Add a code object: its bytecode, its source as it parses (or as text), and its constants, no docstring."""
         self.codes.add(code)
         self._say(code.co_name, code.co_qualname, str(code.co_flags), str(code.co_argcount))
         self._say(str(code.co_posonlyargcount), str(code.co_kwonlyargcount), code.co_code.hex())
         self._say(code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
-        tree = tree_of_code(code)  # which certgrad reads as well, and in which comments and the layout are no part
+        tree = tree_of_code(code)  # certgrad reads it as well; it has no comments and no layout
         self._say(_dumped(tree) if tree is not None else text_of(code))
         doc = _docstring(tree) if tree is not None else None
         described = doc is not None and code.co_consts[:1] in ((doc,), (inspect.cleandoc(doc),))
@@ -302,8 +306,8 @@ class Identity:
             self._say(*sorted(f"{type(x).__name__} {x!r}" for x in constant))
         elif type(constant) is tuple:
             self._say("tuple", str(len(constant)))
-            for one in constant:
-                self._constant(one)
+            for entry in constant:
+                self._constant(entry)
         else:
             self._say(type(constant).__name__, repr(constant))
 
@@ -313,7 +317,7 @@ class Identity:
             self._annotation(annotation, names)
 
     def _annotation(self, annotation: Any, names: Mapping[str, Any]) -> None:
-        """Add what certgrad reads of an annotation: values, shapes and dtypes; of a text, what its names mean."""
+        """Add what certgrad reads of an annotation: values, shapes and dtypes; of a text, the values of its names."""
         if isinstance(annotation, str):
             self._say("text", annotation)
             with suppress(SyntaxError):
@@ -333,7 +337,7 @@ class Identity:
             self._annotation(part, names)
 
     def _names(self, function: types.FunctionType) -> None:
-        """Add what a function's code names: globals, and attributes of the modules that it reaches."""
+        """Add the values that a function's code reaches by names: globals, imports, and attributes of modules."""
         names = Named(function.__code__)
         builtin = vars(builtins)
         of_objects = id(function) in self._flattening and not any(
@@ -350,7 +354,7 @@ class Identity:
             self._say("global", name)
             if not isinstance(named, types.ModuleType):
                 self._value(named)
-            else:  # of it counts what the code asks for
+            else:  # of a module only the attributes count that the code names, unless it hands the module on
                 self._named_module(named)
                 if name in names.bare:
                     self._value(named)
@@ -367,42 +371,42 @@ class Identity:
         self._module_attributes(modules, names.attributes)
 
     def _module_attributes(self, modules: list[types.ModuleType], names: set[str]) -> None:
-        """Add the values of these names in modules of the project, and in modules that they lead to.
+        """Add the values of these names in modules of the project, and in modules that are such values.
 
-        certgrad looks for each attribute in each module (`generality/reach.py`).
+        All names count in all modules, as certgrad's search of the code takes them (`generality/reach.py`).
         """
         done: set[int] = set()
         while modules:
             module = modules.pop(0)
             if id(module) not in done and home_of(module.__name__, self._own) == "own":
                 done.add(id(module))
-                held = [self._attribute(module, name) for name in sorted(names & vars(module).keys())]
-                modules += [one for one in held if isinstance(one, types.ModuleType)]
+                values = [self._attribute(module, name) for name in sorted(names & vars(module).keys())]
+                modules += [value for value in values if isinstance(value, types.ModuleType)]
 
     def _chain(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
-        """Add the object that a chain of names, `module.part.function`, leads to; a module at its end as a whole."""
+        """Add the object at the end of a chain of names, `module.part.function`; a module at its end as a whole."""
         for name in names:
-            held = self._attribute(module, name)
-            if not isinstance(held, types.ModuleType):
+            value = self._attribute(module, name)
+            if not isinstance(value, types.ModuleType):
                 return
-            module = held
+            module = value
         self._value(module)
 
     def _attribute(self, module: types.ModuleType, name: str) -> Any:
-        """The value of a name in a module, which is written down unless it is the library's own."""
-        held = vars(module).get(name)
-        if held is None and home_of(module.__name__) in ("own", "installed"):
-            self._say("nothing at", module.__name__, name)  # or what the module makes when it is asked
+        """Add the value of a name in a module, and return it; an object that a library made is not added: None."""
+        value = vars(module).get(name)
+        if value is None and home_of(module.__name__) in ("own", "installed"):
+            self._say("nothing at", module.__name__, name)  # the module may make it on request
             self._value(vars(module).get("__getattr__"))
-            held = getattr(module, name, None)
-        if held is None or (home_of(module.__name__) in ("library", "python") and self._made_by_library(held)):
-            return None  # objects of a library are in its version
+            value = getattr(module, name, None)
+        if value is None or (home_of(module.__name__) in ("library", "python") and self._made_by_library(value)):
+            return None  # such objects follow from the library's version
         self._say("attribute", module.__name__, name)
-        if isinstance(held, types.ModuleType):
-            self._named_module(held)
+        if isinstance(value, types.ModuleType):
+            self._named_module(value)
         else:
-            self._value(held)
-        return held
+            self._value(value)
+        return value
 
     def _made_by_library(self, held: Any) -> bool:
         """Return whether an object of a library's class wraps nobody else's code.
@@ -424,7 +428,7 @@ def _meant(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _import_function(text: str) -> Any:
-    """The function that a declaration names, `package.module:function`."""
+    """Return the function that a text `package.module:function` names. Raises UnknownError if there is none."""
     module, _, name = text.partition(":")
     with suppress(ImportError, ValueError, AttributeError):
         return attrgetter(name)(import_module(module))
@@ -432,7 +436,7 @@ def _import_function(text: str) -> Any:
 
 
 def captured_in(cell: Any) -> tuple[Any, ...]:
-    """The content of a cell; nothing before its variable is assigned."""
+    """Return the content of a cell, in a tuple; () before its variable is assigned."""
     try:
         return (cell.cell_contents,)
     except ValueError:
@@ -440,12 +444,12 @@ def captured_in(cell: Any) -> tuple[Any, ...]:
 
 
 def slots_of(kind: type) -> list[str]:
-    """The names of the slots of a class and of its bases."""
-    found: list[str] = []
+    """Return the names of the slots of a class and of its bases."""
+    names: list[str] = []
     for base in kind.__mro__:
-        own = vars(base).get("__slots__", ())
-        found += [own] if isinstance(own, str) else own
-    return [n for n in dict.fromkeys(found) if n not in ("__dict__", "__weakref__")]
+        slots = vars(base).get("__slots__", ())
+        names += [slots] if isinstance(slots, str) else slots
+    return [n for n in dict.fromkeys(names) if n not in ("__dict__", "__weakref__")]
 
 
 def _docstring(tree: ast.AST) -> str | None:
@@ -454,7 +458,7 @@ def _docstring(tree: ast.AST) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _dumped(tree: ast.AST) -> str:
-    """A function as it parses, without docstrings."""
+    """Return the syntax tree of a function as text, without docstrings."""
     if any(_docstring(node) is not None for node in ast.walk(tree)):
         tree = deepcopy(tree)
         for node in ast.walk(tree):
@@ -465,8 +469,8 @@ def _dumped(tree: ast.AST) -> str:
 
 def _state_is_all(kind: type) -> bool:
     """Return whether attributes and slots are all of an object's state, by Python's own account."""
-    own = getattr(kind, "__getstate__", None)
-    return own is object.__getstate__ or getattr(own, "__module__", "") == "dataclasses"
+    getstate = getattr(kind, "__getstate__", None)
+    return getstate is object.__getstate__ or getattr(getstate, "__module__", "") == "dataclasses"
 
 
 def _of_python(kind: type) -> bool:
@@ -475,20 +479,20 @@ def _of_python(kind: type) -> bool:
 
 
 def registered_with_jax(kind: type) -> list[Any]:
-    """Return the functions that flatten and unflatten a class for JAX."""
+    """Return the two functions that flatten and unflatten objects of a class for JAX; None for one that it lacks."""
     return [getattr(tree_util._registry.get(kind), name, None) for name in ("to_iter", "from_iter")]
 
 
 def _attributes(value: Any, *also: str) -> dict[str, Any]:
-    """Return the attributes that were set on a function, but for those of Python and JAX."""
+    """Return the attributes set on a function; of those that Python or JAX sets only the ones named in `also`."""
     return {k: v for k, v in vars(value).items() if k in also or not (k.startswith("__") or k in _OF_JIT)}
 
 
 def _options(compiled: Any) -> list[Any]:
-    """Return the options of `jax.jit`, as it stores them."""
-    state, told = compiled.__getstate__(), getattr(compiled, "_jit_info", None)
+    """Return the options of a function under `jax.jit`, as it stores them."""
+    state, info = compiled.__getstate__(), getattr(compiled, "_jit_info", None)
     caches = repr(state["global_cache_key"]).partition(" at 0x")[0]
-    return [state["static_argnums"], state["static_argnames"], caches, *(getattr(told, n, None) for n in _INLINED)]
+    return [state["static_argnums"], state["static_argnames"], caches, *(getattr(info, n, None) for n in _INLINED)]
 
 
 def _compiled_by_jax(kind: type) -> bool:

@@ -1,6 +1,6 @@
 """What a certificate depends on besides the traces: the declaration, the configuration, the versions, the kernel.
 
-The kernel stands here with the text of its source, so that one that was edited never serves what an older one proved.
+A digest of the kernel's source is in the key, so that an edited kernel never serves what an older one proved.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from certgrad.obligations.tracing.jax_internals import versions
 from ._files import digest, package_files, package_source, source_of, state_of
 
 _SAFE_PATH = re.compile(r"safe_path=\w+,? ?")
-"""Where Python looks for modules: which were found is in the key of the code."""
+"""The flag that says where Python looks for modules. It is no part of a key, as the modules found are in the code's."""
 
 
 def subject(op: Subject) -> str:
-    """A digest of the op's declaration and of everything around it that a verdict may depend on."""
+    """Return a digest of an op's declaration, JAX's settings, versions and the kernel: the key of its entry."""
     declaration = [
         op.name,
         [(str(c.signature), sorted((k, str(v), repr(v)) for k, v in c.statics.items())) for c in op.cases],
@@ -52,10 +52,10 @@ def subject(op: Subject) -> str:
 
 
 def _flags() -> str:
-    """Return JAX's settings, and the environment variables that its compiler reads.
+    """Return JAX's settings, the platforms, and the environment variables that JAX's compiler reads, as text.
 
-    Of the platforms only available ones count: an audit asks for the CPU, and where there is no other it is the same as
-    to ask for none.
+    The available platforms count, and not the setting `jax_platforms`: an audit asks there for the CPU, which changes
+    nothing where there is no other.
     """
     flags = sorted((k, repr(v)) for k, v in jax.config.values.items() if k != "jax_platforms")
     variables = [(name, os.environ.get(name)) for name in ("XLA_FLAGS", "NVIDIA_TF32_OVERRIDE")]
@@ -63,9 +63,10 @@ def _flags() -> str:
 
 
 def _platforms() -> str:
+    """Return the default platform and all available ones as text."""
     try:
         return f"{jax.default_backend()} of {sorted(backends())}"
-    except RuntimeError:  # the one that is asked for is not there: nothing will run
+    except RuntimeError:  # the platform that is asked for does not exist: nothing will run
         return repr(jax.config.values["jax_platforms"])
 
 
@@ -76,15 +77,15 @@ def package_surroundings() -> str:
 
 
 def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
-    """As `subject`, with the programs of the op and the source of all ops and of the induction over their graph.
+    """Return the key of a composed op: `subject`, digests of its programs, and the source of all ops and of graphs.
 
-    An audit of it traces the rules of its parts at further sizes: what these are follows from that source.
+    An audit of a composed op traces the rules of its parts at further sizes: these traces follow from that source.
     """
     return digest("\n".join([subject(op), _parts_source(), *digests]).encode())
 
 
 def of_library(op: Subject) -> bool:
-    """Return whether the op is certgrad's own, and so are the ops that it is composed of."""
+    """Return whether an op is certgrad's own, and with it the ops that it is composed of."""
     return str(op.__module__).startswith(f"{certgrad.__name__}.ops.")
 
 
@@ -95,9 +96,10 @@ def facts(traces: Traces) -> list[str]:
 
 
 def known_by_version(op: Subject) -> bool:
-    """Return whether all that enters the certificate beside the traces comes from packages with a version in the key.
+    """Return whether all that enters a certificate beside the traces comes from packages with a version in the key.
 
-    That is: the op says what it is like by a function of JAX, and its rules are those of the op itself.
+    That holds for an op (not for a rule in code) that has no convention, or whose `like` names a function of JAX or
+    none.
     """
     like = str(op.like or "jax").split(".")[0]
     return op.is_op and (like == "jax" or not op.convention)
@@ -105,6 +107,7 @@ def known_by_version(op: Subject) -> bool:
 
 @lru_cache(maxsize=1)
 def _surroundings() -> str:
+    """Return the versions of packages, of Python and of the kernel's source, and the machine's kind, as text."""
     return repr(
         [
             FORMAT,
@@ -123,9 +126,9 @@ def _surroundings() -> str:
 
 
 def kernel_state(parts: bool = False) -> list[tuple[str, int, int]]:
-    """Sizes and times of the kernel's files: quick to compare. Empty where they cannot be read.
+    """Return names, sizes and times of the kernel's files, which are quick to compare; [] where one cannot be read.
 
-    With `parts`, of the files of all ops and of the graphs as well: what the certificate of a composed op rests on.
+    With `parts`, of the files of all ops and graphs as well, on which the certificate of a composed op depends.
     """
     return state_of(package_files(*_KERNEL, *(_PARTS if parts else ())))
 

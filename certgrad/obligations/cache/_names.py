@@ -1,4 +1,4 @@
-"""The names in code, by which it comes to other code and to data."""
+"""The names in code, by which it reaches other code and data."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
 
 
 class Named:
-    """The names in code: globals, attributes, and modules that it imports; those of nested functions too."""
+    """The names in code and in the functions inside it: globals, attributes, and imported modules."""
 
     def __init__(self, code: types.CodeType) -> None:
         self.globals: set[str] = set()
         self.bare: set[str] = set()
-        """Globals that are handed on, and not only asked for an attribute."""
+        """Globals that are used as values, and not only to read an attribute of them."""
         self.chains: dict[str, set[tuple[str, ...]]] = {}
-        """By global, the attributes that are asked for one after the other."""
+        """By global, its chains of attributes: ("a", "b") for `global.a.b`."""
         self.attributes: set[str] = set()
         self._imports: list[tuple[str, int, tuple[str, ...]]] = []
-        for one in each_code(code):
-            self._read(one)
+        for part in each_code(code):
+            self._read(part)
 
     def _read(self, code: types.CodeType) -> None:
+        """Add the names in the instructions of one code object."""
         steps = [s for s in dis.get_instructions(code) if s.opname != "EXTENDED_ARG"]
         for k, step in enumerate(steps):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
@@ -48,8 +49,9 @@ class Named:
                 self._imports.append((step.argval, level if isinstance(level, int) else 0, taken))
 
     def imported(self, function: types.FunctionType) -> Iterator[tuple[types.ModuleType, tuple[str, ...]]]:
-        """The modules that are imported inside of the code, each with the names that are taken from it: without names
-        it is handed on itself. Raises UnknownError where one is not there.
+        """Yield the modules that a function's code imports, each with the names that it imports from the module.
+
+        Without names the module itself is used. Raises UnknownError for a module that does not exist, or is not loaded.
         """
         for name, level, taken in self._imports:
             package = function.__globals__.get("__package__") or ""
@@ -64,7 +66,7 @@ class Named:
 
 
 def each_code(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code, and that of the functions inside it."""
+    """Yield a code object, and those of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -1,7 +1,7 @@
 """What statements at import time read of the outside: the system, the environment, files, the clock.
 
-A call of what tells of the outside is an effect already (`_effects.py`). Left are names that are only looked at:
-`os.environ[...]`, `sys.argv`, `from sys import platform`.
+A call of a function that reads the outside counts as an effect already (`_effects.py`). Here are names that code only
+reads: `os.environ[...]`, `sys.argv`, `from sys import platform`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _KINDS = (type, BuiltinFunctionType, FunctionType)
 
 
 def import_reads(node: ast.Import | ast.ImportFrom, known: Callable[[str], bool | None]) -> str:
-    """Return what an import brings from outside that its later uses do not show: values, and names of unknown meaning.
+    """Return what an import reads of the outside that later uses of its names do not show, in words; "" for nothing.
 
-    `known` says of a name whether its meaning is known; None where it has none.
+    That are values (`from sys import platform`), and names whose meaning is not known. `known` says of a name whether
+    its meaning is known; None for a name that does not exist after the import.
     """
     if isinstance(node, ast.ImportFrom) and node.level:
         return ""
@@ -33,14 +34,14 @@ def import_reads(node: ast.Import | ast.ImportFrom, known: Callable[[str], bool 
         value = None if isinstance(node, ast.Import) else getattr(sys.modules[module], alias.name, None)
         if is_listed(value):
             continue
-        kept = isinstance(node, ast.Import) or isinstance(value, (ModuleType, *_KINDS))
-        if known(bound) is False or (known(bound) and not kept):
+        seen_in_use = isinstance(node, ast.Import) or isinstance(value, (ModuleType, *_KINDS))
+        if known(bound) is False or (known(bound) and not seen_in_use):
             return f"it reads {module}"
     return ""
 
 
 def tells(value: Any) -> str:
-    """The module of the outside that a value is, or is of; empty for all others, and for kinds of errors."""
+    """Return the name of the outside module that a value is, or belongs to; "" for other values, and for exceptions."""
     if isinstance(value, type) and issubclass(value, BaseException):
         return ""
     kind = value if isinstance(value, _KINDS) else type(value)

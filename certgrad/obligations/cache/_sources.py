@@ -1,7 +1,8 @@
 """The files of the project that code comes from: its own modules, and those that these hold or import.
 
-What a rule reaches is read from the objects at hand (`Identity`). What an import does beyond the project stands in
-none of these: where a module does such a thing (`_effects.py`), each file counts, whole, as it parses.
+What a rule reaches is read from objects (`Identity`). What an import does beyond the project is in none of these
+objects: where the import of a module does such a thing (`_effects.py`), each of the files counts as a whole, as it
+parses.
 """
 
 from __future__ import annotations
@@ -22,43 +23,48 @@ from ._homes import UnknownError, home_of, package_root, package_state
 _FROM_OUTSIDE = frozenset(
     "open read_text read_bytes load loadtxt fromfile memmap import_module __import__ exec eval".split()
 )
-"""What Python and numpy offer to read files, and code that no statement names."""
+"""Functions of Python and numpy that read files, or run code that no statement names."""
 
 
 def sources_of(modules: Iterable[str], own: frozenset[str], since: float) -> str:
-    """A digest of the installed packages to which these modules of the project lead, by way of any of its modules.
-    Where the import of one does something beyond the project, their files are in it as well.
+    """Return a digest of the installed packages to which these modules lead, through any modules of the project.
 
-    Modules were imported at `since` or later, in seconds of the clock. Raises UnknownError for a file that was written
-    after that, as nobody knows which of its texts was imported.
+    Where the import of a module does something beyond the project, the files of the modules are in it as well. The
+    packages in `own` are the project's. Modules were imported at `since` or later, in seconds of the clock. Raises
+    UnknownError for a file that was written after that, as it is not known which text of it was imported.
     """
     loaded = [name for name in list(sys.modules) if name.partition(".")[0] in own]
     if written := next((n for n in loaded if (text := _text(n)) and text.written >= since), ""):
         raise UnknownError(f"{written} was written while it was in use")
-    effect = [name for name in loaded if _effect(name, own)]
-    read, packages = _led_to([*modules, *effect], own, since)
+    with_effect = [name for name in loaded if _effect(name, own)]
+    read, packages = _led_to([*modules, *with_effect], own, since)
     states = [(package, package_state(package)) for package in sorted(packages)]
     files = []
-    if effect or any(_effect(name, own) for name in read):
+    if with_effect or any(_effect(name, own) for name in read):
         files = [(name, text.parsed if (text := _text(name)) else "") for name in sorted(read)]
     return hashlib.blake2b(repr([files, states]).encode(), digest_size=20).hexdigest()
 
 
 def beyond_project(modules: Iterable[str], own: frozenset[str]) -> str:
     """Return what the import of one of these modules does, or reads, beyond the project, in words; "" for nothing."""
-    said = (_effect(name, own) or _EFFECTS[name, own][2][1] for name in modules)
-    return next(filter(None, said), "")
+    reasons = (_effect(name, own) or _EFFECTS[name, own][2][1] for name in modules)
+    return next(filter(None, reasons), "")
 
 
 def packages_of(modules: Iterable[str], own: frozenset[str], since: float) -> dict[str, str]:
-    """The installed packages to which modules of the project lead: the digest of each by its folder, or its file.
+    """Return a digest of each installed package to which modules of the project lead, by its folder or file.
+
     Raises UnknownError as `sources_of` does.
     """
     return {str(package_root(name)): package_state(name) for name in sorted(_led_to(modules, own, since)[1])}
 
 
 def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[set[str], set[str]]:
-    """Return the project's modules that some of these lead to, and the installed packages."""
+    """Return the project's modules, and the installed packages, to which these modules lead.
+
+    A module leads to the modules that it holds or imports, to those of its functions, classes and objects, and to its
+    package.
+    """
     read, packages = set[str](), set[str]()
     waiting = [*modules]
     while waiting:
@@ -79,12 +85,13 @@ def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[
 
 
 def _with_what_they_use(packages: set[str]) -> set[str]:
-    found, waiting = set[str](), list(packages)
+    """Return these installed packages and those that they use, directly or not, without those that have no file."""
+    visited, waiting = set[str](), list(packages)
     while waiting:
-        if (package := waiting.pop()) not in found:
-            found.add(package)
+        if (package := waiting.pop()) not in visited:
+            visited.add(package)
             waiting += _used_by(package)
-    return {package for package in found if getattr(sys.modules.get(package), "__file__", None)}
+    return {package for package in visited if getattr(sys.modules.get(package), "__file__", None)}
 
 
 @lru_cache(maxsize=256)
@@ -96,19 +103,20 @@ def _used_by(package: str) -> frozenset[str]:
 
 
 _EFFECTS: dict[tuple[str, frozenset[str]], tuple[ModuleType | None, _Text | None, tuple[str, str]]] = {}
+"""By module and own packages: the module and text that were read, and what `effect_of` returned for them."""
 
 
 def _effect(name: str, own: frozenset[str]) -> str:
     """Return what the import of a module does beyond the project; "" if nothing."""
     module, text = sys.modules.get(name), _text(name)
-    known = _EFFECTS.get((name, own))
-    if known is None or known[0] is not module or known[1] is not text:
-        _EFFECTS[name, own] = known = module, text, effect_of(name, own, _tree)
-    return known[2][0]
+    entry = _EFFECTS.get((name, own))
+    if entry is None or entry[0] is not module or entry[1] is not text:
+        _EFFECTS[name, own] = entry = module, text, effect_of(name, own, _tree)
+    return entry[2][0]
 
 
 class _Text:
-    """A file of the project."""
+    """The source of a file of the project, as a syntax tree, and when it was written."""
 
     def __init__(self, path: Path, written: float) -> None:
         """`written` is when the file was written, in seconds of the clock."""
@@ -116,8 +124,9 @@ class _Text:
 
     @cached_property
     def parsed(self) -> str:
-        """A digest of the file as it parses, in which comments and the layout are no part. Raises UnknownError for one
-        that may read files, or find code by a text, when it is imported.
+        """Return a digest of the file's syntax tree, which has no comments and no layout.
+
+        Raises UnknownError for a file that may read files, or find code by a text, when it is imported.
         """
         if reads := next((name for name in _at_import(self.tree) if name in _FROM_OUTSIDE), ""):
             raise UnknownError(f"a module uses {reads} when it is imported: what comes of it stands in no module")
@@ -125,12 +134,12 @@ class _Text:
 
     @cached_property
     def imports(self) -> tuple[tuple[str, int], ...]:
-        """The imported names, wherever the statements stand, each with the number of dots before it."""
+        """Return the imported names, of statements anywhere in the file, each with the number of dots before it."""
         return tuple(dict.fromkeys(_imports(self.tree)))
 
 
 def _text(module: str) -> _Text | None:
-    """The file of a module; None where it has none."""
+    """Return the source of a loaded module; None where it has no file with an ending `.py`."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     path = Path(file)
     if not (file.endswith(".py") and path.is_file()):
@@ -150,20 +159,21 @@ def _cached_text(path: Path, time: int, size: int) -> _Text:
 
 
 def _at_import(node: ast.AST) -> Iterator[str]:
-    """Yield the names that code uses which runs at the import, but for the functions that it calls."""
+    """Yield the names in code that runs at the import, without the bodies of functions."""
     if isinstance(node, ast.Name):
         yield node.id
     if isinstance(node, ast.Attribute):
         yield node.attr
-    inside = "body" if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else ""
+    skipped_field = "body" if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else ""
     for name, value in ast.iter_fields(node):
-        if name != inside:
-            for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, ast.AST):
-                    yield from _at_import(one)
+        if name != skipped_field:
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, ast.AST):
+                    yield from _at_import(part)
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the names of imported modules, and of names imported from modules, each with the number of dots before."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, 0) for alias in node.names)
@@ -174,23 +184,25 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def _absolute_import_names(imports: Iterable[tuple[str, int]], module: ModuleType) -> Iterator[str]:
+    """Yield the absolute names of imports in a module, without those that lead nowhere."""
     package = getattr(module, "__package__", None) or ""
     for name, level in imports:
         try:
             yield importlib.util.resolve_name("." * level + name, package) if level else name
-        except ImportError:  # it leads nowhere, here too
+        except ImportError:
             continue
 
 
 def _modules_named_in(module: ModuleType) -> Iterator[str]:
-    """The modules that a module has under some name, and those of its functions, classes and objects."""
+    """Yield the names of the modules that a module has as values, and of the modules of its other values."""
     for value in list(vars(module).values()):
         yield value.__name__ if isinstance(value, ModuleType) else _home(value)
 
 
 def _home(value: Any) -> str:
+    """Return the name of the module of a function or class, or of an object's class."""
     try:
-        own = getattr(value, "__module__", None)
+        module = getattr(value, "__module__", None)
     except Exception:  # an object may answer any question with an error
-        own = None
-    return own if isinstance(own, str) else str(type(value).__module__)
+        module = None
+    return module if isinstance(module, str) else str(type(value).__module__)

@@ -1,14 +1,15 @@
-"""Proofs that need no meaning of some values: those that both programs of an obligation compute alike, or multiply by
-0.
+"""Proofs in which some values may be any numbers: values that both programs of an obligation compute by the same
+operations, and values that are multiplied by 0.
 
-The theorem: let both sides of an obligation be P(x, t, h(x)) and Q(x, t, h(x)), where h stands for values that are
-computed from what is not moved. If P(x, t, c) = Q(x, t, c) for every c, then both sides are equal at every x at which
-h(x) is finite. That h(x) is finite is a hypothesis; nothing else is used of it.
+The theorem: let both sides of an obligation be P(x, t, h(x)) and Q(x, t, h(x)), where x are the arguments, t the
+tangents or seeds, and h values that are computed from x alone. If P(x, t, c) = Q(x, t, c) for every c, then both sides
+are equal at every x at which h(x) is finite. That h(x) is finite is a hypothesis; nothing else is used of it.
 
-Where the obligation compares a rule's value with the function's, or a JVP with its transpose, h is what both programs
-compute by the same operations, and what one of them multiplies by the number 0: a partial derivative in an argument
-that does not move. Where it compares a JVP with the function's derivative, which is no program, h is of the latter kind
-alone: the rule is evaluated there, and nothing of it is differentiated.
+Where the obligation compares two programs (a rule's value with the function's, or a JVP with its transpose), h are the
+values that both programs compute by the same operations, and the values that one program multiplies by the number 0,
+such as the partial derivative in an argument whose tangent is 0. Where the obligation compares a JVP with the
+function's derivative, for which there is no program, h are the values of the second kind alone: the JVP is evaluated,
+and not differentiated, so that a number may stand for them.
 """
 
 from __future__ import annotations
@@ -54,23 +55,27 @@ def compares_programs(kind: str, programs: Programs) -> bool:
 
 
 def prove_alike(kind: str, given: Posed) -> Outcome:
-    """Return the outcome of an attempt with shared values in the place of what computes them.
+    """Return the outcome of an attempt in which values that both programs share become inputs, as if any numbers.
 
-    A proof holds under `FINITE`. Raises UnprovedError where the calculus cannot follow the rest.
+    The outcome says by `alike` and `idle` whether such values were computed alike, or multiplied by 0: its proof then
+    holds under `FINITE`, `IDLE` or both. Raises UnprovedError where the calculus cannot follow what is left.
     """
     programs, last = given.programs, len(given.params)
     first, second = (programs.forward, programs.primal) if kind == "rule_runs_forward" else (programs.jvp, programs.vjp)
     assert first is not None
     assert second is not None
     count = len(given.names)
+    # A program's inputs are the arguments, then tangents or seeds (`free`), then open parameters (`scalars`).
     arguments = [Value(v.aval, moves=True) for v in first.jaxpr.invars[:count]]
     numbering = Numbering(idle_clamp_finder(given.domain, dict(zip(given.names, arguments, strict=True))))
     scalars = [Value(v.aval, moves=True) for v in first.jaxpr.invars[_end(first, last) :]]
     sides = []
+    # One numbering for both programs: what they compute by the same operations of the same operands is one value.
     for program in (first, second):
         free = [Value(v.aval, free=True, moves=True) for v in program.jaxpr.invars[count : _end(program, last)]]
         sides.append((numbering.outputs(program, [*arguments, *free, *scalars]), free))
     (left, _), (right, _) = sides
+    # A value of tangents or seeds (`free`) is not shared: the two sides must agree as functions of these.
     common = {v for v in reached_values(left) if _can_stand_alone(v)}.intersection(reached_values(right))
     idle = {*_multiplied_by_zero(left), *_multiplied_by_zero(right)} - common
     common |= idle
@@ -78,22 +83,22 @@ def prove_alike(kind: str, given: Posed) -> Outcome:
     left_program, right_program = (rebuilt(outputs, [*arguments, *shared, *free, *scalars]) for outputs, free in sides)
     if kind == "rule_runs_forward":
         seeds = [Value(v.aval) for v in programs.vjp.jaxpr.invars[count : _end(programs.vjp, last)]]
-        nothing = rebuilt((), [*arguments, *shared, *seeds, *scalars])
-        reduced = Programs(left_program, None, nothing, right_program, programs.out_shapes)
+        empty_vjp = rebuilt((), [*arguments, *shared, *seeds, *scalars])
+        reduced = Programs(left_program, None, empty_vjp, right_program, programs.out_shapes)
     else:
         reduced = Programs(
             rebuilt((), [*arguments, *shared, *scalars]), left_program, right_program, None, programs.out_shapes
         )
     outcome = _proved_of_any(shared, kind, replace(given, programs=reduced))
-    alone = not idle.issuperset(shared)
-    return replace(outcome, alike=alone or not shared, idle=not idle.isdisjoint(shared))
+    some_alike = not idle.issuperset(shared)
+    return replace(outcome, alike=some_alike or not shared, idle=not idle.isdisjoint(shared))
 
 
 def prove_idle(given: Posed) -> Outcome | None:
     """Return the outcome of an attempt at the JVP with any numbers in the place of values that it multiplies by 0.
 
-    None if there are no such values. The proof holds under `IDLE`. Raises UnprovedError where the calculus cannot
-    follow the rest.
+    Return None if there are no such values. The proof holds under `IDLE`. Raises UnprovedError where the calculus
+    cannot follow the programs that are left.
     """
     programs, count, last = given.programs, len(given.names), len(given.params)
     forward, jvp = programs.forward, programs.jvp
@@ -107,6 +112,7 @@ def prove_idle(given: Posed) -> Outcome | None:
     if not shared:
         return None
     invars = list(forward.jaxpr.invars)
+    # All programs of an obligation take the same arguments, so that the forward takes the shared values too, unused.
     wider = SimpleNamespace(
         invars=[*invars[:count], *shared, *invars[count:]],
         constvars=forward.jaxpr.constvars,
@@ -126,7 +132,10 @@ def prove_idle(given: Posed) -> Outcome | None:
 
 
 def _proved_of_any(shared: Sequence[Value], kind: str, given: Posed) -> Outcome:
-    """An attempt at the obligation of programs that take these values after their arguments."""
+    """Return the outcome of an attempt on programs that take the shared values as inputs after their arguments.
+
+    It is not proved where a hypothesis is about a shared value, as then the value does not stand for any number.
+    """
     added = [f"shared value {k}" for k in range(len(shared))]
     wider = replace(
         given.shapes,
@@ -141,17 +150,17 @@ def _proved_of_any(shared: Sequence[Value], kind: str, given: Posed) -> Outcome:
 
 
 def _multiplied_by_zero(outputs: Sequence[Any]) -> Iterator[Value]:
-    """The values that the outputs depend on and the number 0 is multiplied by."""
+    """Yield the values behind the outputs that are multiplied by the number 0."""
     for value in reached_values(outputs):
         if value.step is not None and value.step.eqn.primitive.name == "mul" and genuine(value.step.eqn.primitive):
             first, second = value.step.operands
-            for one, other in ((first, second), (second, first)):
-                if isinstance(one, Value) and _can_stand_alone(one) and _is_zero(other):
-                    yield one
+            for operand, factor in ((first, second), (second, first)):
+                if isinstance(operand, Value) and _can_stand_alone(operand) and _is_zero(factor):
+                    yield operand
 
 
 def _is_zero(atom: Any) -> bool:
-    """Return whether it is a literal or a constant of zeros, or such a one in another shape or dtype."""
+    """Return whether an operand is a literal or constant of zeros, also after changes of shape or dtype."""
     while isinstance(atom, Value) and atom.step is not None:
         if atom.step.eqn.primitive.name not in KEEPS_CONSTANTS or not genuine(atom.step.eqn.primitive):
             return False
@@ -179,7 +188,10 @@ def _end(program: Program, last: int) -> int:
 
 
 def _can_stand_alone(value: Value) -> bool:
-    """Return whether any number may be put in its place."""
+    """Return whether any number may be put in the place of a value: it is computed from arguments alone, by functions.
+
+    Integers of less than 32 bits are excluded.
+    """
     if value.step is None or value.free or not value.moves or not value.pure:
         return False
     kind = kind_of(value.aval.dtype)

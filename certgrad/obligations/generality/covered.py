@@ -1,7 +1,8 @@
 """Families of shapes that the proofs of one case cover without a proof of their own.
 
-`_pointwise` carries a proof from one form of an elementwise program to all of them. `_ranks` says when the axes of a
-star group are treated as one, and when a group without axes is the general program at size 1.
+`pointwise` carries a proof from one form of an elementwise program to all of them. `ranks` says when a program treats
+the axes of a star group (`*s` in a signature) as one axis, and when a program without these axes is the general one at
+size 1.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from .pointwise import Pointwise, Scalars, about_entries, read_at_each_index
 from .ranks import SplitGroupError, collapsed
 
 Hypotheses = Mapping[str, Sequence[Clause]]
-"""What the proof of each obligation needs."""
+"""The hypotheses of the proof of each obligation, by its kind."""
 
 
 class Covered:
-    """The families examined so far, the general one first."""
+    """The families of shapes examined so far, the general one first, and what was proved at them."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -35,12 +36,12 @@ class Covered:
         self._texts: dict[tuple[str, ...], dict[str, str]] = {}
 
     def begin(self, instance: Instance, shapes: Shapes, programs: Programs) -> None:
-        """The general programs, before anything is compared with them."""
+        """Set the general programs, with which later ones are compared."""
         self._general, self._shapes = (instance, programs), shapes
         self._scalars_of(shapes, programs)
 
     def add(self, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
-        """Add the outcomes of the attempts at a family."""
+        """Add the outcomes of the attempts at a family, by kind; if all are proved, they may cover other families."""
         proved = all(o.proved for o in outcomes.values())
         hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
         if self._general is not None and programs is self._general[1]:
@@ -52,44 +53,47 @@ class Covered:
     def hypotheses(
         self, instance: Instance, shapes: Shapes, programs: Programs
     ) -> tuple[Hypotheses, Shapes, list[str]] | None:
-        """The hypotheses under which earlier proofs hold at this family, and the primitives it runs; None if none does.
+        """Return what earlier proofs give for this family of shapes; None where none of them covers it.
 
-        With the shapes at which they are stated. Forgets the terms of earlier proofs.
+        That is the hypotheses of the proof, the shapes at which these are stated, and the primitives of the programs
+        where they are elementwise (else []). For elementwise programs the terms of earlier proofs are forgotten.
         """
         scalars = self._scalars_of(shapes, programs)
         if scalars is not None and scalars.programs in self._elementwise:
             clear_caches()
-            known = self._elementwise[scalars.programs]
+            proved = self._elementwise[scalars.programs]
             out = programs.out_shapes[0]
-            here = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in known.items()}
-            return here, shapes, scalars.primitives
+            stated = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in proved.items()}
+            return stated, shapes, scalars.primitives
         if self._known is not None and self._shapes is not None and self._at_size_one(instance, programs):
             return self._known, self._shapes, []  # hypotheses read a star group as one axis, here of size 1
         return None
 
     def _at_size_one(self, instance: Instance, programs: Programs) -> bool:
-        """Return whether it is the general program with the groups that have no axes here left out."""
+        """Return whether the programs are the general ones without the star groups that have no axes here."""
         assert self._general is not None
-        gone = tuple(g for g, axes in self._general[0].groups.items() if axes and not instance.groups[g])
+        absent_groups = tuple(g for g, axes in self._general[0].groups.items() if axes and not instance.groups[g])
         try:
-            return bool(gone) and self._collapses(instance, programs, gone)
+            return bool(absent_groups) and self._collapses(instance, programs, absent_groups)
         except SplitGroupError:
             return False
 
     def same_as_general(self, instance: Instance, shapes: Shapes, programs: Programs) -> bool:
-        """Return whether the program is the general one at other ranks. Raises SplitGroupError where it takes a group
-        apart.
+        """Return whether the programs are the general ones at other ranks.
+
+        Raises SplitGroupError where they treat axes of one star group differently.
         """
         return self.acts_alike_on_each_entry(shapes, programs) or self._collapses(instance, programs, ())
 
     def acts_alike_on_each_entry(self, shapes: Shapes, programs: Programs) -> bool:
-        """Return whether the program and the general one act on each entry alone, and in the same way."""
+        """Return whether these programs and the general ones act on each entry alone, and in the same way."""
         assert self._general is not None
         general = self._scalars[id(self._general[1])][1]
         scalars = self._scalars_of(shapes, programs)
         return general is not None and scalars is not None and general.programs == scalars.programs
 
     def _collapses(self, instance: Instance, programs: Programs, gone: tuple[str, ...]) -> bool:
+        """Return whether the programs are the general ones where each star group is one axis, and those `gone` none."""
         assert self._general is not None
         general, reference = self._general
         if gone not in self._texts:

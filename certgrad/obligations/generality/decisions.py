@@ -1,13 +1,12 @@
 """Decisions on dimensions that tracing took without proof, and the cases that contradict them.
 
 While tracing, JAX answers `n == 1` and `n == d` with False. Where code other than JAX's asked, each contrary case is
-traced on its own, and so are the cases that those traces leave undecided; a question without a contrary case that can
-be traced leaves the op unproved. Where only JAX's code asked, all dimensions equal to 1 and all dimensions equal to
-each other are traced, as it asks for these in every broadcast; and what else it asked, as `n == 17` or `n == 2*m`, as
-what a rule asks. One concrete assignment is traced too: code can tell a symbol from a number. Where such a trace is the
-general program with its dimensions set, the general proof covers it; where it is another program, that one is proved as
-well. Where the sizes that answer a question otherwise cannot be told by setting dimensions, some of them are traced:
-if there the program is another one, nothing is said of the others.
+traced, and so are those that these traces leave undecided; a question without a contrary case that can be traced leaves
+the op unproved. JAX's own code asks whether sizes are 1 or equal in every broadcast: there all dimensions 1 and all
+equal are traced; its other questions, as `n == 17` or `n == 2*m`, count as a rule's. Numbers are traced too, as code
+can tell a symbol from a number. Where such a trace is the general program with its dimensions set, the general proof
+covers it; another program is proved as well. Where the sizes that answer a question otherwise are not found by solving
+for a dimension, some of them are traced: if one is another program, nothing is claimed of the sizes not traced.
 """
 
 from __future__ import annotations
@@ -59,13 +58,13 @@ class Sample(dict[str, Size]):
 LARGEST = 1025
 """Sizes below this are tried where an equation is not solved; beyond, the question has no contrary case."""
 MAX_CASES = 40
-"""Contrary cases that are traced, at most; with more, the claim is unproved."""
+"""At most this many contrary cases are traced; with more, the claim is unproved."""
 FEW_CASES = 2
-"""Contrary cases that are traced where there are too many: nothing is proved, but something may be wrong."""
+"""Contrary cases that are traced where there are too many: nothing is proved, but one may show an error."""
 CONCRETE = (2, 3, 5, 4, 7)
 """Numbers for the dimensions in traces at numbers."""
 MOST_SAMPLES = 3
-"""Sizes that are traced for all of a kind; at others nothing is claimed."""
+"""At most this many sizes are traced in the place of all that answer a question otherwise (see `Sample`)."""
 
 
 def contrary_cases(
@@ -74,9 +73,9 @@ def contrary_cases(
     """Yield sizes at which the functions trace to another program than `programs`, each with its trace or the error.
 
     All dimensions 1, all equal, and numbers (with `numbers`) come first. Then follow the sizes that would answer a
-    recorded question otherwise, also those of the traces so made; what was set together and gave another program is set
-    one by one. An error without sizes is for a question that has none, or for too many. An op's instances other than
-    the `general` one skip what only JAX's own code tells apart. `visited` has the shapes that were examined, and grows.
+    recorded question otherwise, also a question of these further traces. Where dimensions set together gave another
+    program, each is set alone. An error with no sizes is for a question without contrary sizes, or for too many cases.
+    Instances of an op that are not `general` skip what only JAX's code tells apart. `visited`: examined shapes; grows.
     """
     names = instance.names
     if not names:
@@ -93,50 +92,52 @@ def contrary_cases(
     all_questions = traces.op.suspects_library
     also_alone = all_questions or traces.op.is_op  # whose audits run no code of a user's
     for fixed in combined:
-        other = _traced(traces, instance, fixed)
-        if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
+        special = _traced(traces, instance, fixed)
+        if isinstance(special, CertgradError) or _differs(programs, special.programs, fixed):
             suspicious.append(fixed)
-            yield fixed, other
+            yield fixed, special
     questions: list[str] = []
     waiting: dict[str, Fixed] = {}
 
-    def wait(found: Iterable[Fixed | str]) -> None:
-        for one in found:
-            if isinstance(one, str):
-                questions.append(one)
-            elif (key := shapes_text(instance, one)) not in visited and (key not in waiting or isinstance(one, Sample)):
-                waiting[key] = one
+    def enqueue(items: Iterable[Fixed | str]) -> None:
+        for item in items:
+            if isinstance(item, str):
+                questions.append(item)
+            elif (key := shapes_text(instance, item)) not in visited and (
+                key not in waiting or isinstance(item, Sample)
+            ):
+                waiting[key] = item
 
-    wait(contrary(programs, {}, all_questions))
+    enqueue(contrary(programs, {}, all_questions))
     if suspicious or (all_questions and set_together):  # set one by one what was set together
-        asked = {other == "1" for _, other in of_broadcasts([programs])}
+        with_one = {size == "1" for _, size in of_broadcasts([programs])}
         single = [{n: ONE} for n in names]
         pairs = [{b: named_size(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
         numbers_differ = any(fixed != equal for fixed in suspicious)
-        wait(single if also_alone or numbers_differ or True in asked else ())
-        wait(pairs if also_alone or equal in suspicious or False in asked else ())
-    count, most = 0, MAX_CASES
+        enqueue(single if also_alone or numbers_differ or True in with_one else ())
+        enqueue(pairs if also_alone or equal in suspicious or False in with_one else ())
+    traced_count, case_limit = 0, MAX_CASES
     while questions or waiting:
         for question in questions:
             text = "tracing decided a question about dimensions that has no contrary case to trace"
             yield {}, TraceError(f"{text}: {question}")
         questions.clear()
-        if most == MAX_CASES and count + len(waiting) > MAX_CASES:
-            most = min(count + FEW_CASES, MAX_CASES)
+        if case_limit == MAX_CASES and traced_count + len(waiting) > MAX_CASES:
+            case_limit = min(traced_count + FEW_CASES, MAX_CASES)
             yield {}, TraceError("too many undecided comparisons of dimensions")
-        if not waiting or count == most:
+        if not waiting or traced_count == case_limit:
             return
         key = next(iter(waiting))
         fixed = waiting.pop(key)
         visited.add(key)
-        count += 1
-        other = _traced(traces, instance, fixed)
-        if isinstance(other, CertgradError):
-            yield fixed, other
+        traced_count += 1
+        special = _traced(traces, instance, fixed)
+        if isinstance(special, CertgradError):
+            yield fixed, special
             continue
-        wait(contrary(other.programs, fixed, all_questions))
-        if _differs(programs, other.programs, fixed):
-            yield fixed, other
+        enqueue(contrary(special.programs, fixed, all_questions))
+        if _differs(programs, special.programs, fixed):
+            yield fixed, special
             if isinstance(fixed, Sample):
                 yield {}, TraceError(f"where {fixed.question}, it is another program, traced at some such sizes alone")
 
@@ -151,7 +152,7 @@ def shapes_text(instance: Instance, fixed: Fixed) -> str:
 
 
 def asks(programs: Programs) -> bool:
-    """Return whether something was asked about a dimension that is to be examined."""
+    """Return whether tracing took a decision on dimensions that an audit examines (see `examined`)."""
     return any(examined(d) for p in programs.all().values() for d in p.decisions)
 
 
@@ -161,13 +162,13 @@ def concrete(instance: Instance) -> Fixed:
 
 
 def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: Programs) -> bool:
-    """The program at concrete sizes in float32 is the general one with its dimensions set, dtypes aside."""
+    """Return whether the programs at numbers in float32 are the general ones with dimensions set, but for dtypes."""
     fixed = concrete(instance)
     try:
-        other = traces.at(instance, fixed, wide=False).programs
+        numeric = traces.at(instance, fixed, wide=False).programs
     except CertgradError:
         return False
-    return has_same_programs(programs, other, fixed, erase_dtypes=True)
+    return has_same_programs(programs, numeric, fixed, erase_dtypes=True)
 
 
 def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
@@ -184,36 +185,36 @@ def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
 
 def has_same_programs(general: HasPrograms, special: HasPrograms, fixed: Fixed, erase_dtypes: bool = False) -> bool:
     """Return whether the special programs are the general ones with their dimensions set."""
-    expected, found = (
+    expected, actual = (
         serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
         for programs, sizes in ((general, fixed), (special, {}))
     )
-    return expected == found
+    return expected == actual
 
 
 UNANSWERABLE = "a dimension was looked up in a dictionary or set, printed, or compared by order"
-"""What is asked of a dimension that no other size can be set to answer otherwise."""
+"""Why a question has no contrary case: it was no comparison that other sizes would answer otherwise."""
 
 
 class Cases:
-    """Cases that tracing decided away, each once, in the order in which they are met; more are met in their programs.
+    """Iterates over the cases that tracing decided away, each once; `met` adds those of further programs meanwhile.
 
-    `everything` as in `contrary`; `first`: those to begin with.
+    `everything` as in `contrary`; `first`: the cases to begin with.
     """
 
     def __init__(self, everything: bool, first: Iterable[Fixed] = ()) -> None:
         self.everything, self.waiting = everything, [*first]
         self.asked: list[Fixed] = []
-        """Those that code asked for."""
+        """The cases that code asked for."""
         self.count = 0
 
     def met(self, programs: HasPrograms, fixed: Fixed) -> list[str]:
         """Add the cases that these programs' traces decided away; return the questions that have none to trace."""
         cases_and_questions = contrary(programs, fixed, self.everything)
-        cases = [simplified(one) for one in cases_and_questions if not isinstance(one, str)]
+        cases = [simplified(item) for item in cases_and_questions if not isinstance(item, str)]
         self.waiting += cases
         self.asked += cases
-        return [one for one in cases_and_questions if isinstance(one, str)]
+        return [item for item in cases_and_questions if isinstance(item, str)]
 
     def __iter__(self) -> Iterator[Fixed]:
         seen: set[str] = set()
@@ -234,8 +235,9 @@ def simplified(fixed: Fixed) -> Fixed:
 def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Return sizes, with `fixed`, that answer a recorded question otherwise, or the question's text if none is found.
 
-    Whether sizes are 1 or equal in broadcasts of JAX's own code is left out, with `everything` only whether two are
-    equal, which its caches ask too. Where sizes of many kinds answer what JAX's code asked, samples stand for all.
+    A question is whether a polynomial in sizes, `difference`, is 0. Questions of JAX's broadcasts, whether a size is 1
+    or two are equal, are left out; with `everything` only the latter, which JAX's caches ask too. Where the equation
+    is not solved for a size, samples stand for all sizes if JAX's code asked.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
@@ -262,11 +264,11 @@ def contrary(programs: HasPrograms, fixed: Fixed, everything: bool = False) -> l
 
 
 def together(fixed: Fixed, more: Fixed) -> Fixed:
-    """Return the fixed sizes with further ones set."""
+    """Return the sizes set in `fixed`, with the dimensions of `more` set inside of them, and those set in `more`."""
     # What is set to a multiple of itself is no size any more: a solution for it says which multiple.
     grouped = {n: size.grouped for n, size in more.items()}
     both = {**more, **{k: v.at(grouped) for k, v in fixed.items()}}
-    sample = next((one for one in (more, fixed) if isinstance(one, Sample)), None)
+    sample = next((sizes for sizes in (more, fixed) if isinstance(sizes, Sample)), None)
     return both if sample is None else Sample(both, sample.question)
 
 
@@ -275,16 +277,16 @@ def answered_otherwise(programs: HasPrograms, fixed: Fixed) -> bool:
     values = {n: _poly(v) for n, v in fixed.items()}
     numbers = all(v.value is not None for v in fixed.values())
     for decision in (d for program in programs.all().values() for d in program.decisions):
-        there = None if decision.difference is None else _with_dimensions_set(decision.difference, values)
-        if there is None or there.is_zero or (numbers and there.constant() is None):
+        difference = None if decision.difference is None else _with_dimensions_set(decision.difference, values)
+        if difference is None or difference.is_zero or (numbers and difference.constant() is None):
             return True
     return False
 
 
 def broken(programs: HasPrograms, sizes: Mapping[str, int]) -> Fixed | None:
-    """Sizes that a rule treats on their own, where these are such: the case, empty where it cannot be written.
+    """Return the case to which these sizes belong and that may be another program; {} where it cannot be written.
 
-    None where each question about dimensions that tracing answered has the same answer at these sizes.
+    Return None where each question about dimensions that tracing answered has the same answer at these sizes.
     """
     for decision in (d for program in programs.all().values() for d in program.decisions):
         if decision.difference is None:
@@ -310,7 +312,7 @@ def _of_one_size(difference: Poly | None) -> bool:
 
 
 def _own_formula(difference: Poly | None) -> bool:
-    """The question was about more than whether a size is 1, or one size another, and some sizes answer it otherwise."""
+    """Return whether a question is no broadcast's (see `_of_broadcasts`), and some sizes answer it otherwise."""
     if difference is None or _of_broadcasts(difference):
         return False
     return _solution(difference) is not None or bool(_samples(difference))
@@ -330,18 +332,18 @@ def _of_broadcasts(difference: Poly) -> bool:
 
 def of_broadcasts(programs: Iterable[Programs]) -> list[tuple[str, str]]:
     """Return the questions of broadcasts: a size, and another one or 1 that it may equal."""
-    found: dict[tuple[str, str], None] = {}
-    for decision in (d for one in programs for program in one.all().values() for d in program.decisions):
+    questions: dict[tuple[str, str], None] = {}
+    for decision in (d for traced in programs for program in traced.all().values() for d in program.decisions):
         if decision.difference is not None and _of_broadcasts(decision.difference):
             for name, size in (_solution(decision.difference) or {}).items():
-                other = size.simplified
-                if other == ONE or other.name not in (None, name):
-                    found[name, str(other)] = None
-    return list(found)
+                simple = size.simplified
+                if simple == ONE or simple.name not in (None, name):
+                    questions[name, str(simple)] = None
+    return list(questions)
 
 
 def _names_in(difference: Poly) -> list[str]:
-    """The dimensions in it, also inside of quotients and remainders."""
+    """Return the dimensions in a difference, also inside of quotients and remainders."""
     texts = [a.name for factors, _ in difference.items() for a, _ in factors if isinstance(a, Dim)]
     return sorted({n for text in texts for n in parse_size(text).names})
 
@@ -358,14 +360,14 @@ def _samples(difference: Poly) -> list[Fixed]:
         if samples and small == (1,):
             break
         for name in names:
-            others = dict(zip((n for n in names if n != name), cycle(small), strict=False))
-            if sizes_alone:
-                solved = _solution(_with_dimensions_set(difference, {n: number(k) for n, k in others.items()}))
+            rest = dict(zip((n for n in names if n != name), cycle(small), strict=False))
+            if sizes_alone:  # no quotient or remainder is in the difference
+                solved = _solution(_with_dimensions_set(difference, {n: number(k) for n, k in rest.items()}))
                 size = (solved or {}).get(name)
             else:
-                size = None if (least := _least_root(difference, others, name)) is None else integer_size(least)
+                size = None if (least := _least_root(difference, rest, name)) is None else integer_size(least)
             if size is not None and size != ONE:
-                fixed = {**{n: integer_size(k) for n, k in others.items()}, name: size}
+                fixed = {**{n: integer_size(k) for n, k in rest.items()}, name: size}
                 samples.setdefault(str(sorted(fixed.items())), fixed)
         if len(samples) >= MOST_SAMPLES:
             break
@@ -373,13 +375,13 @@ def _samples(difference: Poly) -> list[Fixed]:
 
 
 def _least_root(difference: Poly, others: Mapping[str, int], name: str) -> int | None:
-    """The least size at which the difference is 0; None where none is small, or no number can be put in."""
+    """Return the least size of `name` at which the difference is 0; None if there is none below `LARGEST`."""
     values = ((n, _value_at_sizes(difference, {**others, name: n})) for n in range(1, LARGEST))
-    return next((n for n, value in takewhile(lambda one: one[1] is not None, values) if value == 0), None)
+    return next((n for n, value in takewhile(lambda pair: pair[1] is not None, values) if value == 0), None)
 
 
 def _value_at_sizes(difference: Poly, sizes: Mapping[str, int]) -> Any:
-    """The difference at sizes that are numbers; None where it holds something else."""
+    """Return the difference at sizes that are numbers; None where it has other atoms, or a size is not given."""
     total = 0
     for factors, coefficient in difference.items():
         for atom, exponent in factors:
@@ -396,7 +398,7 @@ def _value_at_sizes(difference: Poly, sizes: Mapping[str, int]) -> Any:
 def _solution(difference: Poly) -> Fixed | None:
     """Return one dimension set so that the difference is 0: to a number, a combination of others, or a residue class.
 
-    A product of dimensions, which are positive integers, is 1 only where each is 1.
+    Return None where it is not solved. A product of dimensions, positive integers, is 1 only where each is 1.
     """
     terms = dict(difference.items())
     const = terms.pop((), number(0).constant())
@@ -409,7 +411,7 @@ def _solution(difference: Poly) -> Fixed | None:
     linear = {m[0][0]: int(c.p) for m, c in terms.items() if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Dim)}
     if len(linear) != len(terms):
         return None
-    if len(linear) == 1:
+    if len(linear) == 1:  # c·n + const = 0, or c·mod(n, k) + const = 0
         ((dim, c),) = linear.items()
         value = -const / c
         if value.q != 1:
@@ -418,13 +420,13 @@ def _solution(difference: Poly) -> Fixed | None:
             name, k = residue
             return {name: parse_size(f"{k}*{name}-{k - int(value.p)}" if value > 0 else f"{k}*{name}")}
         return {dim.name: integer_size(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
-    for dim, c in sorted(linear.items(), key=lambda t: t[0].name):
-        others = {d: -k // c for d, k in linear.items() if d is not dim}
+    for dim, c in sorted(linear.items(), key=lambda t: t[0].name):  # n = Σ k·m + shift, with all k > 0
+        rest = {d: -k // c for d, k in linear.items() if d is not dim}
         shift = int(-const.p) // c
-        if abs(c) != 1 or not dim.name.isidentifier() or not all(d.name.isidentifier() for d in others):
+        if abs(c) != 1 or not dim.name.isidentifier() or not all(d.name.isidentifier() for d in rest):
             continue
-        if all(k > 0 for k in others.values()) and sum(others.values()) + shift >= 1:
-            text = "+".join(f"{k}*{d.name}" for d, k in sorted(others.items(), key=lambda t: t[0].name))
+        if all(k > 0 for k in rest.values()) and sum(rest.values()) + shift >= 1:
+            text = "+".join(f"{k}*{d.name}" for d, k in sorted(rest.items(), key=lambda t: t[0].name))
             return {dim.name: parse_size(f"{text}{shift:+d}" if shift else text)}
     return None
 
@@ -435,9 +437,7 @@ def _positive_power(factor: tuple[Atom, Any]) -> bool:
 
 
 def _with_dimensions_set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
-    """A polynomial with some dimensions set, also inside of quotients and remainders where these are numbers then, or
-    other dimensions.
-    """
+    """Return a polynomial with some dimensions set, also inside of quotients whose sizes become numbers or names."""
     numbers = {n: size for n, v in values.items() if (size := whole_number(v)) is not None}
     renamed = {n: a.name for n, v in values.items() if isinstance(a := v.atom(), Dim) and a.name.isidentifier()}
 
@@ -454,7 +454,7 @@ def _with_dimensions_set(poly: Poly, values: Mapping[str, Poly]) -> Poly:
 
 
 def rendering(fixed: Mapping[str, Size]) -> Callable[[Any], str]:
-    """Writes a dimension after setting some."""
+    """Return a function that writes a dimension as text, with the sizes in `fixed` set."""
     values = {n: _poly(v) for n, v in fixed.items()}
 
     def render(dim: Any) -> str:

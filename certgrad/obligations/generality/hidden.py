@@ -51,25 +51,29 @@ class Hidden:
 
     reason: str
     anywhere: bool = False
-    """The code that the subject names says so by itself: what is traced, and at which sizes, has no part in it."""
+    """Whether the reason is in code that the subject names, so that it holds whatever is traced, at any sizes."""
 
 
 def hidden_from_a_trace(
     subject: Subject, functions: Sequence[FunctionType], answers: Sequence[Answers] = ()
 ) -> Hidden | None:
-    """Return why functions that the subject's code reaches may do something else than in a trace; None if not."""
+    """Return why one of these functions, which the subject's code reaches, may do something else than in a trace.
+
+    Return None if nothing says so. `answers` are what code was told in the traces, by which a test with `isinstance`
+    that met no traced value is allowed.
+    """
     for plain in functions:
         tree = source_tree(plain)
         if reason := _hidden_in_code(plain, tree):
             return Hidden(reason, anywhere=plain in reachable(subject))
-        asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
-        if asked and not _asked_of_nothing_traced(plain, answers):
-            what = f"{plain.__name__} asks whether a value is traced ({min(asked)})"
-            return Hidden(f"{what}: where none is, it may do other things")
-    compared = [one for f in functions if (tree := source_tree(f)) is not None for one in _same_objects(tree, f)]
-    if asked_of := _comparing(subject, compared):
-        said = f"{asked_of.function.__name__} asks whether {' and '.join(asked_of.sides)} are one object"
-        return Hidden(f"{said}: they are where an array is given twice", asked_of.function in reachable(subject))
+        questions = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
+        if questions and not _asked_of_nothing_traced(plain, answers):
+            question = f"{plain.__name__} asks whether a value is traced ({min(questions)})"
+            return Hidden(f"{question}: where none is, it may do other things")
+    comparisons = [c for f in functions if (tree := source_tree(f)) is not None for c in _same_objects(tree, f)]
+    if comparison := _comparing(subject, comparisons):
+        question = f"{comparison.function.__name__} asks whether {' and '.join(comparison.sides)} are one object"
+        return Hidden(f"{question}: they are where an array is given twice", comparison.function in reachable(subject))
     catching = {c for f in functions for c in code_in(f.__code__) if c.co_exceptiontable}
     if caught := _caught_tracing_error(subject, catching):
         return Hidden(f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things")
@@ -77,7 +81,7 @@ def hidden_from_a_trace(
 
 
 def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
-    """Return the same for one function, by its code alone; "" if not."""
+    """Return why one function may do something else than in a trace, by its source alone; "" if nothing says so."""
     name = plain.__name__
     if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
         return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
@@ -93,7 +97,7 @@ def _hidden_in_code(plain: FunctionType, tree: ast.AST | None) -> str:
 
 
 def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers]) -> bool:
-    """Return whether, in all traces, the function used `isinstance` on values that are not traced only.
+    """Return whether, in all traces, the function used `isinstance` only on values that are not traced.
 
     These values are the same where the function runs, as they come from no argument. So it does the same there.
     """
@@ -102,13 +106,14 @@ def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers])
         return False
     if "isinstance" in _locals(function.__code__):
         return False
+    # The one question that is heard is `isinstance(x, Tracer)`: any other use of these names counts as a question.
     classes = {id(n) for call in ast.walk(tree) if _is_question(call) for n in _classes(call.args[1])}
     named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute)) and name_of(n) in _QUESTIONS]
     return all(name_of(n) == "Tracer" and id(n) in classes for n in named)
 
 
 def _is_question(node: ast.AST) -> TypeGuard[ast.Call]:
-    """A call of `isinstance` with two arguments."""
+    """Return whether a node is a call of `isinstance` with two arguments."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -118,7 +123,7 @@ def _is_question(node: ast.AST) -> TypeGuard[ast.Call]:
 
 
 def _classes(node: ast.expr) -> Iterator[ast.expr]:
-    """The classes that the second argument names, alone, in a tuple or joined by bars."""
+    """Yield the classes in the second argument of `isinstance`: one alone, or several in a tuple or joined by `|`."""
     if isinstance(node, ast.Tuple):
         yield from (n for part in node.elts for n in _classes(part))
     elif isinstance(node, ast.BinOp):
@@ -128,7 +133,7 @@ def _classes(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """Yield the names in the code of modules that draw random numbers or tell the time."""
+    """Yield the names in code by which it reaches what draws random numbers or tells the time."""
     values = _values(function)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in values and node.id not in function.__code__.co_varnames:
@@ -142,7 +147,10 @@ def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
 
 
 def _asks_for_a_type(tree: ast.AST) -> bool:
-    """Return whether code compares a value's type with one that no traced value has, or by name, or by `match`."""
+    """Return whether code compares a value's type with one that no traced value has, or by name, or by `match`.
+
+    Such are `type(x) == int`, `type(x).__name__ == "…"`, `issubclass(type(x), ndarray)` and `case float():`.
+    """
     nodes = nodes_of(tree)
     matches = [n for n in nodes if isinstance(n, ast.Match) and names_in(n.subject).isdisjoint(_OF_SHAPES)]
     patterns = [p for n in matches for case in n.cases for p in ast.walk(case.pattern)]
@@ -161,7 +169,7 @@ def _calls(node: ast.AST, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A comparison of two values of the call by identity: a trace gives two names to an array given twice."""
+    """A comparison by `is` of two local values: an array that a call is given twice is two tracers in a trace."""
 
     function: FunctionType
     sides: tuple[str, str]
@@ -169,6 +177,7 @@ class _Comparison:
 
 
 def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[_Comparison]:
+    """Yield the comparisons by `is` in a function of two of its local variables, or of entries of these."""
     local = {*_locals(function.__code__)}
     for left, right in compared_by_identity(tree):
         roots = [n.value if isinstance(n, ast.Subscript) else n for n in (left, right)]
@@ -180,25 +189,28 @@ def _same_objects(tree: ast.AST, function: FunctionType) -> Iterator[_Comparison
 def _comparing(subject: Subject, comparisons: Sequence[_Comparison]) -> _Comparison | None:
     """Return the first comparison whose line runs while the subject is traced; None where none does.
 
-    Until code comes to one, it does the same whichever of its values are one object: where the traces come to none,
-    what runs comes to none.
+    Until code runs such a comparison, it does the same whichever of its values are one object. So where no trace runs
+    one, no call does.
     """
     if not comparisons:
         return None
-    at = {(code, line): one for one in comparisons for code in code_in(one.function.__code__) for line in one.lines}
-    met: list[_Comparison] = []
+    at = {(code, line): c for c in comparisons for code in code_in(c.function.__code__) for line in c.lines}
+    executed: list[_Comparison] = []
 
-    def local(frame: FrameType, event: str, value: Any) -> Any:
-        if event == "line" and (one := at.get((frame.f_code, frame.f_lineno))) is not None:
-            met.append(one)
-        return local
+    def note_line(frame: FrameType, event: str, value: Any) -> Any:
+        if event == "line" and (comparison := at.get((frame.f_code, frame.f_lineno))) is not None:
+            executed.append(comparison)
+        return note_line
 
-    _traced_again(subject, {code for code, _ in at}, local)
-    return met[0] if met else None
+    _traced_again(subject, {code for code, _ in at}, note_line)
+    return executed[0] if executed else None
 
 
 def _traced_again(subject: Subject, codes: Collection[CodeType], local: Callable[..., Any]) -> None:
-    """Trace the subject at symbolic sizes and at numbers, in both dtypes, with these frames followed."""
+    """Trace the subject at symbolic sizes and at numbers, in both dtypes; `local` traces the frames of these codes.
+
+    `local` is a local trace function, as `sys.settrace` describes it.
+    """
     traces = Traces(subject)
     with _following(codes, local):
         for family in traces.families:
@@ -211,7 +223,7 @@ def _traced_again(subject: Subject, codes: Collection[CodeType], local: Callable
 
 @contextmanager
 def _following(codes: Collection[CodeType], local: Callable[..., Any]) -> Iterator[None]:
-    """Tell `local` of what happens in the frames of this code."""
+    """Have `local`, a local trace function as for `sys.settrace`, follow the frames of this code in the context."""
     before = sys.gettrace()
     sys.settrace(lambda frame, event, value: local if frame.f_code in codes else None)
     try:
@@ -224,21 +236,20 @@ def _following(codes: Collection[CodeType], local: Callable[..., Any]) -> Iterat
 
 
 _Raised = tuple[CodeType, int, str]
-"""Code that an error reaches, the line, and its kind."""
+"""The code that an error reaches, the line there, and the name of the error's class."""
 
 
 def _caught_tracing_error(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
-    """Return a function and the kind of an error that only traces raise, where code catches it and the trace goes on;
-    else None.
+    """Return the name of a function that catches an error which only traces raise, and the name of the error's class.
 
-    Such is an error about symbolic sizes, or one that is not raised there at sizes that are numbers: numpy does not
-    name the symbol in its errors.
+    Return None if there is none. Such an error is about symbolic sizes or tracers, or it is not raised at the same line
+    where the sizes are numbers: numpy does not name the symbol in its errors.
     """
     if not codes:
         return None
     traces = Traces(subject)
 
-    def raised(numbers: bool) -> dict[_Raised, bool]:
+    def errors_reaching(numbers: bool) -> dict[_Raised, bool]:
         with _watched(codes) as errors:
             for family in traces.families:
                 instance = family.prove[0]
@@ -246,24 +257,24 @@ def _caught_tracing_error(subject: Subject, codes: Collection[CodeType]) -> tupl
                     traces.at(instance, generality.decisions.concrete(instance) if numbers else {})
         return errors
 
-    symbolic = raised(numbers=False)
-    at_numbers = raised(numbers=True) if symbolic and not any(symbolic.values()) else {}
+    symbolic = errors_reaching(numbers=False)
+    at_numbers = errors_reaching(numbers=True) if symbolic and not any(symbolic.values()) else {}
     of_tracing_alone = (at for at, of_tracing in symbolic.items() if of_tracing or at not in at_numbers)
     return next(((code.co_name, kind) for code, _, kind in of_tracing_alone), None)
 
 
 @contextmanager
 def _watched(codes: Collection[CodeType]) -> Iterator[dict[_Raised, bool]]:
-    """Collect the errors that reach the code of these functions, each with whether it is one of tracing."""
+    """Yield a dictionary that fills with errors that reach these codes, each with whether it is one of tracing."""
     seen: dict[_Raised, bool] = {}
 
-    def local(frame: FrameType, event: str, value: Any) -> Any:
+    def note_error(frame: FrameType, event: str, value: Any) -> Any:
         if event == "exception" and not issubclass(value[0], (StopIteration, ImportError)):
             at = frame.f_code, frame.f_lineno, value[0].__name__
             seen[at] = seen.get(at, False) or _of_tracing(value[1], value[2])
-        return local
+        return note_error
 
-    with _following(codes, local):
+    with _following(codes, note_error):
         yield seen
 
 
@@ -279,7 +290,11 @@ def _of_tracing(error: BaseException, traceback: Any) -> bool:
 
 
 def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
-    """Yield the names that a function changes and that outlive its call."""
+    """Yield the names of objects that a function changes and that outlive its call.
+
+    These are what it declares global or nonlocal, and names of no local variable of which it sets or deletes an entry
+    or an attribute, or calls a method that changes a table (`memory.append(x)`).
+    """
     local, values = set(_locals(function.__code__)), _values(function)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
@@ -290,11 +305,12 @@ def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
         elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
             targets = [node.target]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            # Arrays have methods of these names too, which change nothing: only tables of the function's module count.
             owner = node.func.value
             if isinstance(owner, ast.Name) and isinstance(values.get(owner.id), (list, dict, set)):
                 targets = [node.func]
         for target in targets:
-            root = target
+            root = target  # of `memory[k].value = x` it is `memory`
             while isinstance(root, (ast.Subscript, ast.Attribute)):
                 root = root.value
             if root is not target and isinstance(root, ast.Name) and root.id not in local:
@@ -309,12 +325,12 @@ def _locals(code: CodeType) -> Iterator[str]:
 
 
 def _values(function: FunctionType) -> Mapping[str, Any]:
-    """Return the values of names in a function that are not its variables."""
-    found = dict(function.__globals__)
+    """Return the values of the names in a function that are not its own variables: globals, and what it closes over."""
+    values = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # a cell is empty before its variable is assigned
-            found[name] = cell.cell_contents
-    return found
+            values[name] = cell.cell_contents
+    return values
 
 
 def untraceable(subject: Subject) -> str:
@@ -327,11 +343,11 @@ def untraceable(subject: Subject) -> str:
 def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> Hidden | None:
     """Return why the subject may do something else where it runs than in these programs (jaxprs of it); None if not.
 
-    `answers` are what its code was told in its traces, if they were heard in all of them.
+    `answers` are what its code was told in its traces, if that was recorded in all of them.
     """
     rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
-    found = dict.fromkeys(reachable_from([*rules, *subject.code]))
-    if subject.rules_of_nodes:
-        behind = {*reachable_from(rules)}
-        found = {f: None for f in found if f in behind or INSTALLED not in f.__code__.co_filename}
-    return hidden_from_a_trace(subject, [*found], answers)
+    functions = dict.fromkeys(reachable_from([*rules, *subject.code]))
+    if subject.rules_of_nodes:  # a graph: of installed packages only the code of the nodes' rules counts
+        of_rules = {*reachable_from(rules)}
+        functions = {f: None for f in functions if f in of_rules or INSTALLED not in f.__code__.co_filename}
+    return hidden_from_a_trace(subject, [*functions], answers)

@@ -1,6 +1,6 @@
 """The integers in code that may be sizes.
 
-Code that treats one size specially has it somewhere: as a constant, in a table, in a text, in a closure.
+Code that treats one size specially has that number somewhere: as a constant, in a table, in a text, in a closure.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ LARGEST = 2**21
 ENTRIES = 64
 """At most this many entries of a table in the code are read."""
 DEPTH = 4
-"""Containers inside of each other that are searched for integers; deeper ones are not read."""
+"""At most this many levels of containers inside of each other are searched for integers."""
 
 
 _TELLING = frozenset("is_constant_dim is_constant_shape is_symbolic_dim is_symbolic_shape is_dim _DimExpr".split())
-"""What tells a size that is a number from a symbolic one. Code that does is compared at all sizes that it names."""
+"""Names of what tells a numeric size from a symbolic one. Code that uses one is compared at all sizes that it names."""
 
 
 def tells_numbers(functions: Iterable[FunctionType]) -> bool:
@@ -38,22 +38,28 @@ def tells_numbers(functions: Iterable[FunctionType]) -> bool:
 
 
 def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
-    """The integers that can be sizes in the functions' code and in what it names, closes over and defaults to."""
-    found: set[int] = set()
+    """Return the integers in the functions' code, and in what it names, closes over and defaults to, that may be sizes.
+
+    They are sorted, positive and at most `LARGEST`.
+    """
+    integers: set[int] = set()
     seen: dict[int, Any] = {}
     for function in functions:
         loaded, attributes = loads(function.__code__)
-        held = [function.__globals__[n] for n in loaded if n in function.__globals__]
-        modules = [m for m in held if isinstance(m, ModuleType)]
-        held += [vars(m)[n] for m in modules for n in attributes if isinstance(vars(m).get(n), (int, str, tuple, dict))]
-        held += [*captured(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-        for value in (*_constants(function.__code__), *held):
+        values = [function.__globals__[n] for n in loaded if n in function.__globals__]
+        modules = [m for m in values if isinstance(m, ModuleType)]
+        values += [
+            vars(m)[n] for m in modules for n in attributes if isinstance(vars(m).get(n), (int, str, tuple, dict))
+        ]
+        values += [*captured(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for value in (*_constants(function.__code__), *values):
             with suppress(Exception):  # an object may refuse to be looked at
-                found.update(_integers(value, seen, DEPTH))
-    return tuple(sorted(n for n in found if 0 < n <= LARGEST))
+                integers.update(_integers(value, seen, DEPTH))
+    return tuple(sorted(n for n in integers if 0 < n <= LARGEST))
 
 
 def _constants(code: CodeType) -> Iterator[Any]:
+    """Yield the constants of code and of the functions inside it, but for docstrings."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _constants(constant)
@@ -62,7 +68,10 @@ def _constants(code: CodeType) -> Iterator[Any]:
 
 
 def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
-    """The integers in a value: its own, those of its parts, and how many parts it has."""
+    """Yield the integers in a value: those of a number, a text or a range, or of its parts and how many they are.
+
+    `seen` are the containers that were read, by id; `depth` is how many more levels of containers are read.
+    """
     if isinstance(value, bool) or value is None or depth == 0:
         return
     if isinstance(value, (int, np.integer)):
@@ -83,6 +92,7 @@ def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
 
 
 def _integers_of_parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+    """Yield the integers in a container, an array (its shape, and few entries) or an object's attributes."""
     if isinstance(value, dict):
         parts: list[Any] = [*islice(value, ENTRIES), *islice(value.values(), ENTRIES)]
     elif isinstance(value, (tuple, list, set, frozenset)):
@@ -92,7 +102,7 @@ def _integers_of_parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator
         if getattr(value.dtype, "kind", "") in "iu" and getattr(value, "size", ENTRIES + 1) <= ENTRIES:
             parts += np.asarray(value).ravel().tolist()
     elif hasattr(value, "__dict__"):
-        # As little as of a plain function are the annotations looked at that one was given from what it wraps.
+        # The annotations of a function are not read, so neither are those that a wrapper copied from one.
         wraps = "__wrapped__" in vars(value)
         parts = [v for n, v in islice(vars(value).items(), ENTRIES) if not (wraps and n == "__annotations__")]
     else:

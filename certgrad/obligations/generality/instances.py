@@ -1,9 +1,10 @@
 """The families of shapes at which a case of an op is traced, so that together they cover all shapes.
 
-Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4, users'
-code up to 6 (`_ranks` says why equality of the collapsed programs is enough; where an op that is blind to ranks acts on
-each entry alone, the highest of them stands for those between). Arguments that broadcast are proved at every form of
-each axis: same, of size 1, absent. The other families are all traced; `_covered` says which need no proof of their own.
+A star group (`*s` in a signature: any number of axes) is proved as one axis and at rank 0, and compared at other ranks
+up to 4, users' code up to 6. `ranks` says why equality of the collapsed programs is enough; where an op whose code does
+not depend on ranks acts on each entry alone, the highest rank stands for those between. Arguments that broadcast are
+proved at every form of each axis: same, of size 1, absent. All of these families are traced; `covered` says which need
+no proof of their own.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ class Instance:
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     label: str = ""
     exact: tuple[str, ...] = ()
-    """The dtypes that the signature names, empty for an argument without one; nothing where it names none."""
+    """The dtype that the signature names for each argument, "" where it names none; () if it names none at all."""
     shared: bool = False
     """Whether JAX's caches may serve the trace (see `symbols`)."""
 
     @property
     def names(self) -> list[str]:
         """Return the dimension variables, in order of appearance."""
-        found = [n for shape in self.inputs for size in shape for n in size.names]
-        return list(dict.fromkeys([*found, *names_in(tuple(self.statics.values()))]))
+        in_shapes = [n for shape in self.inputs for size in shape for n in size.names]
+        return list(dict.fromkeys([*in_shapes, *names_in(tuple(self.statics.values()))]))
 
     def shapes(self, fixed: Mapping[str, Size] | None = None) -> Shapes:
         """Return the shapes over fresh symbols; `fixed` sets dimensions to other sizes."""
@@ -64,7 +65,7 @@ class Instance:
         return replace(self, inputs=inputs, statics=self.keywords(sizes))
 
     def keywords(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
-        """The structural arguments when the dimensions have these values."""
+        """Return the structural arguments when the dimensions have these values."""
         return {name: at_sizes(value, sizes) for name, value in self.statics.items()}
 
 
@@ -74,28 +75,28 @@ BEYOND = [(5,), (6,)]
 
 @dataclass(frozen=True)
 class Family:
-    """The instances of one case: those to prove, and those to compare with the one of the same statics.
+    """The instances of one case: those to prove, and those to compare with a proved one.
 
     The first to prove is the general one, on which decisions on dimensions and dtypes are examined.
     """
 
     prove: list[Instance]
     compare: list[Instance]
-    """Those that must collapse to a proved instance, or be proved themselves."""
+    """The instances whose programs must collapse to those of a proved one, or be proved themselves."""
     ranked: str = ""
-    """The ranks that are shown, where the case leaves ranks open."""
+    """The ranks at which the case is traced, in words; "" where it has no star groups and does not broadcast."""
     located: tuple[str, ...] = ()
     """The structural arguments that are axis positions."""
 
 
 def family(op: Subject, case: Case) -> Family:
-    """Return all instances of a case."""
-    found = _family(op, case)
+    """Return all instances of a case, with JAX's caches used for their traces where no code of the op's is cached."""
+    instances = _family(op, case)
     if op.suspects_library or not traced_every_time(op):
-        return found
-    prove = [replace(i, shared=True) for i in found.prove]
-    compare = [replace(i, shared=True) for i in found.compare]
-    return replace(found, prove=prove, compare=compare)
+        return instances
+    prove = [replace(i, shared=True) for i in instances.prove]
+    compare = [replace(i, shared=True) for i in instances.compare]
+    return replace(instances, prove=prove, compare=compare)
 
 
 def _family(op: Subject, case: Case) -> Family:
@@ -120,8 +121,10 @@ def _family(op: Subject, case: Case) -> Family:
     if not op.is_op:
         higher += BEYOND
     for ranks in higher if stars else ():
-        given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
-        compare.append(_ranked(case, given))
+        rank_of = {
+            s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)
+        }  # the last rank is for all further ones
+        compare.append(_ranked(case, rank_of))
     shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *compare]})
     shown_ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
     located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
@@ -131,7 +134,10 @@ def _family(op: Subject, case: Case) -> Family:
 
 
 def _ranked(case: Case, ranks: Mapping[str, int]) -> Instance:
-    """The case with star groups of these ranks. Axes are counted from the left: a call canonicalises them."""
+    """Return the instance of a case in which the star groups have these ranks.
+
+    Structural arguments that are axis positions count from the left, as a call makes them.
+    """
     signature = case.signature
     groups = {s: ((s,) if r == 1 else tuple(f"{s}_{k}" for k in range(r))) for s, r in ranks.items()}
     inputs = []
@@ -155,7 +161,11 @@ FULL, SINGLE, ABSENT = "full", "size 1", "absent"
 
 
 def _broadcast_instances(case: Case) -> Iterator[Instance]:
-    """Yield every form of one axis, then mixed forms of several axes, which show that axes are treated one by one."""
+    """Yield every form of one axis, then mixed forms of several axes, which show that axes are treated one by one.
+
+    A form says for each argument whether it has the axis in full, in size 1, or not at all: of two arguments
+    `(FULL, SINGLE)` is the shapes n and 1.
+    """
     count = len(case.signature.inputs)
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)
 
@@ -171,6 +181,7 @@ def _broadcast_instances(case: Case) -> Iterator[Instance]:
 
     same = (FULL,) * count
     kinds = (FULL, SINGLE, ABSENT)
+    # Some argument has the axis in full, and none lacks it where another has it in size 1.
     forms = [f for f in product(kinds, repeat=count) if FULL in f and not (SINGLE in f and ABSENT in f)]
     single = [f for f in forms if f.count(SINGLE) == 1 and ABSENT not in f]
     absent = [f for f in forms if f.count(ABSENT) == 1 and SINGLE not in f]

@@ -1,7 +1,7 @@
-"""A key of what a value holds, by which two rules made anew by a function are one, or two.
+"""A key of what a value holds, by which two rules that a function made in two calls count as one rule or as two.
 
-Values with equal keys do the same. What cannot be read counts by its identity, and is kept alive so that no other value
-takes that. No method of the program's own objects is called: to record must not do what the program does not.
+Values with equal keys do the same. A value that cannot be read counts by its identity, and is kept alive so that no
+other value takes its id. No method of the program's own objects is called, since recording must have no effects.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from certgrad.jaxpr.closures import captured, module_of
 from certgrad.obligations.generality.reach import attributes_of
 
 MAX_DEPTH = 12
-"""Objects inside of each other that are compared; a deeper one counts by identity."""
+"""At most this many levels of objects inside of each other are compared; a deeper one counts by identity."""
 MAX_PARTS = 1000
-"""Objects in one key, at most; further ones count by identity."""
+"""At most this many objects are read for one key; further ones count by identity."""
 MAX_BYTES = 1 << 24
 """Larger arrays are told apart by identity."""
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
 _PARTS = ("fun", "fwd", "bwd", "jvp", "nondiff_argnums", "symbolic_zeros")
 _LIBRARIES = frozenset("builtins collections decimal fractions functools jax jaxlib numpy operator".split())
-"""Objects of their classes say themselves what they are made of."""
+"""Objects of these packages' classes are read by what pickle would save of them."""
 
 
 class Itself:
-    """A value that is equal to itself alone. It holds the value, so that no other takes its identity."""
+    """A key that is equal only for the same object. It keeps the object alive, so that no other takes its id."""
 
     __slots__ = ("value",)
 
@@ -51,13 +51,17 @@ class Likeness:
 
     def __init__(self, value: Any) -> None:
         self.traced: list[str] = []
-        """What there is of traced values, in words."""
+        """The dtype and the shape of each traced value that was met, as text."""
         self._open: dict[int, int] = {}
         self._left = MAX_PARTS
         self.key = self._of(value, 0)
 
     def _of(self, value: Any, depth: int) -> Hashable:
-        """Return a key that is equal for values that hold the same; an object too deep, or too many, is its own."""
+        """Return a key that is equal for values that hold the same.
+
+        An object beyond `MAX_DEPTH` or `MAX_PARTS` counts by its identity. An object inside of itself is keyed by how
+        many levels above it stands, so that the walk ends.
+        """
         kind = type(value)
         if kind is Itself:
             return value
@@ -87,27 +91,28 @@ class Likeness:
             del self._open[id(value)]
 
     def _key_parts(self, value: Any, kind: type, depth: int) -> Iterator[Hashable]:
+        """Yield the keys of what a rule, a function, a method, a wrapper, or any other object holds."""
         if isinstance(value, (jax.custom_vjp, jax.custom_jvp)):
             parts = vars(value)
             yield from (self._of(parts.get(name), depth) for name in _PARTS)
         elif isinstance(value, FunctionType):
-            held = [*captured(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-            own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
+            captures = [*captured(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+            attributes = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
             yield from (value.__code__.co_filename, value.__code__, Itself(value.__globals__))
-            yield from (self._of(x, depth) for x in (*held, *own.items()))
+            yield from (self._of(x, depth) for x in (*captures, *attributes.items()))
         elif isinstance(value, (MethodType, BuiltinFunctionType)):
             yield from (value.__name__, self._of(getattr(value, "__func__", None), depth))
             yield self._of(value.__self__, depth)
         elif isinstance(value, partial):
             yield from (self._of(x, depth) for x in (value.func, value.args, value.keywords))
-        elif (inside := _jax_wrapped_function(value)) is not None:
-            yield self._of(inside, depth)
+        elif (wrapped := _jax_wrapped_function(value)) is not None:
+            yield self._of(wrapped, depth)
         else:
             yield from (self._of(x, depth) for x in _contents(value, kind))
 
 
 def _bytes(value: Any) -> tuple[Hashable, ...]:
-    """The values of an array; its identity, where they are too many, or none that can be read."""
+    """Return a digest of an array's values; the array by identity, where they are too many or cannot be read."""
     try:
         if value.nbytes <= MAX_BYTES and value.dtype != object:
             plain = jax.random.key_data(value) if jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key) else value
@@ -118,25 +123,28 @@ def _bytes(value: Any) -> tuple[Hashable, ...]:
 
 
 def _contents(value: Any, kind: type) -> list[Any]:
-    """Return the parts of a container or an object; the object itself, by identity, where they are not known."""
-    found: list[Any] = []
-    known = False
+    """Return the parts of a container or an object; the object itself, by identity, where they are not known.
+
+    An object of a class of the program's that is derived from a container has entries and attributes.
+    """
+    parts: list[Any] = []
+    readable = False
     for base, read in _CONTAINERS.items():
         if isinstance(value, base):
-            found += read(value)
-            known = True
+            parts += read(value)
+            readable = True
             break
-    own = _attributes(value, kind)
-    if own is not None:
-        found += own.items()
-        known = True
-    if not known and module_of(kind).split(".")[0] in _LIBRARIES:
+    attributes = _attributes(value, kind)
+    if attributes is not None:
+        parts += attributes.items()
+        readable = True
+    if not readable and module_of(kind).split(".")[0] in _LIBRARIES:
         try:
             reduced = value.__reduce_ex__(4)
             return [str(reduced)] if isinstance(reduced, str) else [x for x in reduced if x is not None]
         except Exception:  # it cannot be taken apart
-            known = False
-    return found if known else [Itself(value)]
+            readable = False
+    return parts if readable else [Itself(value)]
 
 
 _CONTAINERS: dict[type, Any] = {
@@ -150,18 +158,18 @@ _CONTAINERS: dict[type, Any] = {
     str: lambda x: [str.__str__(x)],
     bytes: lambda x: [bytes.__repr__(x)],
 }
-"""How each is read without calling a method of a class of the program's that is derived from it."""
+"""How a value of each type is read without calling methods that a derived class of the program's may override."""
 
 
 def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
-    """Return an object's attributes; None for a class that may hold more than these."""
-    found = attributes_of(value)
-    if not found and getattr(kind, "__dictoffset__", 0) == 0:
+    """Return an object's attributes; None for a class that may hold more, as one derived from a library's."""
+    attributes = attributes_of(value)
+    if not attributes and getattr(kind, "__dictoffset__", 0) == 0:
         return None
     plain = all(module_of(base).split(".")[0] not in _LIBRARIES or base is object for base in kind.__mro__[1:])
-    return found if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
+    return attributes if plain or any(isinstance(value, base) for base in _CONTAINERS) else None
 
 
 def _jax_wrapped_function(value: Any) -> Any:
-    """The function inside one of JAX's wrappers, such as `jit`."""
+    """Return the function inside one of JAX's wrappers, such as `jit`; None for any other value."""
     return getattr(value, "__wrapped__", None) if module_of(type(value)).startswith("jax") else None

@@ -1,7 +1,8 @@
 """All traces of one case that a proof has to cover, and that `verify` has to find again.
 
-Which traces these are follows from the subject's declaration and its code alone, and from no verdict: the general
-shapes, what contradicts a decision that tracing took, and each rank at which the program is another one.
+These are the traces at the general shapes, at sizes that contradict a decision of tracing (`n == 1` was answered with
+False), and at each rank at which the program is another one. Which they are follows from the subject's declaration and
+code alone, and from no verdict.
 """
 
 from __future__ import annotations
@@ -34,27 +35,27 @@ class Look:
 
     @property
     def where(self) -> str:
-        """The sizes, as `n = 9`; empty where none is set."""
+        """Return the sizes that are set, as `n = 9`; "" where none is."""
         return ", ".join(f"{n} = {v}" for n, v in sorted(self.fixed.items()))
 
     @property
     def problem(self) -> str:
-        """Return why nothing can be claimed here; "" where it traces."""
+        """Return why nothing can be claimed at these sizes: the error in the trace's place; "" where there is none."""
         if isinstance(self.trace, Trace):
             return ""
         return f"at {self.where}: {self.trace}" if self.where else str(self.trace)
 
     @property
     def text(self) -> str:
-        """The programs with the shapes that they were traced at; empty where they do not trace."""
+        """Return the programs with the shapes at which they were traced; "" where they do not trace."""
         return f"{self.instance.label} {self.fixed}\n{self.trace.text}" if isinstance(self.trace, Trace) else ""
 
 
 class Looks:
-    """The looks at one case in one dtype, in order: the general shapes come first.
+    """Iterates over the looks at one case in one dtype, the general shapes first.
 
-    `numbers`: whether concrete sizes are still to be looked at. Raises TraceError or RuleError where an instance other
-    than a contrary case does not trace.
+    `numbers`: whether concrete sizes are looked at too. The iteration raises TraceError or RuleError where a family of
+    shapes does not trace; that a contrary case does not is a look with the error.
     """
 
     def __init__(self, traces: Traces, family: Family, numbers: bool) -> None:
@@ -62,24 +63,23 @@ class Looks:
         self.general = family.prove[0]
         self._visited = {shapes_text(instance, {}) for instance in family.prove}
         self.covered = Covered(traces.op.arg_names)
-        """Which programs are the general one at other ranks."""
+        """Decides which programs are the general ones at other ranks."""
         self.split = ""
-        """Why a group of axes was taken apart, if it was: known when all looks are made."""
+        """Why programs treat axes of one star group differently; "" if they do not. It is set by the iteration."""
 
     def __iter__(self) -> Iterator[Look]:
-        """Yield all that a claim has to cover: the general shapes, further ones that differ from them, and contrary
-        cases.
-        """
+        """Yield the general shapes, further families with other programs than the general ones, and contrary cases."""
         traces, family = self._traces, self._family
-        first, others = self.general, family.prove[1:]
+        first, further = self.general, family.prove[1:]
         general = traces.at(first)
         self.covered.begin(first, general.shapes, general.programs)
         yield Look(first, {}, general)
         yield from self._contrary(first, general.programs, general=True, numbers=self._numbers)
-        for instance in others:
+        for instance in further:
             trace = traces.at(instance)
             yield Look(instance, {}, trace)
             yield from self._contrary(instance, trace.programs)
+        # At other ranks a trace is a look of its own only where its program is not the general one.
         for instance in self._left_to_compare():
             trace = traces.at(instance)
             try:
@@ -98,12 +98,12 @@ class Looks:
             yield Look(instance, fixed, trace)
 
     def _left_to_compare(self) -> list[Instance]:
-        """The ranks at which the programs are to be compared with the general one.
+        """Return the instances, one a rank, whose programs are to be compared with the general ones.
 
-        None, where the program of the highest rank is the general one entry by entry, and code that is blind to ranks
-        made both: that code calls the same functions at the ranks between, and what acts on each entry does so at any
-        rank. The claim about ranks above the highest rests on the same search of the code. Users' code can use a rank
-        in ways that no search finds, so that it is compared at each.
+        Return [] for an op where the program of the highest rank is the general one entry by entry, and a search of the
+        code found no use of ranks: then the code calls the same functions at the ranks between, and what acts on each
+        entry does so at any rank. The claim about ranks above the highest rests on the same search. Users' code can use
+        a rank in ways that no search finds, so that it is compared at each.
         """
         traces, family = self._traces, self._family
         if not family.compare or not traces.op.is_op or rank_sensitive(traces.op, family.located):
@@ -117,19 +117,19 @@ class Looks:
 
 
 def scope_of(subject: Subject, family: Family, only: str, looks: Sequence[Looks]) -> str:
-    """Return for which ranks and dtypes a claim stands: any rank, where traces and code are blind to it; else those
-    traced.
+    """Return for which ranks and dtypes a claim stands: any rank, where neither traces nor code depend on it; else the
+    traced ranks, with the reason.
 
-    `only` names the dtypes, if they are not all.
+    `only` names the dtypes, or is "" if the claim is for all.
     """
     scope = ALL_SHAPES
     if family.ranked:
-        split = next((one.split for one in looks if one.split), "")
+        split = next((looks_at_case.split for looks_at_case in looks if looks_at_case.split), "")
         reason = split or rank_sensitive(subject, family.located)
         scope += f", {family.ranked} ({reason})" if reason else ", any rank"
     return f"{scope}, {only}" if only else scope
 
 
 def digest_of(texts: Iterable[str]) -> str:
-    """Return a digest of the texts of all traces."""
+    """Return a digest of texts, such as those of all traces, in their order."""
     return hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest()

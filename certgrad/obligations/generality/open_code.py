@@ -1,8 +1,8 @@
-"""Whether code treats an open parameter as it treats a Python number.
+"""Whether code treats an open parameter (a scalar that a trace leaves symbolic) as it treats a Python number.
 
-A trace does not show that code tested the type of a number, or caught the exception that a number left open raises. So
-the source of a rule is searched, and that of all functions, custom rules and classes outside the libraries that it can
-reach by a name, for whatever could tell the two apart. What cannot be searched counts as telling them apart.
+A trace does not show that code tested the type of a number, or caught the exception that an open parameter raises. So
+the source of a rule, and of all functions, custom rules and classes outside the libraries that it can reach by a name,
+is searched for whatever could tell an open parameter from a number. Code that cannot be searched counts as if it did.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def tells_apart(subject: Subject) -> str:
         if id(value) in seen:
             continue
         seen[id(value)] = value  # kept, so that no other object gets its id
-        inner = _searchable_parts(value)
-        if inner is None:
+        parts = _searchable_parts(value)
+        if parts is None:
             return f"the code of {getattr(value, '__name__', type(value).__name__)} cannot be searched"
-        queue += inner
+        queue += parts
         if isinstance(value, FunctionType) and not from_library(value.__code__.co_filename):
             queue += _values_reached_by_name(value)
             if reason := _in_source(value):
@@ -64,10 +64,10 @@ def tells_apart(subject: Subject) -> str:
 
 
 def _searchable_parts(value: Any) -> list[Any] | None:
-    """Return the parts of a value that may run; None where they are not known."""
+    """Return the parts of a value that may run, [] for plain data; None where they are not known."""
     if isinstance(value, (*_PLAIN, *_UFUNCS)):
         return []
-    if any(value is asked for asked in _ASKED):
+    if any(value is builtin for builtin in _ASKED):
         return None
     if kind_of_rule(value):
         return runnable_parts(value)
@@ -80,8 +80,8 @@ def _searchable_parts(value: Any) -> list[Any] | None:
     if isinstance(value, (BuiltinFunctionType, ModuleType)):
         return []
     if isinstance(value, type):
-        own = (getattr(f, "__func__", f) for f in vars(value).values())
-        return [] if _of_library(value) else [f for f in own if isinstance(f, FunctionType) and _is_handwritten(f)]
+        methods = (getattr(f, "__func__", f) for f in vars(value).values())
+        return [] if _of_library(value) else [f for f in methods if isinstance(f, FunctionType) and _is_handwritten(f)]
     return None
 
 
@@ -97,10 +97,10 @@ def _of_function(function: FunctionType) -> list[Any] | None:
 
 
 def _values_reached_by_name(function: FunctionType) -> Iterator[Any]:
-    """Yield what code reaches by a name, and the builtins that test types."""
+    """Yield what a function reaches by a name, and the builtins that test types among the names that it loads."""
     yield from values_in(function)
-    asking = {*loads(function.__code__)[0]} & {*_QUESTIONS} - function.__globals__.keys()
-    yield from (getattr(builtins, name) for name in sorted(asking))
+    builtin_names = {*loads(function.__code__)[0]} & {*_QUESTIONS} - function.__globals__.keys()
+    yield from (getattr(builtins, name) for name in sorted(builtin_names))
 
 
 def _of_library(value: Any) -> bool:
@@ -113,28 +113,29 @@ def _is_handwritten(function: FunctionType) -> bool:
 
 
 def _in_source(function: FunctionType) -> str:
+    """Return what in a function's source may tell an open parameter from a number; "" if nothing may."""
     name = function.__name__
     tree = source_tree(function)
     if tree is None:
         return f"the source of {name} is not readable"
     running = [node for part in _body(tree) for node in _running(part)]
     used = {name_of(node) for node in running if isinstance(node, (ast.Attribute, ast.Name))}
-    found = (used & _NAMES) | {n for n in used if re.fullmatch(r"__\w+__", n)}
-    if found:
-        return f"{name} uses {min(found)}"
+    telling = (used & _NAMES) | {n for n in used if re.fullmatch(r"__\w+__", n)}
+    if telling:
+        return f"{name} uses {min(telling)}"
     for node in running:
         if isinstance(node, _BRANCHES):
             return f"{name} may test types or catch exceptions"
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"__\w+__", node.value):
             return f"{name} uses {node.value}"
-    # `a is None` a number answers alike whether it is open or not
+    # `compared_by_identity` leaves out `a is None`, which is False for a number and for an open parameter.
     if any(any(compared_by_identity(part)) for part in _body(tree)):
         return f"{name} compares objects by identity"
     return ""
 
 
 def _body(tree: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
-    """Return what runs in a call: decorators, defaults and annotations run at the definition."""
+    """Return the nodes that run in a call. Decorators, defaults and annotations run when the function is defined."""
     return [tree.body] if isinstance(tree, ast.Lambda) else [*tree.body]
 
 

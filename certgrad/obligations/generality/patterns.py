@@ -1,8 +1,8 @@
 """The patterns of calls of a rule that sees symbolic zeros: which inputs are perturbed, which outputs are used.
 
-The cotangent of an output that is not used is a symbolic zero; JAX makes it an array of zeros where it has to, and the
-rule with all outputs used is linear in that one. So a rule is right wherever JAX calls it if it is right for each
-choice of inputs and of outputs.
+The cotangent of an output that is not used is a symbolic zero. JAX turns it into an array of zeros where it has to: the
+rule with all outputs used covers that call, as it is linear in each cotangent. So a rule is right wherever JAX calls it
+if it is right for each choice of inputs and of outputs.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from certgrad.obligations.tracing.jax_internals import equations_of
 INPUTS = 16
 """At most this many patterns of perturbed inputs are traced, for a rule that can see which are perturbed."""
 PATTERNS = 4 * INPUTS
-"""And of inputs and outputs together."""
+"""At most this many patterns of inputs and outputs together are traced."""
 _OPS = str(Path(__file__).parents[2] / "ops" / "_execute.py")
 Item = TypeVar("Item")
 
 
 def choices(items: Sequence[Item]) -> list[tuple[Item, ...]]:
-    """Return each choice of some of the items, all of them first."""
+    """Return each choice of one or more of the items: all of them first, single ones last."""
     return [c for k in range(len(items), 0, -1) for c in combinations(items, k)]
 
 
@@ -47,11 +47,12 @@ def pattern_text(moving: Sequence[str] | None, used: Sequence[int] | None) -> st
 def sees_zeros(jaxpr: Any) -> bool:
     """Return whether a rule that the program calls, or a backward (`custom_lin`), sees symbolic zeros.
 
-    The rule of an op does, and hands each declared rule what it is declared for: those are proved of the op.
+    Rules of certgrad's ops do not count: they see symbolic zeros only to choose among declared rules, which are proved.
     """
     return any(eqn.params.get("symbolic_zeros") is True and not _of_op(eqn) for eqn in equations_of(jaxpr))
 
 
 def _of_op(eqn: Any) -> bool:
+    """Return whether the rule that an equation calls is the one that runs certgrad's ops."""
     infos = (getattr(part, "debug_info", None) for part in eqn.params.values())
     return any(getattr(info, "func_filename", None) == _OPS for info in infos)

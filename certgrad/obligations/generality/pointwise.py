@@ -1,4 +1,4 @@
-"""Programs that are one scalar program at every entry, and what a proof of one says of the others.
+"""Programs that are one scalar program at every entry, and what a proof of one of them says of the others.
 
 Let the axes of a family of shapes be named by their dimensions, each name at most once in a shape. A program of
 elementwise primitives, of broadcasts that send an axis to the one of its name, and of reshapes that add or drop axes
@@ -51,7 +51,10 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Scalars:
-    """The scalar programs of forward, JVP, VJP and primal, for each output a number; and the primitives they run."""
+    """The scalar programs of forward, JVP, VJP and primal: a number for each output; and the primitives that they run.
+
+    Equal numbers, given by one `Pointwise`, are equal scalar programs.
+    """
 
     programs: tuple[tuple[int, ...], ...]
     primitives: list[str] = field(compare=False)
@@ -63,7 +66,7 @@ class _NotPointwiseError(Exception):
 
 @dataclass(frozen=True)
 class _Value:
-    """The number of a scalar program, the names of the axes, and the names it is summed over."""
+    """A value in a program: the number of its scalar program, the names of its axes, the names that are summed."""
 
     node: int
     shape: Names
@@ -85,14 +88,14 @@ class Pointwise:
         """The scalar programs that are the constant 0."""
 
     def scalars(self, programs: Programs, shapes: Shapes) -> Scalars | None:
-        """The scalar programs, if the theorem above covers these."""
+        """Return the scalar programs of these programs, if they satisfy the theorem above; else None."""
         primitives: dict[str, None] = {}
         try:
             run = {name: self._outputs(p, primitives) for name, p in programs.all().items()}
             results = {frozenset(v.names) for name in ("forward", "jvp", "primal") for v in run.get(name, ())}
             if len(results) != 1 or any(v.summed for name in run if name != "vjp" for v in run[name]):
                 return None
-            (everywhere,) = results
+            (everywhere,) = results  # the names U of the theorem
             inputs = [frozenset(self._shape(s)) - {"1"} for s in shapes.inputs]
             if any(not names <= everywhere for names in inputs):
                 return None
@@ -108,6 +111,10 @@ class Pointwise:
         return self.nodes.setdefault(key, len(self.nodes))
 
     def _shape(self, shape: Sequence[Any]) -> Names:
+        """Return the names of a shape's axes, "1" for size 1.
+
+        Raises _NotPointwiseError where a size is no name, or a name stands twice.
+        """
         names = tuple(map(self.text.dims, shape))
         if names not in self.shapes:
             axes = [n for n in names if n != "1"]
@@ -117,6 +124,7 @@ class Pointwise:
         return names
 
     def _outputs(self, program: Program, primitives: dict[str, None]) -> list[_Value]:
+        """Return the outputs of a program as values, and add its primitives. Raises _NotPointwiseError."""
         inputs = [
             _Value(self._number("input", k, v.aval.dtype), self._shape(v.aval.shape))
             for k, v in enumerate(program.jaxpr.invars)
@@ -126,8 +134,9 @@ class Pointwise:
     def _run(
         self, program: Program, inputs: Sequence[_Value | None], needed: Sequence[bool], primitives: dict[str, None]
     ) -> list[_Value | None]:
-        """Return the needed outputs of a program as functions of entries. Raises _NotPointwiseError where one is not
-        pointwise.
+        """Return the needed outputs of a program as values, None for the others.
+
+        Raises _NotPointwiseError where an equation behind a needed output is not pointwise.
         """
         jaxpr = program.jaxpr
         if getattr(jaxpr, "effects", None):
@@ -146,8 +155,9 @@ class Pointwise:
         for eqn, use in live_equations(jaxpr, needed):
             inner = inner_program(eqn)
             if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
-                known = [read(v) if is_literal(v) or v in env else None for v in eqn.invars]
-                out = self._run(inner, known, use, primitives)
+                # An operand without a value may be one that the needed outputs of the inner program do not read.
+                operands = [read(v) if is_literal(v) or v in env else None for v in eqn.invars]
+                out = self._run(inner, operands, use, primitives)
             else:
                 primitives.setdefault(eqn.primitive.name)
                 out = [self._value(eqn, [read(v) for v in eqn.invars])]
@@ -155,6 +165,7 @@ class Pointwise:
         return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
 
     def _constant(self, aval: Any, value: Any) -> _Value:
+        """Return a scalar constant as a value. Raises _NotPointwiseError for an array."""
         if aval.shape:
             raise _NotPointwiseError
         node = self._number("constant", self.text.value(value), aval.dtype)
@@ -163,7 +174,11 @@ class Pointwise:
         return _Value(node, ())
 
     def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
-        """Return the output of an equation that is pointwise, sums whole axes, or only broadcasts and reshapes."""
+        """Return the output of an equation that is pointwise, sums whole axes, or only broadcasts and reshapes.
+
+        Only a pointwise primitive makes a new scalar program; a sum adds names to `summed`, and broadcasts and reshapes
+        change the shape. Raises _NotPointwiseError for any other equation.
+        """
         name, params = eqn.primitive.name, eqn.params
         if name in kinds.CALLS or len(eqn.outvars) != 1:
             raise _NotPointwiseError
@@ -181,9 +196,10 @@ class Pointwise:
         (x,) = operands
         if name == "reduce_sum" and kind_of(aval.dtype) == "f":
             return _Value(x.node, shape, x.summed | {x.shape[a] for a in params["axes"]} - {"1"})
+        # A name that was summed over must not become an axis again, by a broadcast or a reshape.
         if name in kinds.BROADCASTS:
             kept = [shape[a] for a in params["broadcast_dimensions"]]
-            fits = all(d in ("1", there) for d, there in zip(x.shape, kept, strict=True))
+            fits = all(d in ("1", size) for d, size in zip(x.shape, kept, strict=True))
         elif name in kinds.RESHAPES:
             permuted = name == "reshape" and params["dimensions"] is not None
             fits = not permuted and x.names == [d for d in shape if d != "1"]
@@ -195,17 +211,16 @@ class Pointwise:
 
 
 def _fits(operand: Names, result: Names) -> bool:
-    """Return whether the operand of an elementwise primitive is read at the index that is written; axes of size 1 at
-    their 0.
-    """
+    """Return whether an elementwise primitive reads this operand at the index that it writes; axes of size 1 at 0."""
     return not operand or (
-        len(operand) == len(result) and all(d in ("1", there) for d, there in zip(operand, result, strict=True))
+        len(operand) == len(result) and all(d in ("1", size) for d, size in zip(operand, result, strict=True))
     )
 
 
 def about_entries(clauses: Sequence[Clause]) -> bool:
-    """Return whether each clause is about entries alone: no sum, maximum or size is in it, and no position but as a
-    whole index.
+    """Return whether each clause (a disjunction of conditions) is about entries alone, at whole indices.
+
+    Then no sum, maximum or size is in it, and each index is a variable or 0.
     """
     atoms = [a for c in clauses for p in polys(c) for a in deep_atoms(p)]
     indices = (ix for a in atoms if isinstance(a, Access) for ix in a.index)
@@ -217,19 +232,19 @@ def about_entries(clauses: Sequence[Clause]) -> bool:
 def read_at_each_index(
     clauses: Sequence[Clause], names: Sequence[str], shapes: Shapes, out: Sequence[Any]
 ) -> list[Clause]:
-    """Clauses about entries of the named inputs, at each index of an output of shape `out`.
+    """Return clauses about entries of the named inputs, read at each index of an output of shape `out`.
 
-    They are built anew from their parts, so they may come from an earlier proof.
+    They are built anew from their parts, so that the given ones may come from an earlier proof.
     """
     order = {str(d): k for k, d in enumerate(out)}
-    places = {
+    index_of = {
         name: tuple(of_const(ZERO) if str(d) == "1" else of_var(template(order[str(d)])) for d in shape)
         for name, shape in zip(names, shapes.inputs, strict=True)
     }
 
-    def moved(a: Atom) -> Poly | None:
+    def at_index(a: Atom) -> Poly | None:
         if isinstance(a, Access):
-            return access(a.tensor, places.get(a.tensor, ()))
+            return access(a.tensor, index_of.get(a.tensor, ()))
         return poly_of(intern(Num(a.name))) if isinstance(a, Num) else None
 
-    return [c.rewritten(Rewriter(replace=moved)) for c in clauses]
+    return [c.rewritten(Rewriter(replace=at_index)) for c in clauses]

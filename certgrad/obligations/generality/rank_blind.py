@@ -1,10 +1,10 @@
 """Whether an op's own code can behave differently at a rank that was not traced.
 
-Nothing in a trace tells that code read a rank. So the source of the op's functions, and of the functions outside JAX
-and numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis
-argument, directly, through assignments, or as an argument of another such function. Code that branches on such a value,
-or that catches errors, is sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own
-functions count as uniform in rank.
+A trace does not show that code read a rank. So the source of the op's functions, and of the functions outside JAX and
+numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis argument,
+directly, through assignments, or through a parameter of another searched function. Code that branches on such a value,
+or that catches errors, is sensitive to ranks, and a claim about it lists the ranks that were traced. JAX's and numpy's
+own functions count as uniform in rank.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def dtype_sensitive(op: Subject) -> str:
 
 
 def searched(op: Subject) -> str:
-    """A digest of all that the searches here read: while it stays the same, so do their answers."""
+    """Return a digest of all that the searches here read: while it stays the same, so do their answers."""
     digest = hashlib.blake2b(digest_size=20)
     for function in reachable(op):
         code = function.__code__
         named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]
-        seen = [*map(function.__globals__.get, loads(code)[0]), *captured(function)]
-        numbers = [value for value in seen if isinstance(value, int)]
+        values = [*map(function.__globals__.get, loads(code)[0]), *captured(function)]
+        numbers = [value for value in values if isinstance(value, int)]
         place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named, numbers)
         digest.update(repr(place).encode(errors="surrogatepass"))
         digest.update(code.co_code)
@@ -69,7 +69,7 @@ def _text_digest(file: str) -> str:
 def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str, ast.AST, RankFlow], bool]) -> str:
     """Return why an op's code may depend on `what`, such as its ranks, which it reads by `sources`; "" where it cannot.
 
-    `openly` decides of one function whether all that it reads goes where it cannot matter.
+    `openly(name, tree, flow)` says whether one function uses what it reads by `sources` only where it cannot matter.
     """
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     large: dict[str, frozenset[str]] = {}
@@ -82,20 +82,21 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
             return f"the source of {name} is not readable"
         if names_in(tree) & REFLECTION:
             return f"{name} can hide what it reads"
-        while name in trees and trees[name] is not tree:
+        while name in trees and trees[name] is not tree:  # another function of this name
             name += "′"
         trees[name] = tree
         large[name] = beyond_what_is_shown(function, tree)
-    known = RankFlow(frozenset(), {}, {})
-    while (more := followed(trees, known, large)) != known:
-        known = more
+    # Calls carry ranks from function to function: the flow grows until one more step adds nothing.
+    flow = RankFlow(frozenset(), {}, {})
+    while (next_flow := followed(trees, flow, large)) != flow:
+        flow = next_flow
     for name, tree in trees.items():
         function_name = name.rstrip("′")
         if _branches_on(tree, sources):
             return f"{function_name} branches on {what}"
         if any(isinstance(node, (ast.Try, ast.TryStar)) for node in nodes_of(tree)) or "suppress" in names_in(tree):
             return f"{function_name} catches errors, and {what} may raise one"
-        if not openly(name, tree, known):
+        if not openly(name, tree, flow):
             return f"{function_name} uses {what} as a value"
     for name, tree in trees.items():
         for callee, parameters in _called_with(tree, sources, trees):
@@ -112,8 +113,9 @@ _LIMITED = frozenset({"finfo", "iinfo"})
 
 
 def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
-    """Return whether dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays
-    in the program.
+    """Return whether a function only hands dtypes on to the libraries, and limits of a dtype to traced arithmetic.
+
+    Limits are what `finfo` or `iinfo` returns, of which only those in `_LIMITS` may be used.
     """
     for node, above in with_ancestors(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize"):
@@ -129,16 +131,19 @@ def _reads_dtype_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
 
 
 def _makes_arrays(above: Sequence[ast.AST]) -> bool:
-    """Return whether the nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
+    """Return whether the nearest call around a dtype is not numpy's, or makes an array of that dtype.
+
+    `above` are the syntax nodes around the dtype, the outermost first.
+    """
     call = next(a for a in reversed(above) if isinstance(a, ast.Call))
     return not library_call([call], of=("np",)) or name_of(call.func) in _MAKES_ARRAYS
 
 
 def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
-    """Return whether a use of the rank always shows in the jaxpr, so that ranks that are not traced differ visibly.
+    """Return whether a value that code reads shows in the jaxpr, so that where it differs the programs differ.
 
-    `above` are the syntax nodes around the use, the outermost first: an argument of JAX's functions shows, what is
-    assigned, divided with remainder or passed elsewhere may not.
+    `above` are the syntax nodes around it, the outermost first. An argument of a function of JAX's shows; a value that
+    is assigned, divided with `//` or `%`, or passed elsewhere may not.
     """
     for outer in reversed(above):
         if isinstance(outer, ast.Call):
@@ -151,18 +156,18 @@ def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
 
 
 def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
-    """The sources, and the variables assigned from expressions that mention them."""
+    """Return the sources, and all variables assigned from expressions that mention a source or such a variable."""
     out = set(sources)
     while True:
-        more = {n for value, targets in _assignments(tree) if value & out for n in targets}
-        if more <= out:
+        assigned = {n for value, targets in _assignments(tree) if value & out for n in targets}
+        if assigned <= out:
             return out
-        out |= more
+        out |= assigned
 
 
 @lru_cache(maxsize=1024)
 def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """Return, for each assignment, the names in the value and the assigned names."""
+    """Return, for each assignment and each loop, the names in the value and the assigned names."""
     out: list[tuple[frozenset[str], frozenset[str]]] = []
     for node in nodes_of(tree):
         if isinstance(node, ast.Assign):
@@ -178,6 +183,7 @@ def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], 
 
 
 def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
+    """Return whether code chooses by a value made of `sources`: in a test, a comparison, a table or an index."""
     tainted = _tainted(tree, sources)
     for node in nodes_of(tree):
         tests: list[ast.AST] = []
@@ -195,7 +201,7 @@ def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
 
 
 def _depends(test: ast.AST, tainted: set[str]) -> bool:
-    """Return whether the test can come out differently for another rank. A test for None or for a type cannot."""
+    """Return whether a test may depend on the tainted names: `x is None` and `isinstance` do not, other `is` do."""
     if isinstance(test, ast.BoolOp):
         return any(_depends(v, tainted) for v in test.values)
     if isinstance(test, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
@@ -208,18 +214,21 @@ def _depends(test: ast.AST, tainted: set[str]) -> bool:
 def _called_with(
     tree: ast.AST, sources: set[str], trees: Mapping[str, ast.FunctionDef | ast.Lambda]
 ) -> Iterator[tuple[str, set[str]]]:
-    """Yield functions that are called with rank-dependent arguments, and the parameters that receive them."""
+    """Yield functions that are called with arguments made of `sources`, each with the parameters that receive them.
+
+    All parameters count where the call does not show which one receives it (`f(*axes)`).
+    """
     tainted = _tainted(tree, sources)
     for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
         for callee in names_in(node.func) & trees.keys():
-            received = {n for n, a in given_to(trees[callee], node) if names_in(a) & tainted}
-            if received:
-                yield callee, received | ({*parameters_of(trees[callee])} if "" in received else set())
+            parameters = {n for n, a in given_to(trees[callee], node) if names_in(a) & tainted}
+            if parameters:
+                yield callee, parameters | ({*parameters_of(trees[callee])} if "" in parameters else set())
 
 
-# Functions that keep traces in a cache; of JAX's own those count that ask questions about sizes which matter.
+# Functions that keep traces in a cache. Of JAX's own functions only those are listed that ask about sizes that matter.
 _CACHING = set(
     """
     jit pjit checkpoint remat custom_jvp custom_vjp custom_gradient closed_call named_call scan cond switch while_loop
@@ -241,8 +250,9 @@ def traced_every_time(op: Subject) -> bool:
 
 
 def _keeps_traces(value: Any) -> bool:
-    """Return whether it is a jitted function, an op, or another object of code outside the libraries that may remember
-    its traces.
+    """Return whether a value is an object of no library that may remember its traces, such as a jitted function.
+
+    Functions, methods, classes, ops and custom rules are none.
     """
     module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
     if module in LIBRARIES or isinstance(value, (FunctionType, MethodType, type)):

@@ -1,7 +1,8 @@
-"""The flow of ranks, and of lists of axes made of them, through an op's code.
+"""The flow of ranks, and of lists of axes made of ranks, through an op's code.
 
-A rank may go where JAX takes axes: its functions are uniform in them. As a number in arithmetic, as an index, or beside
-a number that none of the traced ranks reaches, it may make a difference at a rank that was not traced.
+Code may give a rank to an axis argument of JAX's functions, which are uniform in axes. A rank that is a number in
+arithmetic, an index, or beside a number that none of the traced ranks reaches, may make a difference at a rank that was
+not traced.
 """
 
 from __future__ import annotations
@@ -16,44 +17,45 @@ from certgrad.jaxpr.closures import closed_over
 from .syntax import given_to, is_whole_number, library_call, name_of, names_in, nodes_of, with_ancestors
 
 RANK_READERS = frozenset({"ndim", "len"})
-"""What tells a rank."""
+"""The names by which code reads a rank: `x.ndim`, `len(x.shape)`."""
 
 
 @dataclass(frozen=True)
 class RankFlow:
-    """Which functions return ranks or lists of axes, and which of their names hold them."""
+    """Which functions return ranks or lists of axes, and which variables hold such values."""
 
     returning: frozenset[str]
-    """The functions that return them."""
+    """The functions that return ranks or lists of axes."""
     ranks: Mapping[str, frozenset[str]]
-    """For each function the names of its variables and parameters that hold them."""
+    """For each function, its variables and parameters that hold ranks or lists of axes."""
     large: Mapping[str, frozenset[str]]
-    """For each function names of whole numbers beyond the ranks that are shown."""
+    """For each function, the names of whole numbers beyond the traced ranks."""
 
 
 def followed(
     trees: Mapping[str, ast.FunctionDef | ast.Lambda], known: RankFlow, large: Mapping[str, frozenset[str]]
 ) -> RankFlow:
-    """Return what is known, with what follows from it in one step."""
+    """Return the flow `known` with what follows from it in one step through assignments, calls and returns."""
     ranks = {name: set(known.ranks.get(name, ())) for name in trees}
     returning = set(known.returning)
     for name, tree in trees.items():
-        own = {*RANK_READERS, *returning, *ranks[name]}
+        sources = {*RANK_READERS, *returning, *ranks[name]}
         for node in nodes_of(tree):
-            if isinstance(node, ast.Assign) and _carries(node.value, own, trees):
+            if isinstance(node, ast.Assign) and _carries(node.value, sources, trees):
                 ranks[name] |= {t.id for w in node.targets for t in ast.walk(w) if isinstance(t, ast.Name)}
             elif isinstance(node, ast.Call) and name_of(node.func) in trees:
                 callee = name_of(node.func)
-                ranks[callee] |= {n for n, a in given_to(trees[callee], node) if _carries(a, own, trees)}
-        if any(_carries(value, {*own, *ranks[name]}, trees) for value in _returned_expressions(tree)):
+                ranks[callee] |= {n for n, a in given_to(trees[callee], node) if _carries(a, sources, trees)}
+        if any(_carries(value, {*sources, *ranks[name]}, trees) for value in _returned_expressions(tree)):
             returning.add(name)
     return RankFlow(frozenset(returning), {n: frozenset(r) for n, r in ranks.items()}, large)
 
 
 def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool:
-    """Return whether an expression's value may hold a rank; JAX's functions return arrays, which do not.
+    """Return whether an expression's value may hold a rank. `ranks` are the names of variables and functions that do.
 
-    Of the functions that are searched it is known whether they return one.
+    A call of JAX's returns an array, which does not; a call of a function in `searched` does if its name is in `ranks`.
+    Any other expression does if a part of it does.
     """
     if isinstance(value, ast.Call) and library_call([value], of=_JAX):
         return False
@@ -71,13 +73,16 @@ def _returned_expressions(tree: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
 
 
 def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
-    """The names that stand for whole numbers beyond the ranks that are shown, in a function or around it."""
+    """Return the names in a function, or around it, of whole numbers beyond the traced ranks.
+
+    A name that is assigned an expression with such a number counts too.
+    """
     values = {n: function.__globals__[n] for n in names_in(tree) if n in function.__globals__}
     values |= dict(closed_over(function))
     parameters = [*tree.args.posonlyargs, *tree.args.args]
-    given = [*zip(parameters[::-1], tree.args.defaults[::-1], strict=False)]
-    given += [(a, d) for a, d in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True) if d is not None]
-    assigned = {a.arg for a, default in given if not _is_within_shown_ranks(default)}
+    defaults = [*zip(parameters[::-1], tree.args.defaults[::-1], strict=False)]
+    defaults += [(a, d) for a, d in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True) if d is not None]
+    assigned = {a.arg for a, default in defaults if not _is_within_shown_ranks(default)}
     for node in nodes_of(tree):
         if isinstance(node, ast.Assign) and not _is_within_shown_ranks(node.value):
             assigned |= {t.id for t in node.targets if isinstance(t, ast.Name)}
@@ -88,8 +93,8 @@ def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
     """Return whether a function uses ranks only where they cannot change its program.
 
     Such uses are `x.shape[-1]`; `ndim` and `len` inside `range(…)` or as an axis argument of a library's call; a whole
-    shape as an argument of one. False for all others, such as unpacking, iterating or slicing a shape, testing it, or
-    `range(5, x.ndim)`, which is empty at all ranks that are traced: then the claim is for the ranks that were traced.
+    shape as an argument of such a call. It is False for all others, such as unpacking, iterating or slicing a shape,
+    testing it, or `range(5, x.ndim)`, which is empty at all traced ranks: then the claim is for the traced ranks alone.
     """
     ranks = RANK_READERS | known.returning | known.ranks[name]
     for node, above in with_ancestors(tree):
@@ -111,11 +116,11 @@ def reads_rank_openly(name: str, tree: ast.AST, known: RankFlow) -> bool:
 
 
 _LAST_SHOWN = 4
-"""The highest rank that is shown for a claim about any."""
+"""The highest rank at which an op is traced for a claim about any rank."""
 _AXES = frozenset(
     "axis axes dimension dimensions broadcast_dimensions permutation dimension_numbers source destination".split()
 )
-"""The arguments by which the libraries take axes."""
+"""The keyword arguments by which the libraries take axes."""
 _TAKE_AXES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(
         """
@@ -138,9 +143,10 @@ _LISTS = frozenset({"tuple", "list", "sorted", "reversed", "set"})
 def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: RankFlow) -> bool:
     """Return whether a rank, or a value made of it, goes only into `range` or an axis argument, beside small numbers.
 
-    `above` are the nodes of syntax around it, the innermost last. They are followed outwards: through `range`, lists
-    and arithmetic (`inner` is what was followed so far), up to a call of JAX's that takes axes or a shape there, a
-    function that is searched too, or a list of axes that is kept or returned.
+    `above` are the syntax nodes around `rank`, the innermost last. They are followed outwards through `range`, lists
+    and arithmetic, with `inner` the expression reached so far. This ends at a call of JAX's that takes axes or a shape
+    there (`x.sum(tuple(range(x.ndim)))`), at a call of a function that is searched too, or at a list of axes that is
+    assigned or returned.
     """
     inner, repeats = rank, False
     for k, outer in reversed([*enumerate(above)]):
@@ -160,6 +166,7 @@ def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known
         if isinstance(outer, (ast.Assign, ast.Return, ast.Lambda, ast.FunctionDef)):
             return _lists_axes(inner, known.returning) and _is_within_shown_ranks(inner, known.large[name])
         if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Mult):
+            # `(1,) * x.ndim`: a shape with one number for each axis
             repeats = isinstance(outer.left, (ast.Tuple, ast.List)) and outer.right is inner
         inner = outer
     return False
@@ -171,6 +178,6 @@ def _lists_axes(value: ast.AST, returning: frozenset[str]) -> bool:
 
 
 def _is_within_shown_ranks(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
-    """Return whether no number in it is beyond the ranks that are shown."""
+    """Return whether no number in an expression, and no name in `large`, is beyond the traced ranks."""
     numbers = (n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, int))
     return all(abs(n) < _LAST_SHOWN for n in numbers) and names_in(value).isdisjoint(large)

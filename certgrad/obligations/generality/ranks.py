@@ -35,10 +35,10 @@ class SplitGroupError(Exception):
 def collapsed(
     programs: Mapping[str, Program], groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()
 ) -> dict[str, str]:
-    """The programs' texts with each group (name → its axes' dimension names, in order) as one axis, or as none.
+    """Return the programs as texts in which each star group is one axis, or is left out if it is in `gone`.
 
-    Raises SplitGroupError where an equation treats the axes of a group differently, or needs the size of a group that
-    is left out.
+    `groups` gives the dimension names of the axes of each group, in order. Raises SplitGroupError where an equation
+    treats the axes of a group differently, or needs the size of a group that is left out.
     """
     collapsing = _Collapsing(groups, gone)
     return {name: collapsing.program(p) for name, p in programs.items()}
@@ -49,6 +49,8 @@ _GONE = -1
 
 
 class _Collapsing(Serialiser):
+    """Writes programs as text with each star group as one axis."""
+
     def __init__(self, groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()) -> None:
         super().__init__(str, erase=False)
         self.groups, self.gone = groups, gone
@@ -58,13 +60,17 @@ class _Collapsing(Serialiser):
         self.needed: set[Any] = set()
 
     def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
-        """The shape with groups collapsed, and for each old axis its new position."""
+        """Return the shape with each group as one axis, and the new position of each old axis (`_GONE` if left out)."""
         written = tuple(map(self.dims, shape))
         if written not in self.shapes:
             self.shapes[written] = self._axes(shape, written)
         return self.shapes[written]
 
     def _axes(self, shape: Sequence[Any], written: tuple[str, ...]) -> tuple[list[str], list[int]]:
+        """Return as `axes`, for a shape written as text. Raises SplitGroupError where a group's axes are not together.
+
+        Of a group s with axes s_0, s_1 the shape (n, s_0, s_1) becomes (n, s), with the new positions 0, 1, 1.
+        """
         out: list[str] = []
         place: list[int] = []
         k = 0
@@ -84,12 +90,13 @@ class _Collapsing(Serialiser):
         return out, place
 
     def dim(self, value: Any) -> str:
-        """A size in which groups are whole: a product of all axes of a group is the size of the one axis."""
+        """Return a size as text in which the product of all axes of a star group is one name; the text is kept."""
         return remembered(self.sizes, value, self._dim)
 
     def _dim(self, value: Any) -> str:
-        """Return a size as text in which the product of a star group's axes is one name. Raises SplitGroupError for a
-        part of it.
+        """Return a size as text in which the product of a star group's axes is one name: 2·a_0·a_1 becomes 2·a.
+
+        Raises SplitGroupError where only some of the axes are in it, or a group that is left out.
         """
         if not isinstance(value, DimExpr):
             return str(value)
@@ -104,7 +111,9 @@ class _Collapsing(Serialiser):
                     raise SplitGroupError(f"the size of *{group} is used")
                 if len(of_group) != len(names) or len(set(of_group.values())) != 1:
                     raise SplitGroupError(f"the size of one axis of *{group} is used")
-                power = next(iter(of_group.values()))
+                power = next(
+                    iter(of_group.values())
+                )  # all axes of the group have the same power: it is that of the group
                 for a in of_group:
                     del factors[a]
                 for atom, e in next(iter(dimension(group).items()))[0]:
@@ -119,8 +128,9 @@ class _Collapsing(Serialiser):
     def params(self, eqn: Any) -> str:
         """Return the parameters of an equation as text in which each star group is one axis.
 
-        Raises SplitGroupError where the primitive treats axes of a group differently, or is not known to treat them as
-        one.
+        Each branch rewrites the parameters of one primitive that name axes or sizes (`handled`); the others are written
+        as they are. Raises SplitGroupError where the primitive treats the axes of a group differently, or is not known
+        to treat them as one.
         """
         name = eqn.primitive.name
         shapes = [getattr(v.aval, "shape", ()) for v in eqn.invars]
@@ -211,7 +221,7 @@ class _Collapsing(Serialiser):
         return ",".join(f"{k}={v}" for k, v in sorted({**handled, **rest}.items()))
 
     def whole(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
-        """The collapsed positions of axes that cover groups entirely or not at all."""
+        """Return the collapsed positions of these axes, sorted. Raises SplitGroupError for a part of a group's axes."""
         _, place = self.axes(shape)
         chosen = {place[a] for a in axes}
         chosen.discard(_GONE)
@@ -220,7 +230,10 @@ class _Collapsing(Serialiser):
         return sorted(chosen)
 
     def collapsed_axis(self, axis: int, shape: Sequence[Any]) -> list[int]:
-        """The collapsed position of an axis along which entries differ in more than their values."""
+        """Return the collapsed position, in a list, of an axis along which a primitive depends on the place of entries.
+
+        Raises SplitGroupError for an axis of a group with several axes, or one that is left out.
+        """
         place = self.whole((axis,), shape)
         if not place:
             raise SplitGroupError("entries are placed along a star group")
@@ -232,9 +245,12 @@ class _Collapsing(Serialiser):
             raise SplitGroupError("a scan runs along an axis of a star group")
 
     def each(self, values: Sequence[Any], whole: Sequence[Any], shape: Sequence[Any]) -> str:
-        """Return a parameter with a value for each axis as text; it must leave the axes of star groups as they are."""
-        said = [tuple(map(self.dims, value)) for value in values]
-        for n, value, everything in zip(shape, said, whole, strict=True):
+        """Return a parameter that has a value for each axis as text, without the axes of star groups.
+
+        Raises SplitGroupError where an axis of a group has another value than in `whole`, which leaves it as it is.
+        """
+        written = [tuple(map(self.dims, value)) for value in values]
+        for n, value, everything in zip(shape, written, whole, strict=True):
             if self.dims(n) in self.member and value != tuple(map(self.dims, everything)):
                 raise SplitGroupError("part of a star group is looked at")
         return str(
@@ -244,9 +260,13 @@ class _Collapsing(Serialiser):
     def windows_or_lines(
         self, sizes: Sequence[Any], indexed: Sequence[int], lines: Sequence[int], shape: Sequence[Any]
     ) -> None:
-        """Each window takes all of a group, or it lies in one line of it: no index says where in the group."""
-        mine = [n for n in map(self.dims, shape) if n in self.member]
-        if len(mine) != len(set(mine)):
+        """Check that each window takes all of a group, or lies in one line of it, so that no index says where in it.
+
+        `sizes` are those of a window along each axis of `shape`; along axes in `indexed` an index says where it begins,
+        and along axes in `lines` (batching axes) it takes one line. Raises SplitGroupError.
+        """
+        of_groups = [n for n in map(self.dims, shape) if n in self.member]
+        if len(of_groups) != len(set(of_groups)):
             raise SplitGroupError("a star group stands twice in an array that is indexed")
         for axis, (n, size) in enumerate(zip(shape, sizes, strict=True)):
             if self.dims(n) in self.member and (
@@ -259,11 +279,14 @@ class _Collapsing(Serialiser):
         return str([self.dim(m) for m, n in zip(sizes, shape, strict=True) if self.dims(n) not in self.member])
 
     def numbers(self, *axes: tuple[Sequence[int], Sequence[Any]]) -> str:
-        """Lists of axes, each with the shape that they are axes of; batching axes go in pairs, in the same order."""
-        return str([self.ordered(those, shape) for those, shape in axes])
+        """Return lists of axes as text with their collapsed positions; each list comes with the shape of its array."""
+        return str([self.ordered(listed, shape) for listed, shape in axes])
 
     def untouched(self, eqn: Any, part: Sequence[Any]) -> None:
-        """A slice at a place that is a value takes all of each group, from its beginning on."""
+        """Check that a slice whose start is a traced value takes all of each group, from 0. Raises SplitGroupError.
+
+        `part` is the shape of the slice.
+        """
         shape = eqn.invars[0].aval.shape
         for n, m, start in zip(shape, part, eqn.invars[-len(shape) :], strict=True):
             if self.dims(n) in self.member and (
@@ -272,6 +295,7 @@ class _Collapsing(Serialiser):
                 raise SplitGroupError("part of a star group is looked at")
 
     def program(self, program: Program) -> str:
+        """Return a program as text, without the equations whose outputs nothing needs (`unused`)."""
         outer = self.needed
         used = (v for eqn in program.jaxpr.eqns for v in eqn.invars)
         self.needed = {v for v in (*used, *program.jaxpr.outvars) if not is_literal(v)}
@@ -281,11 +305,11 @@ class _Collapsing(Serialiser):
             self.needed = outer
 
     def unused(self, eqn: Any) -> bool:
-        """Return whether an equation computes a size that nothing needs, which is no use of it."""
+        """Return whether an equation computes a size that nothing needs: then the size is not used."""
         return eqn.primitive.name == "dim_as_value" and self.needed.isdisjoint(eqn.outvars)
 
     def operands(self, eqn: Any) -> Sequence[Any]:
-        """The operands, without the places along star groups."""
+        """Return the operands of an equation, without the starts of a slice along star groups, which are 0."""
         if eqn.primitive.name not in ("dynamic_slice", "dynamic_update_slice"):
             return eqn.invars
         shape = eqn.invars[0].aval.shape
@@ -295,11 +319,13 @@ class _Collapsing(Serialiser):
         return [*eqn.invars[: -len(shape)], *(v for n, v in starts if self.dims(n) not in self.member)]
 
     def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
+        """Return the collapsed positions of axes, in their order. Raises SplitGroupError for a part of a group."""
         self.whole(axes, shape)
         return _without_repeats([self.axes(shape)[1][a] for a in axes])
 
 
 def _without_repeats(places: list[int]) -> list[int]:
+    """Return positions without repeats side by side, as of the axes of one group, and without `_GONE`."""
     out: list[int] = []
     for q in places:
         if q != _GONE and (not out or out[-1] != q):

@@ -25,17 +25,17 @@ from certgrad.obligations.tracing.jax_internals import equations_of, from_librar
 from certgrad.process.threads import PROCESS_LOCK
 
 LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
-"""pytest's own is one because it writes calls of it into every `assert`."""
+"""Packages whose functions are not searched. pytest's is one because it writes calls of it into every `assert`."""
 SYMBOLIC = ("sympy", "mpmath")
-"""They compute from numbers and symbols, and raise an error where they are given a traced value. What code names of
-them is looked at like its own data: they count symbols, and draw random numbers."""
+"""Packages that compute from numbers and symbols, and raise an error for a traced value. State of theirs that code
+names is compared like its own, as they count symbols and draw random numbers."""
 CHECKERS = ("beartype", "jaxtyping", "typeguard")
-"""They look at the types of what passes, and hand it on or raise. What they remember is what they saw of types."""
+"""Packages that check the types of values, and hand the values on or raise. They remember nothing but types."""
 _NOT_SEARCHED = (*LIBRARIES, *SYMBOLIC, *CHECKERS)
 _NO_STATE = (*LIBRARIES, *CHECKERS)
 _NO_METHODS = (*_NOT_SEARCHED, "jaxlib", "equinox", "flax")
 _RUNS_OPS = tuple(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed"))
-"""What runs the functions that an op declares, and is trusted to do nothing else."""
+"""The modules that run the functions that an op declares, and are trusted to do nothing else."""
 _HOLDERS = "transforms jvp bwd fn_bwd fwd fn_fwd custom_vjp_fn fun fn f keywords args func __wrapped__".split()
 """Attributes under which objects that are called, such as a `custom_vjp` or a `partial`, keep what they call."""
 _JITTED = type(jax.jit(lambda x: x))
@@ -44,31 +44,31 @@ _TABLES = (dict, list, tuple, set, frozenset)
 
 @lru_cache(maxsize=512)
 def reachable(subject: Subject) -> tuple[FunctionType, ...]:
-    """The functions outside the libraries that a subject's code reaches, each once."""
+    """Return the functions outside the libraries that a subject's code reaches, each once."""
     return tuple(reachable_from(subject.code))
 
 
 def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
-    """The functions outside the libraries that these values reach, each once."""
+    """Yield the functions outside the libraries that these values reach, each once."""
     return filter(is_own, reached_from(values))
 
 
 def reached_from(values: Iterable[Any]) -> Iterator[Any]:
     """Yield these values and all callables and tables that they reach, each once."""
 
-    def reached(value: Any) -> list[Any]:
+    def next_values(value: Any) -> list[Any]:
         return [*(named_in(value) if is_own(value) else ()), *runnable_parts(value)]
 
-    return each_once(values, reached)
+    return each_once(values, next_values)
 
 
 def remembered_by_jax(reached: Iterable[Any]) -> bool:
-    """Return whether JAX keeps the trace of one of the users' functions among these, so that it asks nothing anew."""
+    """Return whether one of these values is a user's jitted function, whose trace JAX keeps and does not make anew."""
     return any(type(value) is _JITTED and is_own(inspect.unwrap(value)) for value in reached)
 
 
 def traced_anew(subject: Subject) -> AbstractContextManager[None]:
-    """Return a context in which a subject's code is traced anew, so that all its questions are asked."""
+    """Return a context in which a subject's code is traced without JAX's caches, so that it asks all its questions."""
     return unremembered() if _is_remembered(subject) else nullcontext()
 
 
@@ -80,7 +80,10 @@ def _is_remembered(subject: Subject) -> bool:
 def each_once(
     values: Iterable[Any], reached: Callable[[Any], Iterable[Any]], nearest_first: bool = False
 ) -> Iterator[Any]:
-    """Yield these values and all that `reached` gives of them, step by step, each once."""
+    """Yield these values and all values that `reached` returns of yielded ones, each once.
+
+    With `nearest_first` they come breadth first, else depth first.
+    """
     queue = deque(values)
     seen: dict[tuple[int, ...], Any] = {}
     while queue:
@@ -102,12 +105,12 @@ def rules_in(jaxpr: Any) -> list[Any]:
 
 
 def named_in(f: FunctionType) -> list[Any]:
-    """The callables that a function's code reaches by a name, and tables, which may hold some."""
+    """Return the callables that a function's code reaches by a name, and tables, which may hold callables."""
     return [v for v in values_in(f) if callable(v) or type(v) in _TABLES]
 
 
 def values_in(f: FunctionType) -> Iterator[Any]:
-    """Yield what code reaches by a name, and the methods of it that the code names."""
+    """Yield the values that a function's code reaches by a name, and the methods of these that the code names."""
     attributes = loads(f.__code__)[1]
     for _, value in variables(f):
         yield value
@@ -115,48 +118,54 @@ def values_in(f: FunctionType) -> Iterator[Any]:
 
 
 def variables(f: FunctionType, lazy: bool = True) -> Iterator[tuple[str, Any]]:
-    """What code reaches by a name, with that name: globals, closed-over values, defaults, and attributes of modules
-    that are no library's. With `lazy`, also what such a module makes only when it is asked for it.
+    """Yield the values that a function's code reaches by a name, each with that name.
+
+    These are globals, closed-over values, defaults, and attributes of modules outside the libraries; with `lazy`, also
+    attributes that such a module makes only on request (`__getattr__`). An attribute is taken if the code names it, of
+    whatever object.
     """
     loaded, attributes = loads(f.__code__)
-    found = [*((n, f.__globals__[n]) for n in loaded if n in f.__globals__), *closed_over(f)]
+    named_values = [*((n, f.__globals__[n]) for n in loaded if n in f.__globals__), *closed_over(f)]
     defaults = f.__defaults__ or ()
     arguments = f.__code__.co_varnames[: f.__code__.co_argcount]
     by_default = [*zip(arguments[len(arguments) - len(defaults) :], defaults, strict=False)]
-    found += [(f"the default of {n}", v) for n, v in (*by_default, *(f.__kwdefaults__ or {}).items())]
+    named_values += [(f"the default of {n}", v) for n, v in (*by_default, *(f.__kwdefaults__ or {}).items())]
     seen: set[int] = set()
-    for name, value in found:  # which grows
+    for name, value in named_values:  # the list grows by the attributes of modules
         if not isinstance(value, ModuleType):
             yield name, value
         elif id(value) not in seen and value.__name__.split(".")[0] not in _NO_STATE:
             seen.add(id(value))
-            own = vars(value)
+            contents = vars(value)
             for n in attributes:
-                if n in own:
-                    found.append((f"{name}.{n}", own[n]))
+                if n in contents:
+                    named_values.append((f"{name}.{n}", contents[n]))
                 elif lazy and hasattr(value, n):
-                    found.append((f"{name}.{n}", getattr(value, n)))
+                    named_values.append((f"{name}.{n}", getattr(value, n)))
 
 
 def methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
-    """Yield the methods with one of these names of an object or a class."""
+    """Yield the methods with one of these names of an object or a class, written by hand and outside the libraries.
+
+    Of a class its `__init__` is one too. A property counts as the method that computes it.
+    """
     kind = owner if isinstance(owner, type) else type(owner)
     if _top(kind) in _NO_METHODS or is_op(owner):
         return
     for name in dict.fromkeys(("__init__", *names) if isinstance(owner, type) else names):
-        found = inspect.getattr_static(kind, name, None)
-        found = getattr(found, "__func__", getattr(found, "fget", found))
-        if isinstance(found, FunctionType) and not (_of_library(found) or found.__code__.co_filename.startswith("<")):
-            yield MethodType(found, owner)
+        member = inspect.getattr_static(kind, name, None)
+        plain = getattr(member, "__func__", getattr(member, "fget", member))
+        if isinstance(plain, FunctionType) and not (_of_library(plain) or plain.__code__.co_filename.startswith("<")):
+            yield MethodType(plain, owner)
 
 
 def _top(kind: type) -> str:
-    """The package of a class; an empty text where it says none, as classes that sympy makes do."""
+    """Return the top-level package of a class; "" where it has none, as classes that sympy makes."""
     return str(getattr(kind, "__module__", None) or "").partition(".")[0]
 
 
 def runnable_parts(value: Any) -> list[Any]:
-    """Return the parts of a value that may run when it is called, or looked up."""
+    """Return the parts of a value that may run when it is called, or when an entry of it is; [] if none may."""
     if type(value) in _TABLES:
         return [*value, *(value.values() if isinstance(value, dict) else ())]
     if isinstance(value, MethodType):
@@ -168,23 +177,23 @@ def runnable_parts(value: Any) -> list[Any]:
         return [*captured(value), *wrapped] if _of_library(value) else wrapped
     if isinstance(value, type) or not callable(value):
         return []
-    own = vars(value) if hasattr(value, "__dict__") else {}
+    members = vars(value) if hasattr(value, "__dict__") else {}
     if _top(type(value)) in _NO_METHODS:
-        return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
-    return [*own.values(), *methods(value, ["__call__"])]
+        return [members.get(name, getattr(value, name, None)) for name in _HOLDERS]
+    return [*members.values(), *methods(value, ["__call__"])]
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
     """Return an object's attributes in slots and `__dict__`, read without calling a method of its class."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     kind: Any = type(value)
     for slot in _slots(kind):
         with suppress(AttributeError):  # it is empty
-            found[slot.__name__] = slot.__get__(value, kind)
+            attributes[slot.__name__] = slot.__get__(value, kind)
     with suppress(AttributeError):
-        own = object.__getattribute__(value, "__dict__")
-        found |= own if type(own) is dict else {}
-    return found
+        instance_dict = object.__getattribute__(value, "__dict__")
+        attributes |= instance_dict if type(instance_dict) is dict else {}
+    return attributes
 
 
 @lru_cache(maxsize=1024)
@@ -193,9 +202,9 @@ def _slots(kind: type) -> tuple[MemberDescriptorType, ...]:
 
 
 def results_of(cache: Any) -> Iterator[Any]:
-    """Yield the results in a cache."""
+    """Yield the results in a cache of `functools.lru_cache`, found among the objects that it refers to."""
     bounded = cache.cache_parameters()["maxsize"] is not None
-    for part in gc.get_referents(cache):  # of a bounded one the keys and results are among these
+    for part in gc.get_referents(cache):  # a bounded cache refers to its keys and results, another to a dictionary
         if part is vars(cache) or isinstance(part, type) or part is cache.__wrapped__:
             continue
         if type(part) is not dict:
@@ -210,14 +219,12 @@ def is_own(value: Any) -> bool:
 
 
 def is_users(value: Any) -> bool:
-    """Return whether a value is a function of neither a library nor certgrad, whose own code its tests compare with
-    calls.
-    """
+    """Return whether a value is a function of neither a library nor certgrad."""
     return isinstance(value, FunctionType) and is_users_code(value.__code__, value.__globals__)
 
 
 def users_files(values: Iterable[Any]) -> frozenset[str]:
-    """The files of the code of users among them."""
+    """Return the files of the users' functions among these values."""
     return frozenset(f.__code__.co_filename for f in values if is_users(f))
 
 
@@ -227,7 +234,7 @@ def is_users_code(code: CodeType, names: Mapping[str, Any]) -> bool:
 
 
 def _of_library(function: FunctionType) -> bool:
-    """Return whether a function's own code is a library's, or certgrad's but for ops, whatever it wraps."""
+    """Return whether a function's own code, not what it wraps, is a library's, or certgrad's but no op's."""
     return _in_library(function.__code__.co_filename, str(function.__globals__.get("__name__")))
 
 
@@ -244,8 +251,9 @@ def _in_library(file: str, module: str) -> bool:
 
 
 def raised_by_users(error: BaseException | None) -> bool:
-    """Return whether the code of users, or a checker of types for it, raises the error: no operation of a
-    library does.
+    """Return whether users' code, or a checker of types, raises the error itself, and no library that it calls.
+
+    AttributeError and NameError do not count, as Python raises them.
     """
     at = error.__traceback__ if error is not None else None
     if at is None or isinstance(error, (AttributeError, NameError)):
@@ -257,7 +265,7 @@ def raised_by_users(error: BaseException | None) -> bool:
 
 
 def code_in(code: CodeType) -> Iterator[CodeType]:
-    """The code, and that of the functions inside it."""
+    """Yield a code object, and those of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -266,7 +274,7 @@ def code_in(code: CodeType) -> Iterator[CodeType]:
 
 @lru_cache(maxsize=4096)
 def loads(code: CodeType) -> tuple[list[str], list[str]]:
-    """Return names that the code loads as globals, and names of attributes; those of nested functions too."""
+    """Return the names that code loads as globals, and names of attributes that it reads; in nested functions too."""
     loaded: list[str] = []
     attributes: list[str] = []
     for instruction in dis.get_instructions(code):
@@ -276,7 +284,7 @@ def loads(code: CodeType) -> tuple[list[str], list[str]]:
             attributes.append(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            more, others = loads(constant)
-            loaded += more
-            attributes += others
+            inner_loaded, inner_attributes = loads(constant)
+            loaded += inner_loaded
+            attributes += inner_attributes
     return loaded, attributes

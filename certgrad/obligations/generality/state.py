@@ -1,8 +1,8 @@
 """State that the code of a rule reads and that outlives a call, and whether calls change it.
 
-An audit is of what the code reads when it is traced: it covers the calls that read the same. Of a program that is
-recorded, that is what is there when it has ended. No method of the program's own objects is called here, so that to
-look does nothing that the program does not.
+An audit is of what the code reads when it is traced, and covers the calls that read the same. For a program that is
+recorded, that is the state when the program has ended. No method of the program's own objects is called here, so that
+reading the state has no effects.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from certgrad.obligations.generality.reach import (
 from .likeness import Likeness
 
 MAX_OBJECTS = 2000
-"""Objects of one rule's code that are compared outside of calls, at most; others are not."""
+"""At most this many objects that one rule's code reads are compared outside of calls."""
 MAX_ENTRIES = 4096
 """At most this many entries of a numpy array are compared in a call; they are evenly spaced in a larger one."""
 EVERY = 32
-"""The first calls, in each of which all is compared; of later ones, those whose number is a power of two."""
+"""Number of first calls in each of which all is compared; of later calls, each whose number is a power of two is."""
 FEW, FEW_VALUES = 16, 256
-"""Objects, and values in them, up to which every call compares them."""
+"""With at most so many objects, and values in them, they are compared in every call."""
 MANY, MANY_VALUES = 256, 4096
-"""Objects, and values, up to which some calls compare them; with more, those whose number is a power of two."""
+"""With more objects, or values, they are compared only in the calls whose number is a power of two, from the first."""
 MAX_TEXT = 80
-"""Longer values are not shown."""
+"""Values whose text is longer are not shown in messages."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 _FIXED = (*_PLAIN, range, slice)
 _RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
@@ -72,7 +72,7 @@ _BY_NAME, _ENTRY, _ATTRIBUTE, _VALUE = "{key}", "{owner}[{key}]", "{owner}.{key}
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of an object: values by name or place, and how such a place is written."""
+    """The contents of an object: values by name or key, and the format in which a message writes a value's name."""
 
     form: str
     keys: Sequence[Any]
@@ -98,16 +98,17 @@ class _Part:
 class ReadState:
     """The state that code reads, as it was when this object was made.
 
-    With `calls`, as for calls that are made to see whether they change it, state that is used up counts too: iterators,
-    random generators, and the results that memos hold. There every entry of an array is compared, and every object.
+    With `calls`, for calls that are made to see whether they change the state, what calls use up counts too: iterators,
+    random generators, and the results in memos (`functools.lru_cache`). Then all objects are compared, and all entries
+    of arrays.
     """
 
     def __init__(self, code: Any, calls: bool = False) -> None:
         self.difference = ""
-        """What changed since, in words."""
+        """What changed since, in words; "" while nothing was seen to change."""
         self._code, self._in_calls = code, calls
         self._memos: list[tuple[Any, int]] = []
-        """Those of the code, and how many results they held."""
+        """The memos that the code reads, each with the number of results that it held."""
         self._calls = 0
         self._every: float = 0
         self._taken = 0
@@ -115,27 +116,28 @@ class ReadState:
         self._take()
 
     def called(self) -> bool:
-        """Compare in a call, unless this is one of many; return whether it was done."""
+        """Count a call, and in some of the calls compare the state: return whether it was compared and is unchanged."""
         self._calls += 1
         often = self._calls <= self._every or self._calls & (self._calls - 1) == 0
         return often and not self.difference and not self.compare()
 
     def compare(self) -> str:
-        """Return what changed, in words; "" for nothing."""
+        """Return what changed since this object was made, in words; "" for nothing."""
         if not self.difference and (difference := self._compared()):
             self.differs(difference)
         return self.difference
 
     def forget(self) -> bool:
-        """Empty the memos of the code; whether it has any."""
+        """Empty the memos of the code; return whether it has any."""
         self._memos = [(memo, 0) for memo, _ in self._memos]
         return forget(memo for memo, _ in self._memos)
 
     def differs(self, difference: str) -> None:
-        """Something changed: nothing is compared any more, nor kept."""
+        """Note that something changed: from now on nothing is compared, nor kept alive."""
         self.difference, self._parts, self._code = difference, [], None
 
     def _take(self) -> None:
+        """Read the state that is compared with from now on, and choose in how many calls it is compared."""
         self._taken += 1
         objects, read = _read_by(self._code, self._in_calls)
         self._memos = [(x, x.cache_info().currsize) for x in objects if isinstance(x, _lru_cache_wrapper)]
@@ -146,17 +148,21 @@ class ReadState:
                 continue
             if not (then := reader()).values and type(value) in (FunctionType, tuple, frozenset):
                 continue  # what cannot be filled, or names nothing
-            name = names.get(id(value), type(value).__name__)
+            name = names.get(id(value), type(value).__name__)  # the name by which the walk came to it
             for key, x in zip(then.keys, then.values, strict=True):
                 names.setdefault(id(x), _qualified_name(then.form, name, key))
             kept = [_Traced(Likeness(x).key) if isinstance(x, jax.core.Tracer) else x for x in then.values]
             self._parts.append(_Part(reader, name, Contents(then.form, then.keys, kept)))
-        held = sum(len(p.then.values) for p in self._parts)
-        few = self._taken <= EVERY and len(self._parts) <= FEW and held <= FEW_VALUES
-        many = len(self._parts) > MANY or held > MANY_VALUES
+        value_count = sum(len(p.then.values) for p in self._parts)
+        few = self._taken <= EVERY and len(self._parts) <= FEW and value_count <= FEW_VALUES
+        many = len(self._parts) > MANY or value_count > MANY_VALUES
         self._every = math.inf if few else 0 if many else EVERY
 
     def _compared(self) -> str:
+        """Return the first difference from the state that was read, in words; "" for none.
+
+        Values are compared by identity, and only where that fails by their keys (see `Likeness`).
+        """
         made_anew = False
         for part in self._parts:
             now, then = part.read(), part.then
@@ -168,15 +174,16 @@ class ReadState:
             made_anew = made_anew or not all(
                 a is b or type(b) in _PLAIN for a, b in zip(then.values, now.values, strict=True)
             )
-        filled = self._in_calls and any(memo.cache_info().currsize > held for memo, held in self._memos)
-        if made_anew or filled:  # an equal object in place of another: this one is what may change from now on
+        filled = self._in_calls and any(memo.cache_info().currsize > result_count for memo, result_count in self._memos)
+        if made_anew or filled:  # an equal object has replaced another: from now on this one may change
             self._take()
         return ""
 
 
 def forget(values: Iterable[Any]) -> bool:
-    """Empty the memos among these values, which may hold earlier answers and hide questions; return whether there are
-    any.
+    """Empty the memos (`functools.lru_cache`) among these values; return whether there are any.
+
+    A memo may hold the answer to an earlier question of a trace, so that the question would not be asked again.
     """
     memos = [value for value in values if isinstance(value, _lru_cache_wrapper)]
     for memo in memos:
@@ -185,7 +192,7 @@ def forget(values: Iterable[Any]) -> bool:
 
 
 def _difference(part: _Part, now: Contents) -> str:
-    """Return the difference of a part's contents in words."""
+    """Return what differs in a part's contents, in words; "" if nothing does."""
     then = part.then
     if all(type(k) in (str, int) for k in (*then.keys, *now.keys)):
         before, after = (dict(zip(c.keys, c.values, strict=True)) for c in (then, now))
@@ -210,7 +217,7 @@ def _qualified_name(form: str, owner: str, key: Any) -> str:
 
 
 def _values_text(before: Any, after: Any) -> str:
-    """Return two values in words, where these are short."""
+    """Return two values as text for a message; "" where they are no plain values, or long."""
     if any(type(x) not in _PLAIN or type(x) is bytes for x in (before, after)):
         return ""
     text = f" ({before!r}, later {after!r})"
@@ -218,11 +225,15 @@ def _values_text(before: Any, after: Any) -> str:
 
 
 def _read_by(code: Any, calls: bool) -> tuple[list[Any], frozenset[str] | None]:
-    """The objects that code reads, each once, and the names of the attributes that it reads; None for any name."""
+    """Return the objects that code reads, each once, and the names of the attributes that it reads; None for any name.
+
+    The code of methods names further attributes, which lead to further objects: the walk is repeated until the names
+    stay the same.
+    """
     read: frozenset[str] | None = frozenset()
     while True:
-        found = each_once([code], partial(_reached_objects, read=read, calls=calls))
-        objects = list(found if calls else islice(found, MAX_OBJECTS))
+        walk = each_once([code], partial(_reached_objects, read=read, calls=calls))
+        objects = list(walk if calls else islice(walk, MAX_OBJECTS))
         if read is None:
             return objects, None
         named: set[str] = set()
@@ -235,27 +246,36 @@ def _read_by(code: Any, calls: bool) -> tuple[list[Any], frozenset[str] | None]:
 
 
 def _reached_objects(value: Any, read: frozenset[str] | None, calls: bool) -> list[Any]:
-    """The objects that a value holds or, where it is code, runs."""
+    """Return the objects that a value holds, and those that it runs where it is code or has methods.
+
+    `read` are the names of attributes that code reads, None for any; `calls` as in `ReadState`. Values that cannot
+    change are left out.
+    """
     reader = _reader(value, read, calls)
-    found = [] if reader is None else [*reader().values]
+    objects = [] if reader is None else [*reader().values]
     kind = type(value)
     if isinstance(value, (MethodType, BuiltinMethodType)):
-        found.append(value.__self__)
+        objects.append(value.__self__)
     if calls and isinstance(value, _lru_cache_wrapper):
-        found += results_of(value)
+        objects += results_of(value)
+    # Code that an object runs: of a function what it names, of an object of the program's the methods that code names.
     if kind in (FunctionType, MethodType) or not (_of_own(kind) or isinstance(value, type)):
         if kind not in _READERS and not kind_of_rule(value):  # what these hold is read
-            found += runnable_parts(value)
+            objects += runnable_parts(value)
     else:
-        own = value if isinstance(value, type) else kind
-        special = (n for base in own.__mro__ if _of_own(base) for n in _class_vars(base) if n.startswith("__"))
+        cls = value if isinstance(value, type) else kind
+        special = (n for base in cls.__mro__ if _of_own(base) for n in _class_vars(base) if n.startswith("__"))
+        # Code runs a special method, as `__add__`, without naming it.
         unnamed = ["__call__"] if calls else [n for n in special if n not in _MAKING]
-        found += methods(value, [*(read or ()), *unnamed])
-    return [x for x in found if not isinstance(x, (*_FIXED, jax.Array))]
+        objects += methods(value, [*(read or ()), *unnamed])
+    return [x for x in objects if not isinstance(x, (*_FIXED, jax.Array))]
 
 
 def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[], Contents] | None:
-    """A function that reads a value's contents, if they may change; of an object, what code reads of it by name."""
+    """Return a function that reads a value's contents; None where they cannot change, or are a library's.
+
+    Of modules, objects and classes it reads the attributes that are named in `read`, or all where that is None.
+    """
     kind = type(value)
     if kind is FunctionType:
         return partial(_of_function, value) if is_users(value) else None
@@ -274,7 +294,7 @@ def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[]
 
 
 def _used_up(value: Any, kind: type) -> Callable[[Any], Contents] | None:
-    """A function that reads the contents of an object that each use changes, or of an array with all its entries."""
+    """Return a function that reads what each use of a value changes, or all entries of an array; None for others."""
     if kind is GeneratorType:
         return _of_generator
     if isinstance(value, np.ndarray):
@@ -286,6 +306,7 @@ _NOTHING = Contents("", (), ())
 
 
 def _of_generator(generator: GeneratorType) -> Contents:
+    """Return where a generator has stopped, and its local variables."""
     frame = generator.gi_frame
     return (
         _NOTHING
@@ -295,42 +316,51 @@ def _of_generator(generator: GeneratorType) -> Contents:
 
 
 def _of_iterator(value: Any) -> Contents:
-    """Return what pickle would save of an object of a library's class."""
+    """Return what pickle would save of an iterator or a random generator; nothing where pickle refuses it."""
     with suppress(Exception):  # it may refuse
         return Contents(_VALUE, ("state",), (value.__reduce_ex__(4),))
     return _NOTHING
 
 
 def _of_module(module: ModuleType, read: frozenset[str] | None) -> Contents:
-    """Return the contents of a module in an object: what code reads of it by name."""
+    """Return the variables of a module that code reads by name, or all where `read` is None."""
     return _by_name({n: v for n, v in vars(module).items() if not n.startswith("__") and (read is None or n in read)})
 
 
 def _of_function(function: FunctionType) -> Contents:
-    found = dict(variables(function, lazy=False))
-    own = {f"{function.__name__}.{k}": v for k, v in vars(function).items() if not k.startswith("__")}
-    return Contents(_BY_NAME, [*found, *own], [*found.values(), *own.values()])
+    """Return the values that a function's code reaches by a name, and the function's own attributes."""
+    named_values = dict(variables(function, lazy=False))
+    attributes = {f"{function.__name__}.{k}": v for k, v in vars(function).items() if not k.startswith("__")}
+    return Contents(_BY_NAME, [*named_values, *attributes], [*named_values.values(), *attributes.values()])
 
 
 def _of_rule(rule: Any) -> Contents:
-    own = {k: v for k, v in attributes_of(rule).items() if not k.startswith("__")}
-    return Contents("its {key}", [*own], [*own.values()])
+    """Return the attributes of a `custom_vjp` or `custom_jvp`: its functions."""
+    attributes = {k: v for k, v in attributes_of(rule).items() if not k.startswith("__")}
+    return Contents("its {key}", [*attributes], [*attributes.values()])
 
 
 def _of_derived(base: type, value: Any, read: frozenset[str] | None) -> Contents:
-    """A container of a class of the program's: its entries and its attributes."""
-    held, own = _READERS[base](value), _of_object(value, read)
-    return Contents(held.form, [*held.keys, *own.keys], [*held.values, *own.values]) if own.values else held
+    """Return the entries and the attributes of a container whose class the program derives from `base`."""
+    table, attributes = _READERS[base](value), _of_object(value, read)
+    return (
+        Contents(table.form, [*table.keys, *attributes.keys], [*table.values, *attributes.values])
+        if attributes.values
+        else table
+    )
 
 
 def _of_object(value: Any, read: frozenset[str] | None) -> Contents:
-    """Return an object's attributes, those of its class among them."""
+    """Return an object's attributes, those of its class among them, without cached properties.
+
+    All of its own attributes are read where its class computes attributes on request.
+    """
     kind = type(value)
     by_class = _class_attributes(kind, read)
-    asks = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
-    own = attributes_of(value).items()
-    found = by_class | {k: v for k, v in own if read is None or asks or k in read}
-    return _by_name({k: v for k, v in found.items() if not isinstance(by_class.get(k), cached_property)})
+    computed = any("__getattr__" in _class_vars(b) or "__getattribute__" in _class_vars(b) for b in kind.__mro__[:-1])
+    pairs = attributes_of(value).items()
+    values = by_class | {k: v for k, v in pairs if read is None or computed or k in read}
+    return _by_name({k: v for k, v in values.items() if not isinstance(by_class.get(k), cached_property)})
 
 
 def _of_class(kind: type, read: frozenset[str] | None) -> Contents:
@@ -338,12 +368,13 @@ def _of_class(kind: type, read: frozenset[str] | None) -> Contents:
 
 
 def _class_attributes(kind: type, read: frozenset[str] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    """Return the attributes of a class and its bases that are the program's, as named in `read`, or all if None."""
+    attributes: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if _of_own(base):
-            own = _class_vars(base).items()
-            found |= {k: v for k, v in own if (read is None and not k.startswith("__")) or (read and k in read)}
-    return found
+            pairs = _class_vars(base).items()
+            attributes |= {k: v for k, v in pairs if (read is None and not k.startswith("__")) or (read and k in read)}
+    return attributes
 
 
 def _by_name(found: dict[str, Any]) -> Contents:
@@ -355,12 +386,12 @@ def _class_vars(kind: type) -> Any:
 
 
 def _of_own(kind: type) -> bool:
-    """Return whether it is a class of the program's, or one of Python's that holds a program's settings."""
+    """Return whether a class is the program's, or one of Python's that holds a program's settings."""
     return kind in _OF_PYTHON or _is_own(str(getattr(kind, "__module__", "")))
 
 
 def _is_own(module: str) -> bool:
-    """Return whether it is the name of a module of the program's."""
+    """Return whether a module, given by name, is the program's: no library's and not Python's."""
     top = module.partition(".")[0]
     return not (top in _LIBRARIES or top in sys.stdlib_module_names)
 
@@ -370,11 +401,12 @@ def _of_table(table: dict[Any, Any]) -> Contents:
 
 
 def _of_row(values: Iterable[Any]) -> Contents:
-    held = [*values]
-    return Contents(_ENTRY, range(len(held)), held)
+    entries = [*values]
+    return Contents(_ENTRY, range(len(entries)), entries)
 
 
 def _of_array(array: np.ndarray, most: float = MAX_ENTRIES) -> Contents:
+    """Return a digest of an array's dtype, shape and about `most` entries, evenly spaced; of objects all entries."""
     plain = array.view(np.ndarray) if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
     if plain.dtype.hasobject:
         return _of_row(plain.ravel().tolist())
@@ -409,4 +441,4 @@ _READERS: dict[type, Callable[[Any], Contents]] = {
     ContextVar: _of_context,
     threading.local: _of_thread,
 }
-"""How each is read without calling a method of a class of the program's that is derived from it."""
+"""How a value of each type is read without calling methods that a derived class of the program's may override."""

@@ -1,4 +1,4 @@
-"""The source of functions as syntax trees, and what stands where in them."""
+"""The source of functions as syntax trees, and questions about names, calls and comparisons in them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from types import CodeType, FunctionType
 
 
 def source_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
+    """Return the syntax tree of a function's source; None where it is not available (see `tree_of_code`)."""
     return tree_of_code(function.__code__)
 
 
 def tree_of_code(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
-    """The source of a function; None where that is not there, or not the only one at its place."""
+    """Return the syntax tree of the function with this code.
+
+    Return None where there is no source, or where not exactly one function begins at the code's place in it.
+    """
     try:
         functions = _functions_in(inspect.getsourcefile(code) or "")
     except (OSError, TypeError, SyntaxError):
         return None
-    found = [n for n in functions if _starts_at(n, code)]
-    return found[0] if len(found) == 1 else None
+    candidates = [n for n in functions if _starts_at(n, code)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 @lru_cache(maxsize=256)
@@ -31,6 +35,11 @@ def _functions_in(file: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
 
 
 def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
+    """Return whether a function in source may be the one with this code.
+
+    A `def` is told by its name and its first line, or that of a decorator; a lambda by its line and by the columns of
+    all its instructions, which lie in its body.
+    """
     if isinstance(node, ast.FunctionDef):
         if node.name != code.co_name:
             return False
@@ -51,7 +60,7 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 @lru_cache(maxsize=16384)
 def names_in(node: ast.AST) -> frozenset[str]:
-    """Return every name and attribute that occurs."""
+    """Return every name and attribute in a syntax tree."""
     return frozenset(name_of(n) for n in nodes_of(node) if isinstance(n, (ast.Attribute, ast.Name)))
 
 
@@ -60,13 +69,14 @@ def parameters_of(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
 
 
 def given_to(callee: ast.FunctionDef | ast.Lambda, call: ast.Call) -> list[tuple[str, ast.expr]]:
-    """The arguments of a call, each with the parameter that receives it: "" where that is not seen."""
+    """Return the arguments of a call, each after the parameter that receives it; "" where that is not shown."""
     names = parameters_of(callee)
     by_position = [(names[k] if k < len(names) else "", a) for k, a in enumerate(call.args)]
     return [*by_position, *((k.arg or "", k.value) for k in call.keywords)]
 
 
 def with_ancestors(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+    """Yield each node with the nodes around it, the outermost first; the tree itself comes with itself."""
     stack: list[tuple[ast.AST, list[ast.AST]]] = [(tree, [tree])]
     while stack:
         node, above = stack.pop()
@@ -75,10 +85,12 @@ def with_ancestors(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
 
 
 def name_of(node: ast.expr) -> str:
+    """Return a name, or the last name of an attribute (`sum` of `jnp.sum`); "" for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def is_whole_number(node: ast.expr) -> bool:
+    """Return whether an expression is an integer literal, perhaps with a minus."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
@@ -100,7 +112,10 @@ def _is_none(node: ast.expr) -> bool:
 def library_call(
     above: Sequence[ast.AST], also: tuple[str, ...] = (), of: tuple[str, ...] = ("jnp", "lax", "jax", "np")
 ) -> bool:
-    """Return whether the nearest call around a node is a library's, or of a method or builtin in `also`."""
+    """Return whether the innermost call in `above`, the nodes around a node, is of a library's function.
+
+    That is a function of a module named in `of`, as `jnp.linalg.norm`, or any function or method named in `also`.
+    """
     call = next((a for a in reversed(above) if isinstance(a, ast.Call)), None)
     if call is None:
         return False

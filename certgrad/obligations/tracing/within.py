@@ -1,7 +1,7 @@
 """A domain as a part of a program: a zero that is defined where the domain holds, and nowhere else.
 
-What is read as something else in a domain alone is that there, and is undefined elsewhere. The calculus asks of every
-program where it is defined and forgets no condition, so that a zero made of log(x − 1) says x > 1 wherever it is added.
+A function that is read as another one in a domain alone has to be undefined elsewhere. The calculus asks of every
+program where it is defined and forgets no condition: 0·log(x − 1), added to a result, says that x > 1.
 """
 
 from __future__ import annotations
@@ -29,44 +29,50 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "square": jnp.square,
     "tanh": jnp.tanh,
 }
-"""Those of what a domain may be written with that are programs here."""
+"""The functions in the statements of a domain for which a program can be written here."""
 
 
 class UnsaidError(Exception):
-    """The domain cannot be said by a program."""
+    """The domain cannot be expressed by a program."""
 
 
 def conditions(domain: Sequence[str], names: Sequence[str]) -> list[t.Statement]:
-    """Return the comparisons of a domain. Raises UnsaidError for alternatives, and for other statements."""
+    """Return the comparisons of a domain, which hold together. Raises UnsaidError for any other statement."""
     try:
-        found = [one for text in domain for one in conjuncts(parse(text, tuple(names)))]
+        comparisons = [part for text in domain for part in conjuncts(parse(text, tuple(names)))]
     except DomainError as error:
         raise UnsaidError(str(error)) from None
-    for one in found:
-        if not isinstance(one, t.Compare) or one.relation == "=":
+    for comparison in comparisons:
+        if not isinstance(comparison, t.Compare) or comparison.relation == "=":
             raise UnsaidError("it is not made of inequalities that hold together")
-        _check(one.left)
-        _check(one.right)
-    return found
+        _check(comparison.left)
+        _check(comparison.right)
+    return comparisons
 
 
 def zero_within(statements: Sequence[t.Statement], arrays: Mapping[str, Any], dtype: Any) -> Any:
-    """Return zero, as a scalar, which is defined where the statements hold at every entry."""
+    """Return a scalar zero that is defined where the statements, which are comparisons, hold at every entry.
+
+    A difference d of two sides is kept positive by 0·log(d), nonnegative by 0·√d, and nonzero by 0/d.
+    """
     total = jnp.zeros((), dtype)
-    for one in statements:
-        assert isinstance(one, t.Compare)
-        left, right = _term(one.left, arrays, dtype), _term(one.right, arrays, dtype)
-        above = left - right if one.relation in (">", ">=", "!=") else right - left
-        if one.relation == "!=":
-            defined = 1 / above
+    for comparison in statements:
+        assert isinstance(comparison, t.Compare)
+        left, right = _term(comparison.left, arrays, dtype), _term(comparison.right, arrays, dtype)
+        difference = left - right if comparison.relation in (">", ">=", "!=") else right - left
+        if comparison.relation == "!=":
+            defined = 1 / difference
         else:
-            defined = jnp.log(above) if one.relation in ("<", ">") else jnp.sqrt(above)
+            defined = jnp.log(difference) if comparison.relation in ("<", ">") else jnp.sqrt(difference)
         total = total + jnp.sum(0 * defined)
     return total
 
 
 def _check(term: t.Term) -> None:
-    """Raise UnsaidError for what is no part of a program, and for a number that no literal means exactly."""
+    """Check that a term can be a program. Raises UnsaidError for other functions, and for a number without a literal.
+
+    The literal of a number has to mean it exactly, as 1/3 has none.
+    """
     value = constant(term)
     if value is not None:
         if Fraction(repr(float(value))) != value:
@@ -75,8 +81,8 @@ def _check(term: t.Term) -> None:
     if isinstance(term, t.Apply) and term.function not in _FUNCTIONS:
         raise UnsaidError(f"it is said by {term.function}")
     if isinstance(term, t.Mul):  # x / 3 is a quotient, and asks for no literal that means 1/3
-        for one in term.factors:
-            _check(one.base if isinstance(one, t.Power) and _is_divisor(one) else one)
+        for factor in term.factors:
+            _check(factor.base if isinstance(factor, t.Power) and _is_divisor(factor) else factor)
         return
     for child in t.children(term):
         _check(child)
@@ -88,8 +94,8 @@ def constant(term: t.Term) -> Fraction | None:
         return Fraction(term.value)
     if isinstance(term, t.Add | t.Mul):
         total = Fraction(isinstance(term, t.Mul))
-        for one in term.terms if isinstance(term, t.Add) else term.factors:
-            value = constant(one)
+        for operand in term.terms if isinstance(term, t.Add) else term.factors:
+            value = constant(operand)
             if value is None:
                 return None
             total = total + value if isinstance(term, t.Add) else total * value
@@ -107,21 +113,22 @@ def _is_divisor(term: t.Term) -> bool:
 
 
 def _term(term: t.Term, arrays: Mapping[str, Any], dtype: Any) -> Any:
+    """Return the value of a checked term at these arrays, in this dtype."""
     value = constant(term)
     if value is not None:
         return float(value)
     if isinstance(term, t.Array):
         return jnp.asarray(arrays[term.name]).astype(dtype)
     if isinstance(term, t.Add):
-        return sum(_term(one, arrays, dtype) for one in term.terms)
+        return sum(_term(summand, arrays, dtype) for summand in term.terms)
     if isinstance(term, t.Mul):
-        above = [one for one in term.factors if not _is_divisor(one)]
-        product: Any = math.prod(_term(one, arrays, dtype) for one in above)
-        for one in term.factors:
-            if isinstance(one, t.Power) and _is_divisor(one):
-                product = product / _term(one.base, arrays, dtype)
+        numerator = [factor for factor in term.factors if not _is_divisor(factor)]
+        product: Any = math.prod(_term(factor, arrays, dtype) for factor in numerator)
+        for factor in term.factors:
+            if isinstance(factor, t.Power) and _is_divisor(factor):
+                product = product / _term(factor.base, arrays, dtype)
         return product
     if isinstance(term, t.Power):
         return jnp.power(_term(term.base, arrays, dtype), int(term.exponent))
     assert isinstance(term, t.Apply)
-    return _FUNCTIONS[term.function](*(_term(one, arrays, dtype) for one in term.arguments))
+    return _FUNCTIONS[term.function](*(_term(argument, arrays, dtype) for argument in term.arguments))

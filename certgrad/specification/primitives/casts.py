@@ -16,7 +16,7 @@ from .elementwise import NOTHING, UNIT, whole_part
 
 
 def cast(x: Node, before: str, after: str) -> Node:
-    """An entry in another sort: true is 1, a number is true unless it is 0, a real is rounded towards 0."""
+    """Return an entry in another sort: true is 1, a number is true unless it is 0, a real is rounded towards 0."""
     if before == after:
         return x
     if before == "boolean":
@@ -39,16 +39,17 @@ def convert_element_type(call: Call, x: Operand) -> Entries:
         call.note(f"the cast to {np.dtype(after.dtype)} is read as exact")
     if after.sort != "integer" or x.sort == "boolean":
         return lambda *i: cast(x.at(*i), x.sort, after.sort)
-    kept = jnp.iinfo(after.dtype)  # which knows the types of 2 and 4 bits
-    low, high = Integer(int(kept.min)), Integer(int(kept.max))
+    target = jnp.iinfo(after.dtype)  # numpy's own does not know the types of 2 and 4 bits
+    low, high = Integer(int(target.min)), Integer(int(target.max))
     if x.sort == "integer":
-        held = jnp.iinfo(x.dtype)
-        if (kept.min <= held.min and held.max <= kept.max) or (kept.bits >= 32 and kept.min < 0):
+        source = jnp.iinfo(x.dtype)
+        if (target.min <= source.min and source.max <= target.max) or (target.bits >= 32 and target.min < 0):
             return x.at
-        if kept.bits < 32:
-            return lambda *i: _wrapped(x.at(*i), int(kept.min), 2**kept.bits)
-    if kept.bits >= 32 and kept.min < 0:
-        call.note(f"integers are in the range of {np.dtype(after.dtype)}{_exactly_held(x.dtype, kept.bits)}")
+        if target.bits < 32:
+            return lambda *i: _wrapped(x.at(*i), int(target.min), 2**target.bits)
+    if target.bits >= 32 and target.min < 0:
+        # Integers of 32 bits and more count as exact, as if none left the range of its type.
+        call.note(f"integers are in the range of {np.dtype(after.dtype)}{_exactly_held(x.dtype, target.bits)}")
         return lambda *i: cast(x.at(*i), x.sort, after.sort)
 
     def entry(*i: Node) -> Node:
@@ -59,7 +60,7 @@ def convert_element_type(call: Call, x: Operand) -> Entries:
 
 
 def _rounds(x: Operand, dtype: Any) -> bool:
-    """Numbers of the operand's type may not be numbers of the dtype; integers are, while they are not huge."""
+    """Return whether a cast to a float dtype may round; integers count as exact, but in types of less than 32 bits."""
     if sort_of(x.dtype) != "real":
         return sort_of(x.dtype) == "integer" and jnp.finfo(dtype).bits < 32
     fine, coarse = jnp.finfo(x.dtype), jnp.finfo(dtype)
@@ -67,13 +68,13 @@ def _rounds(x: Operand, dtype: Any) -> bool:
 
 
 def _exactly_held(dtype: Any, bits: int) -> str:
-    """Return up to which size integers are exact in a float dtype, in words; "" where all of so many bits are."""
+    """Return up to which size integers are exact in a float dtype, in words; "" where all of so many bits are exact."""
     exact = jnp.finfo(dtype).nmant + 1
     return f", and below 2^{exact} where they come from {np.dtype(dtype)}" if exact < bits - 1 else ""
 
 
 def _wrapped(x: Node, low: int, count: int) -> Node:
-    """Of the integers from `low` on, as many as these, the one that differs from x by a multiple of their number."""
+    """Return the integer in low, …, low + count − 1 that differs from x by a multiple of `count`."""
     return Integer(low) + (x - Integer(low)) % Integer(count) if low else x % Integer(count)
 
 

@@ -13,7 +13,7 @@ from ..rule import ZERO, Call, Entries, Operand, at_most, in_bounds, rule
 
 
 def equal_entries(x: Operand, y: Operand, *i: Node) -> Node:
-    """The entries are equal; booleans are where both hold or neither does."""
+    """Return that two entries are equal; two booleans are if both hold or neither does."""
     a, b = x.beside(*i), y.beside(*i)
     if x.sort == "boolean":
         return Either((Both((a, b)), Both((Not(a), Not(b)))))
@@ -33,7 +33,7 @@ def ne(call: Call, x: Operand, y: Operand) -> Entries:
 
 
 def _order_comparison(relation: Relation, x: Operand, y: Operand, *i: Node) -> Node:
-    """x < y or x ≤ y; of booleans, where false is less than true."""
+    """Return x < y or x ≤ y for two entries; of booleans, false is less than true."""
     a, b = x.beside(*i), y.beside(*i)
     if x.sort == "boolean":
         return Both((Not(a), b)) if relation == "<" else Either((Not(a), b))
@@ -99,14 +99,14 @@ def shift_right(call: Call, x: Operand, places: Operand) -> Entries:
     """⌊x/2ᵏ⌋, for a k within the width of the type; a logical shift of what is not negative"""
 
     def entry(*i: Node) -> Node:
-        found = _by_places(x, places, lambda power: x.beside(*i) // power, *i)
-        return Given(at_most(ZERO, x.beside(*i)), found) if call.primitive == "shift_right_logical" else found
+        quotient = _by_places(x, places, lambda power: x.beside(*i) // power, *i)
+        return Given(at_most(ZERO, x.beside(*i)), quotient) if call.primitive == "shift_right_logical" else quotient
 
     return entry
 
 
 def _by_places(x: Operand, places: Operand, shifted: Callable[[Node], Node], *i: Node) -> Node:
-    """What is made of the power of two that belongs to a number of places."""
+    """Return `shifted(2ᵏ)` for an entry k of `places`, defined where k is within the width of x's type."""
     k = places.beside(*i)
     return Given(in_bounds(k, Integer(int(jnp.iinfo(x.dtype).bits))), shifted(Apply("integer power", (Integer(2), k))))
 

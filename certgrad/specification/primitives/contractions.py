@@ -14,6 +14,7 @@ from .elementwise import zero_of
 
 
 def _accumulated(call: Call, x: Operand, y: Operand) -> None:
+    """Note if the sum is accumulated in another dtype than those of the operands."""
     wide = call["preferred_element_type"]
     if wide is not None and np.dtype(wide) not in (np.float64, x.dtype, y.dtype):
         call.note(f"accumulation in {wide} is read as exact")
@@ -32,6 +33,7 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
     _accumulated(call, x, y)
 
     def entry(*i: Node) -> Node:
+        # `at_x` and `at_y` give the index of x and y, axis by axis: the result's index, or a summed variable.
         batch, rest = i[: len(batch_x)], i[len(batch_x) :]
         bound = indices(names)
         at_x = dict(zip((*batch_x, *free_x, *of_x), (*batch, *rest[: len(free_x)], *bound), strict=True))
@@ -72,10 +74,11 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
         conditions: list[Node] = []
         at: dict[int, Node] = {batch: i[out_batch], feature: Index(channel)}
         for k, axis in enumerate(space):
-            step, spread, apart = (size(call[n][k]) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
+            step, spread, dilation = (size(call[n][k]) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
             place = i[out_space[k]] * step + Index(names[k]) * spread - size(call["padding"][k][0])
-            conditions += [equal(place % apart, ZERO), in_bounds(place // apart, x.shape[axis])]
-            at[axis] = place // apart
+            # x's entries are at the multiples of lhs_dilation; other places, and those around x, hold zeros.
+            conditions += [equal(place % dilation, ZERO), in_bounds(place // dilation, x.shape[axis])]
+            at[axis] = place // dilation
             positions.append(Index(names[k]))
         if features != 1:
             at[feature] = o // per_group * kernel.shape[in_feature] + Index(channel)
@@ -83,7 +86,7 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
             at[batch] = o // per_group * (x.shape[batch] // size(batches)) + i[out_batch]
         weight = {out_feature: o, in_feature: Index(channel), **dict(zip(window, positions, strict=True))}
         product = x.at(*(at[k] for k in range(x.rank))) * kernel.at(*(weight[k] for k in range(kernel.rank)))
-        seen = If(Both(tuple(conditions)), product, zero_of(x))
-        return nested_binders(sum_over, [*names, channel], [*counts, kernel.shape[in_feature]], seen)
+        summand = If(Both(tuple(conditions)), product, zero_of(x))
+        return nested_binders(sum_over, [*names, channel], [*counts, kernel.shape[in_feature]], summand)
 
     return entry

@@ -17,21 +17,22 @@ if TYPE_CHECKING:
 
 
 def _carried(reader: Reader, initial: Sequence[Operand]) -> list[Operand]:
-    """What a loop carries, as its step reads it: each a tensor of its own at every time."""
+    """Return new tensors for what a loop carries, as its step reads them, that is before the step."""
     return [reader.operand(reader.tensor(reader.name(), x.shape, x.sort), x.dtype) for x in initial]
 
 
 def _carry(reader: Reader, carried: Operand, start: Operand, step: Operand) -> Carry:
+    """Return the definition of a carried tensor by its start and its step."""
     axes = tuple(f"i{k}" for k in range(carried.rank))
-    here = tuple(map(Index, axes))
-    read = carried.at(*here)
+    index = tuple(map(Index, axes))
+    read = carried.at(*index)
     assert isinstance(read, SortedEntry)
     tensor = reader.tensor(read.name, carried.shape, carried.sort)
-    return Carry(tensor, (*reader.times[:-1], *axes), start.at(*here), step.at(*here))
+    return Carry(tensor, (*reader.times[:-1], *axes), start.at(*index), step.at(*index))
 
 
 def _loop_value_at(x: Operand, before: Sequence[Node], time: Node, shape: tuple[Node, ...]) -> Operand:
-    """What is made in a loop, at a time of it."""
+    """Return a tensor of a loop, carried or made by its steps, at one time; `before` are the times of outer loops."""
     read = x.at(*(Integer(0) for _ in shape))
     assert isinstance(read, SortedEntry)
     name, sort = read.name, read.sort
@@ -54,11 +55,12 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
         return Operand(x.shape[1:], x.sort, x.dtype, lambda *i: x.at(place(time), *i))
 
     def run(time: str) -> tuple[list[Carry], tuple[list[Operand], list[Operand]]]:
+        # The rows that a step returns are tensors with names, so that results can read them at each time.
         carried = _carried(reader, initial)
         outs = reader.read(params["jaxpr"], [*constants, *carried, *(slice_at(x, Index(time)) for x in stacked)])
         rows_of_step = [reader.named("scan", y) for y in outs[carry:]]
         steps = zip(carried, initial, outs[:carry], strict=True)
-        return [_carry(reader, *one) for one in steps], (carried, rows_of_step)
+        return [_carry(reader, *carry_parts) for carry_parts in steps], (carried, rows_of_step)
 
     carried, rows_of_step = reader.loop(length, run)
     last = [_loop_value_at(c, before, length, c.shape) for c in carried]
@@ -66,7 +68,7 @@ def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
 
 
 def _stacked(y: Operand, before: Sequence[Node], place: Any, shape: tuple[Node, ...]) -> Operand:
-    """What the steps give, along a new first axis."""
+    """Return a tensor that each step makes, with the steps along a new first axis; `place` gives an index's time."""
 
     def at(*i: Node) -> Node:
         return _loop_value_at(y, before, place(i[0]), shape[1:]).at(*i[1:])
@@ -89,13 +91,15 @@ def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
         test = reader.named("while", goes_on)
         outs = reader.read(params["body_jaxpr"], [*body_consts, *carried])
         steps = zip(carried, initial, outs, strict=True)
-        return [_carry(reader, *one) for one in steps], (carried, test)
+        return [_carry(reader, *carry_parts) for carry_parts in steps], (carried, test)
 
     carried, test = reader.loop(None, run)
 
     def first(*_: Node) -> Node:
+        """Return the first time at which the test fails."""
         return least_over("k0", WHILE_A_TEST_HOLDS, Not(_loop_value_at(test, before, Index("k0"), ()).at()))
 
+    # The number of steps is a tensor of its own, as all results are carries at this time.
     end = reader.named("while", Operand((), "integer", None, first))
     return [_loop_value_at(c, before, end.at(), c.shape) for c in carried]
 
@@ -108,6 +112,8 @@ def cond(reader: Reader, eqn: Any, which: Operand, *operands: Operand) -> list[O
 
 
 def _case(which: Operand, cases: Sequence[Operand]) -> Operand:
+    """Return the result of the branch that `which` numbers, entry by entry."""
+
     def at(*i: Node) -> Node:
         out = cases[-1].at(*i)
         for k in reversed(range(len(cases) - 1)):
@@ -115,5 +121,5 @@ def _case(which: Operand, cases: Sequence[Operand]) -> Operand:
             out = If(taken, cases[k].at(*i), out)
         return out
 
-    one = cases[0]
-    return Operand(one.shape, one.sort, one.dtype, at)
+    first = cases[0]
+    return Operand(first.shape, first.sort, first.dtype, at)

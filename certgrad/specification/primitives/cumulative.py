@@ -10,6 +10,8 @@ from .shape import with_index_along
 
 
 def _up_to(name: str, says: str, binder: Binder) -> None:
+    """Register the rule of a cumulative primitive, with `says` as its words."""
+
     def apply(call: Call, x: Operand) -> Entries:
         k = call.bound()
         return lambda *i: _reduced(call, binder, x, i, k, x.at)
@@ -19,12 +21,15 @@ def _up_to(name: str, says: str, binder: Binder) -> None:
 
 
 def _reduced(call: Call, binder: Binder, x: Operand, i: tuple[Node, ...], k: str, at: Entries) -> Node:
-    """Over the entries at 0, …, i along the axis; with `reverse`, over those at i, …, n − 1."""
+    """Return the binder over the entries `at` 0, …, j along the axis, where j is the index there in `i`.
+
+    With `reverse` it is over the entries at j, …, n − 1.
+    """
     axis = call["axis"]
-    here, n = i[axis], x.shape[axis]
+    j, n = i[axis], x.shape[axis]
     if call["reverse"]:
-        return binder(k, n - here, at(*with_index_along(i, axis, here + Index(k))))
-    return binder(k, here + ONE, at(*with_index_along(i, axis, Index(k))))
+        return binder(k, n - j, at(*with_index_along(i, axis, j + Index(k))))
+    return binder(k, j + ONE, at(*with_index_along(i, axis, Index(k))))
 
 
 _up_to("cumsum", "The sum of the entries up to it along the axis (from it on, with `reverse`)", sum_over)

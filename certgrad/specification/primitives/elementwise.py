@@ -14,12 +14,12 @@ UNIT = Number("1")
 
 
 def zero_of(x: Operand) -> Node:
-    """0, of the sort of the operand's entries."""
+    """Return 0 in the sort of an operand's entries."""
     return ZERO if x.sort == "integer" else NOTHING
 
 
 def one_of(x: Operand) -> Node:
-    """1, of the sort of the operand's entries."""
+    """Return 1 in the sort of an operand's entries."""
     return ONE if x.sort == "integer" else UNIT
 
 
@@ -48,7 +48,7 @@ def neg(call: Call, x: Operand) -> Entries:
 
 
 def truncated(x: Node, y: Node) -> Node:
-    """x / y of integers, rounded towards 0."""
+    """Return x / y for integers, rounded towards 0."""
     opposite = less_than(x * y, ZERO)
     return If(opposite, -((-x) // y), x // y)
 
@@ -62,12 +62,12 @@ def div(call: Call, x: Operand, y: Operand) -> Entries:
 
 
 def floor_of(x: Node) -> Node:
-    """The greatest integer that is at most a real."""
+    """Return the greatest integer that is at most a real x."""
     return Apply("floor", (x,))
 
 
 def whole_part(x: Node) -> Node:
-    """A real rounded towards 0, as an integer."""
+    """Return a real rounded towards 0, as an integer."""
     return If(less_than(x, NOTHING), -floor_of(-x), floor_of(x))
 
 
@@ -133,12 +133,12 @@ def square(call: Call, x: Operand) -> Entries:
 
 
 def real_power(base: Node, exponent: Node) -> Node:
-    """A real to the power of a real."""
+    """Return a real to the power of a real."""
     return Power(base, exponent.value) if isinstance(exponent, Number) else Apply("real power", (base, exponent))
 
 
 def integer_power(base: Node, exponent: Node, of_integer: bool) -> Node:
-    """A real, or an integer, to the power of an integer."""
+    """Return a real, or an integer if `of_integer`, to the power of an integer."""
     if isinstance(exponent, Integer) and (exponent.value >= 0 or not of_integer):
         return Power(base, str(exponent.value))
     return Apply("integer power" if of_integer else "whole power", (base, exponent))
@@ -217,10 +217,12 @@ SPECIAL = {f"certgrad_{c}v": f"bessel_{c}" for c in "jyik"} | {
     f"certgrad_{name}": name
     for name in "erfi expi si ci fresnels fresnelc lambertw spence owens_t wofz_re wofz_im hyp1f1 hyp2f1".split()
 }
-"""Those of `certgrad.special`, with their names here."""
+"""The primitives of `certgrad.special`, with the names of their functions in the language."""
 
 
 def _entrywise_rule(name: str) -> Callable[..., Entries]:
+    """Return the rule that applies a function of the language to each entry."""
+
     def apply(call: Call, *operands: Operand) -> Entries:
         if call.parameters.get("accuracy") is not None:
             call.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
@@ -235,11 +237,13 @@ for _name, _function in {**dict(zip(NAMED, NAMED, strict=True)), **SPECIAL}.item
 
 
 def function_of(name: str, *arguments: Node) -> Node:
-    """A function of the table."""
+    """Return a function of the language, by name, at these arguments."""
     return Apply(name, arguments)
 
 
 def _register(name: str, says: str, formula: Callable[..., Node]) -> None:
+    """Register the rule that applies a formula to each entry, with `says` as its words."""
+
     def apply(call: Call, *operands: Operand) -> Entries:
         return lambda *i: formula(*(x.beside(*i) for x in operands))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _batch(reader: Reader, shape: Sequence[Node]) -> tuple[str, ...]:
-    """The variables that number the times and the batch axes."""
+    """Return the variables that number the times and the batch axes, which have this shape."""
     return (*reader.times, *(f"i{k}" for k in range(len(shape))))
 
 
@@ -52,20 +52,22 @@ def triangular_solve(reader: Reader, eqn: Any, a: Operand, b: Operand) -> list[O
     i, j, k = Index("k0"), Index("k1"), Index("k2")
 
     def triangle(row: Node, column: Node) -> Node:
+        """Return an entry of the matrix that multiplies X: A's triangle, transposed if asked, and 0 elsewhere."""
         if params["transpose_a"]:
             row, column = column, row
-        inside = less_than(column, row) if params["lower"] else less_than(row, column)
+        in_triangle = less_than(column, row) if params["lower"] else less_than(row, column)
         diagonal = UNIT if params["unit_diagonal"] else a.at(*batch, row, column)
-        return If(equal(row, column), diagonal, If(inside, a.at(*batch, row, column), NOTHING))
+        return If(equal(row, column), diagonal, If(in_triangle, a.at(*batch, row, column), NOTHING))
 
+    # X is a tensor defined by the equations alone, which read its own entries (`unknown`).
     unknown = reader.operand(x, b.dtype).at
     if params["left_side"]:
         total = sum_over("k2", rows, triangle(i, k) * unknown(*batch, k, j))
     else:
         total = sum_over("k2", columns, unknown(*batch, i, k) * triangle(k, j))
     equations = nested_binders(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
-    made = Determined((x,), outer, (equations,), TRUE, "linear", (_name(reader, a), _name(reader, b)))
-    return reader.determined(made, [b.dtype])
+    solution = Determined((x,), outer, (equations,), TRUE, "linear", (_name(reader, a), _name(reader, b)))
+    return reader.determined(solution, [b.dtype])
 
 
 @structured("tridiagonal_solve")
@@ -85,8 +87,8 @@ def tridiagonal_solve(
     above = If(less_than(i + ONE, rows), high.at(*batch, i) * unknown(*batch, i + ONE, j), NOTHING)
     total = below + main.at(*batch, i) * unknown(*batch, i, j) + above
     equations = nested_binders(for_all, ["k0", "k1"], [rows, columns], equal(total, b.at(*batch, i, j)))
-    held = tuple(_name(reader, one) for one in (low, main, high, b))
-    return reader.determined(Determined((x,), outer, (equations,), TRUE, "linear", held), [b.dtype])
+    names = tuple(_name(reader, operand) for operand in (low, main, high, b))
+    return reader.determined(Determined((x,), outer, (equations,), TRUE, "linear", names), [b.dtype])
 
 
 @structured("certgrad_solution")
@@ -100,8 +102,8 @@ def certgrad_solution(reader: Reader, eqn: Any, *operands: Operand) -> list[Oper
     (left,) = reader.composed(eqn.params["residual"], [unknown, *operands[of_solver:]])
     names = [f"j{axis}" for axis in range(len(shape))]
     equations = nested_binders(for_all, names, shape, equal(left.at(*indices(names)), NOTHING))
-    made = Determined((tensor,), reader.times, (equations,), TRUE, "solution", ())
-    return reader.determined(made, [z.dtype])
+    solution = Determined((tensor,), reader.times, (equations,), TRUE, "solution", ())
+    return reader.determined(solution, [z.dtype])
 
 
 @structured("custom_linear_solve")
@@ -109,26 +111,27 @@ def custom_linear_solve(reader: Reader, eqn: Any, *operands: Operand) -> Sequenc
     """What its solver computes. That of JAX, given the LU factors of a matrix A, computes the x with A·x = b"""
     counts, solver = eqn.params["const_lengths"], eqn.params["jaxprs"].solve
     before = counts.matvec + counts.vecmat
-    held, right = operands[before : before + counts.solve], operands[sum(counts) :]
-    own, a = lu_solver(solver), _factored(held)
-    if own is None or a is None:
-        return reader.read(solver, [*held, *right])
+    solver_operands, right = operands[before : before + counts.solve], operands[sum(counts) :]
+    axes, a = lu_solver(solver), _factored(solver_operands)
+    if axes is None or a is None:
+        return reader.read(solver, [*solver_operands, *right])
+    # JAX's own solver, by the LU factors of A: x is determined by A·x = b, and not by what the solver computes.
     (b,) = right
     x = reader.tensor(reader.name(), b.shape, "real")
     names = [f"j{axis}" for axis in range(b.rank)]
-    here, k = indices(names), Index("k0")
-    batch = [here[axis] for axis in own.batch]
-    row, column = (k, here[own.axis]) if own.transposed else (here[own.axis], k)
-    along = [k if axis == own.axis else i for axis, i in enumerate(here)]
-    total = sum_over("k0", b.shape[own.axis], a.at(*batch, row, column) * reader.operand(x, b.dtype).at(*along))
-    equations = nested_binders(for_all, names, b.shape, equal(total, b.at(*here)))
-    named = (_name(reader, a), _name(reader, b))
-    made = Determined((x,), reader.times, (equations,), TRUE, "linear", named)
-    return reader.determined(made, [b.dtype])
+    index, k = indices(names), Index("k0")
+    batch = [index[axis] for axis in axes.batch]
+    row, column = (k, index[axes.axis]) if axes.transposed else (index[axes.axis], k)
+    along = [k if axis == axes.axis else i for axis, i in enumerate(index)]
+    total = sum_over("k0", b.shape[axes.axis], a.at(*batch, row, column) * reader.operand(x, b.dtype).at(*along))
+    equations = nested_binders(for_all, names, b.shape, equal(total, b.at(*index)))
+    operand_names = (_name(reader, a), _name(reader, b))
+    solution = Determined((x,), reader.times, (equations,), TRUE, "linear", operand_names)
+    return reader.determined(solution, [b.dtype])
 
 
 def _factored(held: Sequence[Operand]) -> Operand | None:
-    """The matrix of which a solver holds both factors, and the permutation."""
+    """Return the matrix of which a solver holds the LU factors and the permutation, in this order; else None."""
     if len(held) != 2 or held[0].factored is None or held[1].factored is None:
         return None
     (a, factors), (of, permutation) = held[0].factored, held[1].factored
@@ -150,12 +153,16 @@ def cholesky(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         for_all("k0", n, for_all("k1", n, Either((at_most(j, i), equal(entry(*batch, i, j), NOTHING))))),
         for_all("k0", n, less_than(NOTHING, entry(*batch, i, i))),
     )
-    made = Determined((factor,), outer, equations, TRUE, "cholesky", (_name(reader, a),))
-    return reader.determined(made, [a.dtype])
+    definition = Determined((factor,), outer, equations, TRUE, "cholesky", (_name(reader, a),))
+    return reader.determined(definition, [a.dtype])
 
 
 def _factors(reader: Reader, a: Operand, made: Sequence[tuple[Node, ...]]) -> tuple[Any, ...]:
-    """The variables of a matrix's batch, the tensors of its factors, of these shapes, and their entries."""
+    """Return what defines factors of a matrix `a`, whose shapes without batch axes are `made`.
+
+    That are the variables of times and batch, the tensors of the factors, the entries of `a` as a function of row and
+    column, and such functions for the factors.
+    """
     lead = a.shape[:-2]
     outer = _batch(reader, lead)
     batch = [Index(name) for name in outer[len(reader.times) :]]
@@ -165,7 +172,7 @@ def _factors(reader: Reader, a: Operand, made: Sequence[tuple[Node, ...]]) -> tu
 
 
 def _orthonormal(column: Entries, rows: Node, columns: Node) -> Node:
-    """The columns are of length 1, and at right angles."""
+    """Return that the columns of a matrix, with entries `column(row, column)`, have length 1 and are orthogonal."""
     i, j = Index("k0"), Index("k1")
     total = sum_over("k2", rows, column(Index("k2"), i) * column(Index("k2"), j))
     return nested_binders(for_all, ["k0", "k1"], [columns, columns], equal(total, If(equal(i, j), UNIT, NOTHING)))
@@ -188,8 +195,8 @@ def eigh(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         _orthonormal(v, n, n),
         for_all("k0", n - ONE, at_most(value(i), value(i + ONE))),
     )
-    made = Determined(tensors, outer, equations, TRUE, "eigh", (_name(reader, a),))
-    return reader.determined(made, [a.dtype] * 2)
+    definition = Determined(tensors, outer, equations, TRUE, "eigh", (_name(reader, a),))
+    return reader.determined(definition, [a.dtype] * 2)
 
 
 @structured("svd")
@@ -214,8 +221,8 @@ def svd(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         for_all("k0", count - ONE, at_most(value(i + ONE), value(i))),
         for_all("k0", count, at_most(NOTHING, value(i))),
     )
-    made = Determined(tensors, outer, equations, TRUE, "svd", (_name(reader, a),))
-    return reader.determined(made, [a.dtype] * 3)[: len(eqn.outvars)]
+    definition = Determined(tensors, outer, equations, TRUE, "svd", (_name(reader, a),))
+    return reader.determined(definition, [a.dtype] * 3)[: len(eqn.outvars)]
 
 
 @structured("qr")
@@ -235,29 +242,29 @@ def qr(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
         _orthonormal(q, m, n),
         nested_binders(for_all, ["k0", "k1"], [n, n], Either((at_most(i, j), equal(r(i, j), NOTHING)))),
     )
-    made = Determined(tensors, outer, equations, TRUE, "qr", (_name(reader, a),))
-    return reader.determined(made, [a.dtype] * 2)
+    definition = Determined(tensors, outer, equations, TRUE, "qr", (_name(reader, a),))
+    return reader.determined(definition, [a.dtype] * 2)
 
 
 @structured("lu_pivots_to_permutation")
 def lu_pivots_to_permutation(reader: Reader, eqn: Any, pivots: Operand) -> list[Operand]:
     """The rows in the order to which interchanges bring them: at step t row t is swapped with the one that the pivot
     says"""
-    (found,) = (v.aval for v in eqn.outvars)
-    shape, lead = tuple(map(size, found.shape)), len(found.shape) - 1
+    (aval,) = (v.aval for v in eqn.outvars)
+    shape, lead = tuple(map(size, aval.shape)), len(aval.shape) - 1
     batch: list[Node] = [Index(f"i{k}") for k in range(lead)]
 
     def run(time: str) -> tuple[list[Carry], str]:
         t, i = Index(time), Index(f"i{lead}")
         order = reader.tensor(reader.name(), shape, "integer")
-        rows, other = reader.operand(order, None).at, pivots.at(*batch, t)
-        step = rows(*batch, If(equal(i, t), other, If(equal(i, other), t, i)))
+        rows, pivot = reader.operand(order, None).at, pivots.at(*batch, t)
+        step = rows(*batch, If(equal(i, t), pivot, If(equal(i, pivot), t, i)))
         axes = tuple(f"i{k}" for k in range(lead + 1))
         return [Carry(order, (*reader.times[:-1], *axes), i, step)], order.name
 
     before, steps = list(map(Index, reader.times)), pivots.shape[-1]
     order = reader.loop(steps, run)
-    return [Operand(shape, "integer", found.dtype, lambda *i: SortedEntry(order, (*before, steps, *i), "integer"))]
+    return [Operand(shape, "integer", aval.dtype, lambda *i: SortedEntry(order, (*before, steps, *i), "integer"))]
 
 
 @structured("lu")
@@ -274,8 +281,9 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
     before = list(map(Index, reader.times))
 
     def run(time: str) -> tuple[list[Carry], tuple[str, str, str]]:
-        """Return one step of elimination: its carries, which are the matrix and the order of the rows, and the names of
-        the tensors that hold the matrix, the pivot row and the order.
+        """Return one step of elimination: its carries, and the names of three tensors.
+
+        The carries are the matrix and the order of the rows; the names are of the matrix, the pivot row and the order.
         """
         t = Index(time)
         matrix, order = (
@@ -288,17 +296,19 @@ def lu(reader: Reader, eqn: Any, a: Operand) -> list[Operand]:
             x = entry_before(*batch, t + k, t)
             return If(less_than(x, NOTHING), -x, x)
 
-        def pivot_position(*b: Node) -> Node:  # asked at the indices i0, i1, … alone, which are those of `batch`
+        def pivot_position(*b: Node) -> Node:  # it is only read at i0, i1, …, the indices in `batch`
             return t + argmax_over("k0", n - t, size_of(Index("k0")))
 
         pivot = reader.named("lu", Operand(lead, "integer", None, pivot_position))
         chosen = pivot.at(*batch)
 
         def source(i: Node) -> Node:
+            """Return the row, before the step, that the step moves to row i."""
             return If(equal(i, t), chosen, If(equal(i, chosen), t, i))
 
         at = len(lead)
         i, j = Index(f"i{at}"), Index(f"i{at + 1}")
+        # Below row t, column t gets the ratios, which are L's entries; the rest of a row loses ratio · pivot row.
         old = entry_before(*batch, source(i), j)
         head = entry_before(*batch, chosen, t)
         ratio = If(equal(head, NOTHING), NOTHING, entry_before(*batch, source(i), t) / head)

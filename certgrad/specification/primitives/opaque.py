@@ -29,19 +29,22 @@ if TYPE_CHECKING:
 )
 def opaque(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
     """A function of the operands and parameters, of which nothing else is known"""
-    said = ", ".join(f"{k}={v}" for k, v in sorted(eqn.params.items()))
+    parameters = ", ".join(f"{k}={v}" for k, v in sorted(eqn.params.items()))
     avals = [v.aval for v in eqn.outvars]
     tensors = [reader.tensor(reader.name(), tuple(map(size, a.shape)), sort_of(a.dtype)) for a in avals]
-    named = [_name(reader, x) for x in operands]
-    made = Opaque(tuple(tensors), reader.times, f"{eqn.primitive.name}({said})", tuple(named))
-    return reader.determined(made, [a.dtype for a in avals])
+    names = [_name(reader, x) for x in operands]
+    definition = Opaque(tuple(tensors), reader.times, f"{eqn.primitive.name}({parameters})", tuple(names))
+    return reader.determined(definition, [a.dtype for a in avals])
 
 
 def _name(reader: Reader, x: Operand) -> str:
-    """The tensor that an operand is."""
-    here: list[Node] = [Integer(0)] * x.rank
-    read = x.at(*here)
-    if not isinstance(read, SortedEntry) or read.index[len(read.index) - x.rank :] != tuple(here):
-        read = reader.named("operand", x).at(*here)
+    """Return the name of the tensor that an operand is; an operand that is none is defined as a new tensor.
+
+    It is a tensor if its entry at 0, …, 0 is the entry of a tensor at this index.
+    """
+    origin: list[Node] = [Integer(0)] * x.rank
+    read = x.at(*origin)
+    if not isinstance(read, SortedEntry) or read.index[len(read.index) - x.rank :] != tuple(origin):
+        read = reader.named("operand", x).at(*origin)
         assert isinstance(read, SortedEntry)
     return read.name

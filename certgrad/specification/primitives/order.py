@@ -13,12 +13,12 @@ from .shape import with_index_along
 
 
 def number(x: Operand, *i: Node) -> Node:
-    """The entry as a number: true is 1."""
+    """Return an entry as a number: true is 1."""
     return cast(x.at(*i), "boolean", "integer") if x.sort == "boolean" else x.at(*i)
 
 
 def before(a: Sequence[Node], b: Sequence[Node], earlier: Node) -> Node:
-    """The keys a are less than b in lexicographic order; where they are equal, `earlier`."""
+    """Return that keys a are less than keys b in lexicographic order; where they are equal, `earlier` decides."""
     out = earlier
     for x, y in zip(reversed(a), reversed(b), strict=True):
         if out in (TRUE, FALSE):
@@ -29,7 +29,11 @@ def before(a: Sequence[Node], b: Sequence[Node], earlier: Node) -> Node:
 
 
 def coming_to(place: Node, names: tuple[str, str], n: Node, keys: Entries) -> Node:
-    """The place, before sorting, of the entry that comes to a place: as many others as that are before it."""
+    """Return the place, before sorting, of the entry that comes to `place`: as many others are before it.
+
+    An entry q is before p if its keys are less, or if they are equal and q < p. `names` are two bound variables, and n
+    is the number of entries.
+    """
     p, q = names
     first = before(keys(Index(q)), keys(Index(p)), less_than(Index(q), Index(p)))  # type: ignore[arg-type]
     return least_over(p, n, equal(sum_over(q, n, If(first, ONE, ZERO)), place))
@@ -71,6 +75,7 @@ def approx_top_k(call: Call, x: Operand) -> list[Entries]:
 
 
 def _in_order(call: Call, x: Operand, axis: int, greatest: bool) -> list[Entries]:
+    """Return the entries of x along an axis in rising order, falling if `greatest`, and their places in x."""
     names = call.bound(), call.bound()
 
     def keys(*i: Node) -> list[Node]:

@@ -11,12 +11,14 @@ from ..rule import Binder, Call, Entries, Operand, indices, nested_binders, rule
 
 
 def reduced(x: Operand, axes: tuple[int, ...], names: list[str], i: tuple[Node, ...]) -> list[Node]:
-    """The index of x: bound variables at the axes that are reduced, the result's index at the others."""
+    """Return the index of x: bound variables `names` at the reduced axes, the result's index `i` at the others."""
     bound, rest = dict(zip(axes, indices(names), strict=True)), iter(i)
     return [bound[a] if a in bound else next(rest) for a in range(x.rank)]
 
 
 def _over_axes(name: str, says: str, binder: Binder) -> None:
+    """Register the rule of a reduction by one binder, with `says` as its words."""
+
     def apply(call: Call, x: Operand) -> Entries:
         axes = tuple(call["axes"])
         names = [call.bound() for _ in axes]
@@ -33,6 +35,8 @@ _over_axes("reduce_and", "All entries hold along `axes`", for_all)
 
 
 def _extremum(name: str, says: str, numbers: Binder, truths: Binder) -> None:
+    """Register the rule of a reduction by a binder for numbers and one for booleans, with `says` as its words."""
+
     def apply(call: Call, x: Operand) -> Entries:
         axes = tuple(call["axes"])
         names = [call.bound() for _ in axes]
@@ -48,6 +52,8 @@ _extremum("reduce_min", "The least entry over `axes`; of booleans, whether all h
 
 
 def _place(name: str, says: str, sign: Callable[[Node], Node]) -> None:
+    """Register the rule that returns the first place at which `sign(entry)` is greatest, with `says` as its words."""
+
     def apply(call: Call, x: Operand) -> Entries:
         from .casts import cast
 

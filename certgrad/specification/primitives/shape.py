@@ -34,8 +34,8 @@ def reshape(call: Call, x: Operand, *sizes: Operand) -> Entries:
         index: list[Node] = [ZERO] * x.rank
         for before, after in parts:
             place = row_major([i[a] for a in after], [call.shape[a] for a in after])
-            found = [place] if len(before) == 1 else unravelled(place, [x.shape[a] for a in before])
-            for a, j in zip(before, found, strict=True):
+            in_block = [place] if len(before) == 1 else unravelled(place, [x.shape[a] for a in before])
+            for a, j in zip(before, in_block, strict=True):
                 index[a] = j
         return x.at(*index)
 
@@ -43,7 +43,7 @@ def reshape(call: Call, x: Operand, *sizes: Operand) -> Entries:
 
 
 def _permuted(at: Entries, order: Sequence[int]) -> Entries:
-    """out[i] = x[j] with j[order[k]] = i[k]"""
+    """Return the entries out[i] = x[j] with j[order[k]] = i[k], where `at` are the entries of x."""
     return lambda *i: at(*(i[order.index(axis)] for axis in range(len(order))))
 
 
@@ -83,7 +83,7 @@ def slice_(call: Call, x: Operand) -> Entries:
 
 
 def with_index_along(i: Sequence[Node], axis: int, index: Node) -> list[Node]:
-    """The index with another one along an axis."""
+    """Return the index `i` with `index` in its place along an axis."""
     return [index if a == axis else j for a, j in enumerate(i)]
 
 
@@ -100,11 +100,12 @@ def concatenate(call: Call, *parts: Operand) -> Entries:
 
     def entry(*i: Node) -> Node:
         def from_(k: int, start: Node) -> Node:
-            here = parts[k].at(*with_index_along(i, axis, i[axis] - start))
+            """Return the entry at i if it is in one of the parts from k on, the first of which begins at `start`."""
+            in_part = parts[k].at(*with_index_along(i, axis, i[axis] - start))
             if k == len(parts) - 1:
-                return here
+                return in_part
             end = start + parts[k].shape[axis]
-            return If(less_than(i[axis], end), here, from_(k + 1, end))
+            return If(less_than(i[axis], end), in_part, from_(k + 1, end))
 
         return from_(0, ZERO)
 
@@ -165,8 +166,8 @@ def pad(call: Call, x: Operand, value: Operand) -> Entries:
         steps = [step for _, step in config]
         source = [j // step for j, step in zip(moved, steps, strict=True)]
         hits = [equal(j % step, ZERO) for j, step in zip(moved, steps, strict=True)]
-        inside = [in_bounds(j, n) for j, n in zip(source, x.shape, strict=True)]
-        return If(Both((*hits, *inside)), x.at(*source), value.at())
+        within = [in_bounds(j, n) for j, n in zip(source, x.shape, strict=True)]
+        return If(Both((*hits, *within)), x.at(*source), value.at())
 
     return entry
 
@@ -179,6 +180,7 @@ def dynamic_slice(call: Call, x: Operand, *starts: Operand) -> Entries:
 
 
 def _starts(shape: Sequence[Node], taken: Sequence[Node], starts: Sequence[Operand]) -> list[Node]:
+    """Return the starts of a slice of shape `taken`, moved so that it is within an array of this shape."""
     return [clamped(s.at(), n - m) for s, n, m in zip(starts, shape, taken, strict=False)]
 
 

@@ -15,7 +15,7 @@ from .elementwise import zero_of
 
 @dataclass(frozen=True)
 class Windows:
-    """The window at each index of the result: its positions are numbered in row-major order.
+    """The windows of an array, one at each index of the result; a window's positions are numbered in row-major order.
 
     Position w of the window at o is at o·stride + w·window_dilation − padding in the array, which stands with
     base_dilation − 1 places between its entries, and places around it that hold nothing.
@@ -26,27 +26,28 @@ class Windows:
 
     @property
     def count(self) -> Node:
-        """How many positions a window has."""
+        """Return how many positions a window has."""
         return product_of(self.sizes)
 
     @property
     def sizes(self) -> list[Node]:
-        """The window's size along each axis."""
+        """Return the window's size along each axis."""
         return list(map(size, self.call["window_dimensions"]))
 
     def _step(self, name: str, axis: int) -> Node:
+        """Return a parameter that is a stride or dilation, along an axis; 1 where the call has none."""
         steps = self.call.parameters.get(name)
         return ONE if steps is None else size(steps[axis])
 
     def at(self, o: Sequence[Node], position: Node) -> tuple[list[Node], Node]:
-        """Where a position of the window at o is in the array, and the condition that an entry is there."""
+        """Return where a position of the window at o is in the array, and the condition that an entry is there."""
         index, conditions = [], []
         for axis, w in enumerate(unravelled(position, self.sizes)):
             stride, spread = self._step("window_strides", axis), self._step("window_dilation", axis)
-            apart = self._step("base_dilation", axis)
+            dilation = self._step("base_dilation", axis)
             place = o[axis] * stride + w * spread - size(self.call["padding"][axis][0])
-            index.append(place // apart)
-            conditions += [equal(place % apart, ZERO), in_bounds(place // apart, self.shape[axis])]
+            index.append(place // dilation)
+            conditions += [equal(place % dilation, ZERO), in_bounds(place // dilation, self.shape[axis])]
         return index, Both(tuple(conditions))
 
 
@@ -56,19 +57,21 @@ def reduce_window_sum(call: Call, x: Operand) -> Entries:
     windows, w = Windows(call, x.shape), call.bound()
 
     def entry(*o: Node) -> Node:
-        index, inside = windows.at(o, Index(w))
-        return sum_over(w, windows.count, If(inside, x.at(*index), zero_of(x)))
+        index, occupied = windows.at(o, Index(w))
+        return sum_over(w, windows.count, If(occupied, x.at(*index), zero_of(x)))
 
     return entry
 
 
 def _extremum(name: str, says: str, binder: Callable[[str, Node, Node, Node], Node]) -> None:
+    """Register the rule of an extremum of each window, with `says` as its words."""
+
     def apply(call: Call, x: Operand) -> Entries:
         windows, w = Windows(call, x.shape), call.bound()
 
         def entry(*o: Node) -> Node:
-            index, inside = windows.at(o, Index(w))
-            return binder(w, windows.count, x.at(*index), inside)
+            index, occupied = windows.at(o, Index(w))
+            return binder(w, windows.count, x.at(*index), occupied)
 
         return entry
 
@@ -81,10 +84,10 @@ _extremum("reduce_window_min", "The least entry of each window that has entries"
 
 
 def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Node], w: str) -> list[Node]:
-    """Where the first entry of the window at o is that is greatest, or least if `select_prim` is le."""
-    index, inside = windows.at(o, Index(w))
+    """Return the index in x of the first greatest entry of the window at o, or least if `select_prim` is `le`."""
+    index, occupied = windows.at(o, Index(w))
     body = x.at(*index) if call["select_prim"].name == "ge" else -x.at(*index)
-    return windows.at(o, argmax_over(w, windows.count, body, inside))[0]
+    return windows.at(o, argmax_over(w, windows.count, body, occupied))[0]
 
 
 @rule("select_and_scatter_add")
@@ -96,8 +99,8 @@ def select_and_scatter_add(call: Call, source: Operand, x: Operand) -> Entries:
     def entry(*i: Node) -> Node:
         o = [Index(n) for n in names]
         place = selected(call, windows, x, o, w)
-        here = Both(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
-        return nested_binders(sum_over, names, source.shape, If(here, source.at(*o), zero_of(source)))
+        is_place = Both(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
+        return nested_binders(sum_over, names, source.shape, If(is_place, source.at(*o), zero_of(source)))
 
     return entry
 

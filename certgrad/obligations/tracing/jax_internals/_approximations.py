@@ -1,10 +1,10 @@
 """Functions that JAX computes by approximation, recognised by their programs, and what they approximate.
 
-A function with a rule of its own, or a compiled one, is a call with a program inside. Of the others the equations stand
-in the program of whoever calls them, one after the other (`inlined`).
+A function with a custom rule, or under `jit`, is a call with a program inside. The equations of other functions stand
+in the program of the caller, one after the other (`inlined`).
 
-The rules of such functions are the derivatives of the ideal functions, and so not those of what is computed: the two
-are as far apart as the approximation is from what it approximates, which is some rounding units.
+The rules of such functions are the derivatives of the ideal functions, and not of what is computed. The two differ as
+much as the approximation differs from the ideal function, which is by some rounding units.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from ._tracing import wide_floats
 
 @dataclass(frozen=True)
 class Approximation:
-    """A function of real numbers, of arrays entry by entry."""
+    """A function of JAX's, of arrays entry by entry, with the ideal function that it approximates."""
 
     name: str
     function: Callable[..., Any]
-    """With its custom rule, if it has one."""
+    """JAX's function, with its custom rule if it has one."""
     ideal: Callable[..., Any]
-    """What it approximates, in primitives that the calculus knows; a tuple, if it gives several arrays."""
+    """The ideal function, in primitives that the calculus knows; it returns a tuple if there are several outputs."""
     exact: Callable[..., Any]
-    """The same in ball arithmetic, by which the distance is measured."""
+    """The ideal function in ball arithmetic, by which the distance is measured."""
     text: str
     points: tuple[float, float, int]
-    """First, last, how many: where it is measured, in each argument."""
+    """Where the distance is measured, in each argument: the first point, the last, and how many."""
     arity: int = 1
     outputs: int = 1
     called: str = ""
-    """How JAX names the program of a call, so that only such are compared; nothing, where any may be one."""
+    """JAX's name for the program of a call: only programs of this name are compared; any, where it is ""."""
 
     def program(self, aval: Any) -> Program:
-        """The ideal function as a program."""
+        """Return the ideal function as a program of arrays of this type."""
         return _traced(self.ideal, self.arity, aval)
 
     def idealisation(self, dtype: Any) -> str:
@@ -67,20 +67,23 @@ class Approximation:
 
 
 def _distance(one: Approximation, dtype: np.dtype) -> float:
-    """The largest distance as measured, relative where values are above 1, rounded up to a power of 10."""
+    """Return the largest measured distance of an approximation from its ideal function, rounded up to a power of 10.
+
+    It is relative where values are above 1, and measured once for each dtype.
+    """
     key = one.name, dtype.name
     if key not in _distances.table:
         low, high, count = one.points
         with wide_floats(dtype == np.float64):
             axis = np.linspace(low, high, count, dtype=dtype)
             points = [np.ravel(x) for x in np.meshgrid(*[axis] * one.arity)]
-            found = [np.asarray(x) for x in jax.tree.leaves(one.function(*map(jnp.asarray, points)))]
+            computed = [np.asarray(x) for x in jax.tree.leaves(one.function(*map(jnp.asarray, points)))]
         with precision(BITS):
-            balls = [_several(one.exact(*(arb(float(v)) for v in at))) for at in zip(*points, strict=True)]
-        values = zip(found, zip(*balls, strict=True), strict=True)
+            balls = [_several(one.exact(*(arb(float(v)) for v in point))) for point in zip(*points, strict=True)]
+        values = zip(computed, zip(*balls, strict=True), strict=True)
         pairs = [(float(a), float(b.mid())) for xs, exact in values for a, b in zip(xs, exact, strict=True)]
-        apart = max(abs(a - b) / max(abs(b), 1) for a, b in pairs)
-        _distances.table[key] = 10.0 ** ceil(log10(apart)) if apart else 0.0
+        largest = max(abs(a - b) / max(abs(b), 1) for a, b in pairs)
+        _distances.table[key] = 10.0 ** ceil(log10(largest)) if largest else 0.0
     return float(_distances.table[key])
 
 
@@ -94,7 +97,7 @@ _programs = Kept()
 
 
 def _frexp(x: Any) -> Any:
-    """JAX's own: a function with a rule, and from JAX 0.12 on a primitive that a class declares."""
+    """Return JAX's `frexp` of an array: a function with a rule; from JAX 0.12 on a primitive declared by a class."""
     functions: Any = _ufuncs  # either name is unknown to the other version
     return functions._frexp(x) if hasattr(functions, "_frexp") else functions.Frexp(jax.typeof(x))(x)
 
@@ -173,12 +176,12 @@ INLINED: Sequence[Approximation] = (
         arity=2,
     ),
 )
-"""Those whose equations stand in the programs of their callers: without constant arrays, which may be made outside."""
+"""Approximations whose equations stand in the programs of their callers. They have no constant arrays, as a caller may
+make these elsewhere."""
 
 
 def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximation | None:
-    """Return the known function that a program computes: the program is the one that JAX makes of it. None for any
-    other.
+    """Return the approximation whose program, as JAX makes it, is this one; None if there is none.
 
     JAX hands a program its tables as operands, before the others: `constants` are the values of the first operands.
     """
@@ -188,20 +191,23 @@ def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximat
     if aval is None or getattr(aval, "dtype", None) not in (np.float32, np.float64):
         return None
     name = getattr(getattr(jaxpr, "debug_info", None), "func_name", "")
-    for one in APPROXIMATIONS:
-        if (len(jaxpr.invars), len(jaxpr.outvars)) != (one.arity, one.outputs) or one.called not in ("", name):
+    for candidate in APPROXIMATIONS:
+        if (len(jaxpr.invars), len(jaxpr.outvars)) != (candidate.arity, candidate.outputs) or candidate.called not in (
+            "",
+            name,
+        ):
             continue
-        # Of a number it takes the fewest equations: there is nothing to broadcast.
-        if len(jaxpr.eqns) < len(_program(one, aval.update(shape=())).jaxpr.eqns):
+        # At a scalar the program has the fewest equations, as nothing is broadcast: one trace for a first test.
+        if len(jaxpr.eqns) < len(_program(candidate, aval.update(shape=())).jaxpr.eqns):
             continue
-        expected = _program(one, aval)
+        expected = _program(candidate, aval)
         if len(jaxpr.eqns) == len(expected.jaxpr.eqns) and serialised(program) == serialised(expected):
-            return one
+            return candidate
     return None
 
 
 def _program(one: Approximation, aval: Any) -> Program:
-    """Return the approximation's own program at such arrays."""
+    """Return the program of an approximation, as JAX makes it for arrays of this type; it is kept."""
     key = one.name, str(aval)
     if key not in _programs.table:
         program = _traced(one.function, one.arity, aval)
@@ -210,17 +216,17 @@ def _program(one: Approximation, aval: Any) -> Program:
 
 
 def _called_program(program: Program) -> Program:
-    """The program that the one equation of a program calls, with the constants that it is called with."""
+    """Return the program that the only equation of a program calls, with the constants among its operands put in."""
     (eqn,) = program.jaxpr.eqns
-    held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
-    constants = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
+    values = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    constants = [values[v] for v in eqn.invars if not is_literal(v) and v in values]
     inner = inner_program(eqn)
     assert inner is not None  # it is called by name
     return _with_constants(inner, constants)
 
 
 def _with_constants(program: Program, constants: Sequence[Any]) -> Program:
-    """Return the program with these arrays for its first operands."""
+    """Return the program with these constants for its first operands."""
     if not constants:
         return program
     jaxpr, first = program.jaxpr, len(constants)
@@ -241,7 +247,7 @@ def _traced(function: Callable[..., Any], arity: int, aval: Any) -> Program:
 
 @dataclass(frozen=True)
 class Inlined:
-    """The equations of a program that are such a function."""
+    """The equations of a program, from number `first` up to `last` (excluded), that compute the approximation `one`."""
 
     one: Approximation
     first: int
@@ -252,18 +258,20 @@ class Inlined:
 
 def inlined(program: Program) -> list[Inlined]:
     """Return the approximations whose equations stand in a program, in order."""
-    found: list[Inlined] = []
+    blocks: list[Inlined] = []
     k, equations = 0, program.jaxpr.eqns
     while k < len(equations):
-        here = next((h for one in INLINED if (h := _inlined_at(one, program, k)) is not None), None)
-        found += [here] if here else []
-        k = here.last if here else k + 1
-    return found
+        block = next((b for candidate in INLINED if (b := _inlined_at(candidate, program, k)) is not None), None)
+        blocks += [block] if block else []
+        k = block.last if block else k + 1
+    return blocks
 
 
 def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
-    """Return the approximation `one`, with its operands and output, if the program computes it from equation k on; else
-    None.
+    """Return the equations from number k on that compute the approximation `one`; None if they do not.
+
+    They are compared with the approximation's own program: by the number and names of the primitives first, then as
+    text. Values between the first and the last equation must not be used later, as they are gone in the ideal program.
     """
     equations = program.jaxpr.eqns
     operands = tuple(v for v in equations[k].invars if not is_literal(v))
@@ -278,6 +286,7 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
         return None
     results = {v for e in block for v in e.outvars}
     out = block[-1].outvars[0]
+    # The ideal program has no values between the first equation and the last, so that nothing may read them.
     read_later = [v for e in equations[k + len(block) :] for v in e.invars] + list(program.jaxpr.outvars)
     if any(not is_literal(v) and v is not out and v in results for v in read_later):
         return None
@@ -292,18 +301,19 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
 
 
 _FIRST = {"betaln": ("min", "le")}
-"""What the first equation may be, in one version of JAX or another: all arguments stand there, once and in order."""
+"""By approximation, the primitive of its first equation, in one version of JAX or another. The operands there are all
+arguments, once and in order."""
 
 
 def with_ideals(program: Program, found: Sequence[Inlined]) -> Program:
-    """The program with calls of the ideal functions in place of the equations that approximate them."""
+    """Return the program with calls of the ideal functions in place of the equations that approximate them."""
     equations: list[Any] = []
     start = 0
-    for here in found:
-        call = _traced(jax.jit(here.one.ideal), here.one.arity, here.operands[0].aval).jaxpr.eqns[0]
-        equations += program.jaxpr.eqns[start : here.first]
-        equations.append(call.replace(invars=list(here.operands), outvars=[here.out]))
-        start = here.last
+    for block in found:
+        call = _traced(jax.jit(block.one.ideal), block.one.arity, block.operands[0].aval).jaxpr.eqns[0]
+        equations += program.jaxpr.eqns[start : block.first]
+        equations.append(call.replace(invars=list(block.operands), outvars=[block.out]))
+        start = block.last
     jaxpr = program.jaxpr
     changed = SimpleNamespace(
         invars=jaxpr.invars,

@@ -1,7 +1,7 @@
 """Calls outside of any trace, as a user makes them, computed by numpy where it can.
 
-JAX compiles each operation anew for each shape and dtype, which takes a hundred times longer than the operation. What
-code sees there are arrays of JAX; who computed the numbers in them it cannot tell. So while a rule is called, numpy
+JAX compiles each operation anew for each shape and dtype, which takes a hundred times longer than the operation. Code
+that is called sees arrays of JAX, and cannot tell what computed the numbers in them. So while a rule is called, numpy
 computes what it can, and JAX the rest.
 """
 
@@ -26,40 +26,40 @@ from certgrad.jaxpr.keys import is_key
 from certgrad.process.threads import one_at_a_time
 
 Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
-"""compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""
+"""compute(primitive, params, operands, output types) returns the outputs. It raises where it cannot compute them."""
 
 
 class EndlessError(Exception):
-    """A loop takes more steps than are done here, and may take any number."""
+    """A loop has taken as many steps as are tried here, and may be endless."""
 
 
 @one_at_a_time
 def computed_by(compute: Compute) -> Iterator[None]:
-    """Have this thread's operations outside of traces done by `compute`; by JAX where that raises."""
+    """In the context, have this thread's operations outside of traces done by `compute`; by JAX where that raises."""
     plain: Any = _core.EvalTrace.process_primitive
     compiled: Any = getattr(_pjit, "_pjit_call_impl_python", None)
     owner = threading.get_ident()
 
     def ours(primitive: Any, args: Any, params: Any) -> Any:
-        """Return the operation's result by `compute`; None where JAX has to compute it."""
+        """Return the operation's result by `compute`; None where JAX has to compute it. Raises EndlessError."""
         if threading.get_ident() == owner:
             try:
                 return _computed(compute, primitive, args, params)
-            except EndlessError:  # where JAX would not come to an end either
+            except EndlessError:  # JAX might not come to an end either
                 raise
             except Exception:
                 pass
         return None
 
     def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
-        found = ours(primitive, args, params)
-        return plain(self, primitive, args, params) if found is None else found
+        result = ours(primitive, args, params)
+        return plain(self, primitive, args, params) if result is None else result
 
     def call(*args: Any, **params: Any) -> Any:
-        """A function under `jit`, of JAX's or the user's: without an executable JAX asks for it again next time."""
-        found = ours(_pjit.jit_p, args, params)
-        if found is not None:
-            return found, None, None, []
+        """Run a function under `jit`. No executable is returned with the result, so that JAX calls this each time."""
+        result = ours(_pjit.jit_p, args, params)
+        if result is not None:
+            return result, None, None, []
         return compiled(*args, **params)
 
     try:
@@ -74,19 +74,23 @@ def computed_by(compute: Compute) -> Iterator[None]:
 
 
 def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Return an operation's result by `compute`, as arrays of JAX's; keys are passed on as they are.
+
+    Raises NotImplementedError for operations with effects, and for values that are neither numbers nor keys.
+    """
     avals = [_core.typeof(x) for x in args]
-    found, effects = primitive.abstract_eval(*avals, **params)
-    outs = list(found) if primitive.multiple_results else [found]
+    out_type, effects = primitive.abstract_eval(*avals, **params)
+    outs = list(out_type) if primitive.multiple_results else [out_type]
     if effects or not all(_of_numbers(a) or is_key(a.dtype) for a in (*avals, *outs)):
         raise NotImplementedError
     operands = [np.asarray(x) if _of_numbers(a) else x for x, a in zip(args, avals, strict=True)]
     values = compute(primitive.name, params, operands, outs)
-    made = [array_of(v, a) if _of_numbers(a) else v for v, a in zip(values, outs, strict=True)]
-    return made if primitive.multiple_results else made[0]
+    results = [array_of(v, a) if _of_numbers(a) else v for v, a in zip(values, outs, strict=True)]
+    return results if primitive.multiple_results else results[0]
 
 
 def _of_numbers(aval: Any) -> bool:
-    """Return whether it is an array of numbers or truth values: not of keys, and nothing that is no array."""
+    """Return whether a type is that of an array of numbers or booleans, not of keys or float0."""
     return isinstance(aval, ShapedArray) and isinstance(aval.dtype, np.dtype) and aval.dtype != jax.dtypes.float0
 
 
@@ -97,7 +101,7 @@ def _processor() -> tuple[Any, Any]:
 
 
 def array_of(value: np.ndarray, aval: Any) -> Any:
-    """An array of JAX's that holds these numbers, of exactly this type, weakness included."""
+    """Return an array of JAX's with these numbers, broadcast and cast to exactly this type, weak or not."""
     device, sharding = _processor()
     if value.shape != aval.shape:
         value = np.broadcast_to(value, aval.shape)
@@ -107,7 +111,7 @@ def array_of(value: np.ndarray, aval: Any) -> Any:
 
 
 def typed(value: np.ndarray, weak: bool = False) -> Any:
-    """An array of JAX's with the numbers and the dtype of one of numpy's."""
+    """Return an array of JAX's with the numbers and the dtype of a numpy array, weakly typed if `weak`."""
     return array_of(value, ShapedArray(value.shape, value.dtype, weak_type=weak))
 
 
@@ -116,69 +120,73 @@ _PLATFORM_OF = {"cuda": "gpu", "rocm": "gpu"}
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions that code asked about devices."""
+    """The questions that code asked about devices, in order."""
 
     platform: list[str] = field(default_factory=list)
-    """By the functions of JAX that answer."""
+    """Names of the functions of JAX that code called, whose answer depends on the platform."""
     device: list[str] = field(default_factory=list)
-    """The attributes of a device of another platform."""
+    """Names of the attributes that code read of a device or a backend of the supposed platform."""
     number: list[str] = field(default_factory=list)
-    """How many there are, of devices or processes."""
+    """Names of the functions by which code asked how many devices or processes there are."""
 
 
 @one_at_a_time
 def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[Questions]:
-    """Let code outside the libraries find that JAX runs on the platform `name`, with one device and process more than
-    here.
+    """Let a rule's code find that JAX runs on the platform `name`, with one more device and process than there are.
 
-    An empty name leaves it as it is. Yields the questions that such code asks, but for those about the CPU, which is
-    there beside any platform.
+    With the name "" the platform stays as it is. Yields a record that fills with the questions about devices that such
+    code asks, but for those about the CPU, which exists beside any platform. `asked_by_rule` says of a frame whether it
+    is of a rule's code.
     """
-    own, thread = _bridge.get_backend, threading.get_ident()
-    asked = Questions()
+    plain_backend, thread = _bridge.get_backend, threading.get_ident()
+    questions = Questions()
 
     def of_device(attribute: str) -> None:
         if threading.get_ident() == thread and asked_by_rule(sys._getframe(2)):
-            asked.device.append(attribute)
+            questions.device.append(attribute)
 
     def get_backend(platform: Any = None) -> Any:
+        """Return JAX's backend; to a rule's code a stand-in of the platform `name`, and note the question."""
         frame: Any = sys._getframe(1)
+        # The question is the outermost function of JAX's: `jax.devices()` calls `get_backend` by others in between.
         question = "get_backend"
         while frame is not None and frame.f_globals.get("__name__") in (_bridge.__name__, __name__):
             question = frame.f_code.co_name
             frame = frame.f_back
         by_rule = asked_by_rule(frame)
         if threading.get_ident() != thread or not by_rule or platform == "cpu":  # every machine has a processor
-            return own(platform)
-        asked.platform.append(question)
+            return plain_backend(platform)
+        questions.platform.append(question)
         if question in _COUNTS:
-            asked.number.append(question)
+            questions.number.append(question)
         if not name or platform is None:
-            return _Elsewhere(own(), name, of_device) if name else own(platform)
+            return _Elsewhere(plain_backend(), name, of_device) if name else plain_backend(platform)
         if _PLATFORM_OF.get(platform, platform) == name:
-            return _Elsewhere(own(), name, of_device)
+            return _Elsewhere(plain_backend(), name, of_device)
         raise RuntimeError(f"Unknown backend {platform}. Available backends are ['{name}', 'cpu']")
 
     def counted(listed: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function like `jax.devices` whose list, for a rule's code, notes when it is counted."""
+
         def devices(*args: Any, **kwargs: Any) -> Any:
-            found = listed(*args, **kwargs)
+            result = listed(*args, **kwargs)
             by_rule = threading.get_ident() == thread and asked_by_rule(sys._getframe(1))
-            return _Listed(found, lambda: asked.number.append(listed.__name__)) if by_rule else found
+            return _Listed(result, lambda: questions.number.append(listed.__name__)) if by_rule else result
 
         return devices
 
     cached = [(m, n, getattr(m, n)) for m in (jax, _bridge) for n in ("local_devices", "process_count", "devices")]
-    named = [m for m in (_bridge, sys.modules.get("jax.extend.backend")) if m is not None]
+    with_backend = [m for m in (_bridge, sys.modules.get("jax.extend.backend")) if m is not None]
     try:
-        for module in named:
+        for module in with_backend:
             module.get_backend = get_backend  # type: ignore[attr-defined]
         for module, function, kept in cached:
-            anew = getattr(kept, "__wrapped__", kept)  # what was answered before would hide the question
-            setattr(module, function, counted(anew) if function in ("devices", "local_devices") else anew)
-        yield asked
+            uncached = getattr(kept, "__wrapped__", kept)  # an answer from its cache would hide the question
+            setattr(module, function, counted(uncached) if function in ("devices", "local_devices") else uncached)
+        yield questions
     finally:
-        for module in named:
-            module.get_backend = own  # type: ignore[attr-defined]
+        for module in with_backend:
+            module.get_backend = plain_backend  # type: ignore[attr-defined]
         for module, function, kept in cached:
             setattr(module, function, kept)
 
@@ -203,9 +211,10 @@ class _Listed(list):
 
 
 class _Elsewhere:
-    """A backend or a device that says it is of another platform.
+    """A stand-in for a backend or a device, of another platform, that reports which attributes are read of it (`told`).
 
-    There is one more of them than here, which belongs to a process of its own, the one that asks.
+    It claims one more device and one more process than there are. The further device belongs to the further process,
+    and that is the process that asks: its only local device is that one.
     """
 
     def __init__(self, own: Any, platform: str, told: Callable[[str], None], processes: int = 0) -> None:
@@ -222,9 +231,9 @@ class _Elsewhere:
         return (lambda: index() + 1) if callable(index) else index + self._processes
 
     def devices(self) -> list[Any]:
-        own = self._own.devices()
-        more = _Elsewhere(own[-1], self.platform, self._told, 1)
-        return [*(_Elsewhere(d, self.platform, self._told) for d in own), more]
+        devices = self._own.devices()
+        further = _Elsewhere(devices[-1], self.platform, self._told, 1)
+        return [*(_Elsewhere(d, self.platform, self._told) for d in devices), further]
 
     def local_devices(self) -> list[Any]:
         return self.devices()[-1:]

@@ -13,7 +13,7 @@ from ._programs import Program, inner_program, program_of
 
 
 def branch_programs(eqn: Any) -> list[Program]:
-    """The branches of a `cond`, the one for index 0 first."""
+    """Return the branches of a `cond` as programs, that for index 0 first."""
     return [program_of(b) for b in eqn.params["branches"]]
 
 
@@ -47,34 +47,38 @@ class WhileLoop:
 
 
 def while_loop(eqn: Any) -> WhileLoop:
-    """The parts of a `while` equation."""
+    """Return a `while` equation as a `WhileLoop`."""
     p = eqn.params
     return WhileLoop(program_of(p["cond_jaxpr"]), program_of(p["body_jaxpr"]), p["cond_nconsts"], p["body_nconsts"])
 
 
 def scan_loop(eqn: Any) -> ScanLoop:
-    """The parts of a `scan` equation."""
+    """Return a `scan` equation as a `ScanLoop`."""
     p = eqn.params
     return ScanLoop(program_of(p["jaxpr"]), *scan_counts(p), p["length"], bool(p["reverse"]))
 
 
 def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool]) -> list[bool]:
+    """Return which outputs of a loop's body are needed for the outputs in `use`, through any number of steps.
+
+    A needed output may read a carry, which is an output of the step before: the needed outputs grow until they do not.
+    """
     needed = list(use)
     while True:
         carried = live_inputs(body, needed)[consts : consts + carries]
-        more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
-        if more == needed:
+        with_carried = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
+        if with_carried == needed:
             return needed
-        needed = more
+        needed = with_carried
 
 
 def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[bool]]]:
-    """The equations that the needed outputs depend on, in order, each with which of its outputs are needed."""
+    """Return the equations that the needed outputs depend on, in order, each with which of its outputs are needed."""
     return _live(jaxpr, needed)[0]
 
 
 def part_of(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
-    """The program of some of the outputs, with the equations and constants that they need, of some of the inputs."""
+    """Return the program from some inputs to some outputs, with only the equations and constants that these need."""
     jaxpr = program.jaxpr
     kept = [eqn for eqn, _ in live_equations(jaxpr, [k in outputs for k in range(len(jaxpr.outvars))])]
     return _subprogram(program, [jaxpr.invars[k] for k in inputs], kept, [jaxpr.outvars[k] for k in outputs])
@@ -89,7 +93,10 @@ def _subprogram(program: Program, invars: Sequence[Any], eqns: Sequence[Any], ou
 
 
 def up_to_mark(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program | None:
-    """Return what was computed before the mark, even if unused, from some of the inputs; None without a mark."""
+    """Return the equations before the mark (see `mark`), even unused ones, as a program; None without a mark.
+
+    Its inputs and outputs are those of the program with these numbers.
+    """
     if program.marked is None:
         return None
     jaxpr = program.jaxpr
@@ -104,7 +111,11 @@ def live_results(
     rule: Callable[[Any, list[Any]], Sequence[Any]],
     constant: Callable[[Any, Any], Any],
 ) -> list[Any]:
-    """Return as `results`, called programs inlined; None stands for what the needed outputs do not depend on."""
+    """Return the needed outputs of a program run by `rule`, equation by equation; None in the place of the others.
+
+    Called programs are inlined, and an operand is None where the needed outputs do not depend on it. `constant` makes a
+    value of a constant or literal and its type.
+    """
     jaxpr = program.jaxpr
     values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, program.consts, strict=True)}
     values.update(zip(jaxpr.invars, args, strict=True))
@@ -126,7 +137,11 @@ def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
 
 
 def _live(jaxpr: Any, needed: Sequence[bool]) -> tuple[list[tuple[Any, list[bool]]], set[Any]]:
-    """The equations that the needed outputs depend on, and all values that they do: one walk, as loops are nested."""
+    """Return the equations that the needed outputs depend on, as `live_equations`, and all variables that they do.
+
+    Both come from one walk, from the last equation to the first, as a second walk would double the time at each level
+    of nested loops.
+    """
     wanted = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
     kept: list[tuple[Any, list[bool]]] = []
     for eqn in reversed(jaxpr.eqns):

@@ -1,8 +1,8 @@
 """Value numbering: equal operations of equal operands are one value, in one program or in several.
 
-Called programs are inlined. Two outputs that are the same value are computed by the same operations, in whatever order
-and under whatever names; nothing is simplified. So they are equal whatever the operations mean, those on the bits of
-floats among them. What is no function of its operands is never the same value as another.
+Called programs are inlined. Two outputs that are one `Value` are computed by the same operations, in whatever order and
+under whatever names; nothing is simplified. So they are equal whatever the operations mean, also on the bits of floats.
+The output of an operation that is no function of its operands, such as a random draw, is never one value with another.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Value:
     step: Step | None = None
     constant: Any = None
     free: bool = False
-    """It depends on an input that was given as free."""
+    """Whether the value depends on an input that the caller marked as free."""
     moves: bool = False
-    """It depends on an input at all."""
+    """Whether the value depends on any input; the caller sets this for inputs."""
     pure: bool = True
-    """Only functions of their operands had a part in it."""
+    """Whether the value was computed only by operations that are functions of their operands (`is_function`)."""
 
 
 @dataclass(eq=False)
 class Step:
-    """An operation of values and literals."""
+    """An operation of values and literals; `order` is its number among all that are known."""
 
     eqn: Any
     operands: list[Any]
@@ -50,9 +50,9 @@ Atom = Any
 
 
 class Numbering:
-    """The values of the programs that it was shown.
+    """Numbers the values of programs: equal operations of equal operands get one `Value`, in all programs that it sees.
 
-    `is_operand` says of an equation and its operands which of these its only output is, if it is one of them.
+    `is_operand(eqn, operands)` returns the operand to which the only output of an equation is equal, or None.
     """
 
     def __init__(self, is_operand: Callable[[Any, list[Atom]], Atom | None] = lambda eqn, operands: None) -> None:
@@ -69,14 +69,14 @@ class Numbering:
             operands = [v if is_literal(v) else values[v] for v in eqn.invars]
             inner = inner_program(eqn)
             if inner is not None and len(inner.jaxpr.invars) == len(operands):
-                found = self.outputs(inner, operands)
+                results = self.outputs(inner, operands)
             elif eqn.primitive.name == "stop_gradient" and genuine(eqn.primitive):
-                found = operands  # its value is its operand's
+                results = operands  # its value is its operand's
             elif (operand := self._is_operand(eqn, operands)) is not None:
-                found = [operand]
+                results = [operand]
             else:
-                found = list(self._step(eqn, operands).outputs)
-            values |= dict(zip(eqn.outvars, found, strict=True))
+                results = list(self._step(eqn, operands).outputs)
+            values |= dict(zip(eqn.outvars, results, strict=True))
         return [v if is_literal(v) else values[v] for v in jaxpr.outvars]
 
     def _constant(self, var: Any, value: Any) -> Value:
@@ -85,47 +85,49 @@ class Numbering:
         return self._constants.setdefault(key, Value(var.aval, constant=value))
 
     def _step(self, eqn: Any, operands: list[Atom]) -> Step:
+        """Return the step of an equation with these operands: the known one, if an equal operation was met before."""
         changed = eqn.replace(invars=operands)
         text = identity(of_equation(changed))
         values = [v for v in operands if isinstance(v, Value)]
         function = is_function(eqn)
+        # The text names variables by their order, so that the key needs which values they are.
         key = (text, tuple(dict.fromkeys(id(v) for v in values))) if function else object()
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = Step(changed, operands, order=len(self._known))
+        step = self._known.get(key)
+        if step is None:
+            step = self._known[key] = Step(changed, operands, order=len(self._known))
             for v in eqn.outvars:
-                known.outputs.append(
+                step.outputs.append(
                     Value(
                         v.aval,
-                        known,
+                        step,
                         free=any(x.free for x in values),
                         moves=any(x.moves for x in values),
                         pure=function and all(x.pure for x in values),
                     )
                 )
-        return known
+        return step
 
 
 def reached_values(outputs: Iterable[Atom], stop: Collection[Value] = ()) -> list[Value]:
-    """The values that outputs depend on, themselves among them; not those behind the ones to stop at."""
-    found: dict[Value, None] = {}
+    """Return the values that outputs depend on, the outputs among them, but not those behind values in `stop`."""
+    reached: dict[Value, None] = {}
     queue = [v for v in outputs if isinstance(v, Value)]
     while queue:
         value = queue.pop()
-        if value in found:
+        if value in reached:
             continue
-        found[value] = None
+        reached[value] = None
         if value.step is not None and value not in stop:
             queue += [v for v in value.step.operands if isinstance(v, Value)]
-    return list(found)
+    return list(reached)
 
 
 def rebuilt(outputs: Sequence[Atom], inputs: Sequence[Value]) -> Program:
-    """The program that computes outputs from these inputs."""
-    given = set(inputs)
-    values = reached_values(outputs, given)
-    steps = {v.step for v in values if v.step is not None and v not in given}
-    constants = [v for v in values if v.step is None and v not in given]
+    """Return the program that computes outputs from these inputs, which may be any values."""
+    input_set = set(inputs)
+    values = reached_values(outputs, input_set)
+    steps = {v.step for v in values if v.step is not None and v not in input_set}
+    constants = [v for v in values if v.step is None and v not in input_set]
     eqns = [
         s.eqn.replace(invars=list(s.operands), outvars=list(s.outputs)) for s in sorted(steps, key=lambda s: s.order)
     ]

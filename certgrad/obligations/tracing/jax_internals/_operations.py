@@ -12,7 +12,11 @@ from ._programs import inner_program
 
 
 def operations(jaxpr: Any) -> int:
-    """Return about how many scalar operations a program at numbers takes; branches, and open loops, count once."""
+    """Return about how many scalar operations a program at numeric sizes takes.
+
+    A `scan` counts as often as it has steps. Loops without a number of steps, and branches, count as one operation for
+    each entry of their operands or outputs.
+    """
     total = 0
     for eqn in jaxpr.eqns:
         inner = inner_program(eqn)
@@ -27,6 +31,7 @@ def operations(jaxpr: Any) -> int:
 
 
 def _of_one(eqn: Any) -> int:
+    """Return about how many scalar operations an equation takes that runs no program."""
     count = sum(prod(v.aval.shape) for v in eqn.outvars)
     if eqn.primitive.name == "dot_general":
         axes = eqn.params["dimension_numbers"][0][0]

@@ -17,23 +17,23 @@ from ._programs import of_equation
 
 
 def primitives_with_rules() -> list[str]:
-    """The names of the primitives that have a JVP or a transpose rule in the installed JAX, its submodules imported."""
+    """Return the names of JAX's primitives with a JVP or a transpose rule, sorted. Imports JAX's submodules."""
     from jax._src.interpreters import ad
 
     modules = ("jax.experimental.sparse", "jax.scipy.linalg", "jax.scipy.special", "jax.experimental.shard_map")
     for module in modules:
         with suppress(ImportError):
             importlib.import_module(module)
-    # Whatever else of JAX's experiments this process has loaded: the list is the same in every process. Those of Pallas
-    # are of its kernels, which are read as programs without references (docs/pallas.md).
-    held = [
+    # Only these modules count, whatever else of `jax.experimental` is loaded, so that the list is the same in every
+    # process. Primitives of Pallas are left out: its kernels are read as programs without references (docs/pallas.md).
+    namespaces = [
         vars(m)
         for n, m in list(sys.modules.items())
         if m is not None and n.startswith((*modules, "jax._src")) and not n.startswith("jax._src.pallas")
     ]
-    offered = {id(x) for names in held for x in list(names.values()) if isinstance(x, jex.Primitive)}
-    found = {p for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table if id(p) in offered}
-    names = {p.name for p in found if genuine(p)}  # other packages register primitives of their own
+    offered = {id(x) for names in namespaces for x in list(names.values()) if isinstance(x, jex.Primitive)}
+    with_rules = {p for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table if id(p) in offered}
+    names = {p.name for p in with_rules if genuine(p)}  # other packages register primitives of their own
     return sorted(n for n in names if not n.startswith("certgrad_"))  # an op's tangent is a primitive of our own
 
 
@@ -42,8 +42,9 @@ _own = Kept()
 
 
 def genuine(primitive: Any) -> bool:
-    """Return whether the primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something
-    else.
+    """Return whether a primitive is JAX's own or certgrad's, and not a user's, which may have the same name.
+
+    It is if a loaded module of JAX or certgrad holds this object.
     """
     if id(primitive) not in _own.table:
         loaded = [(name.partition(".")[0], m) for name, m in list(sys.modules.items()) if m is not None]
@@ -53,7 +54,7 @@ def genuine(primitive: Any) -> bool:
 
 
 def primitives_of(jaxpr: Any) -> set[str]:
-    """The names of the primitives that a program runs, those of programs inside it too."""
+    """Return the names of the primitives that a program runs, also in programs inside of it."""
     return {eqn.primitive.name for eqn in equations_of(jaxpr)}
 
 
@@ -62,21 +63,22 @@ _DRAWN = frozenset({"rng_uniform"})
 
 
 def is_function(eqn: Any) -> bool:
-    """Return whether the equation gives equal outputs at equal operands: it has no effects, and draws nothing but from
-    them.
+    """Return whether an equation gives equal outputs at equal operands: it has no effects and draws no random numbers.
+
+    Draws from keys are functions of the keys.
     """
     return not getattr(eqn, "effects", None) and _DRAWN.isdisjoint(primitives_of(of_equation(eqn).jaxpr))
 
 
 TELLS = ("debug_callback", "debug_print")
-"""Primitives that tell the host something and return nothing."""
+"""Primitives that send the host something and return nothing."""
 
 SIDE_EFFECTS = {**dict.fromkeys(TELLS, "tells the host something"), "dce_sink": "asks that a value be computed"}
 """Primitives that return nothing to the program, and what they do."""
 
 
 def tells(eqn: Any) -> bool:
-    """Return whether the equation tells the host or the compiler something, and returns nothing to the program."""
+    """Return whether an equation sends the host or the compiler something, and returns nothing to the program."""
     return eqn.primitive.name in SIDE_EFFECTS and not eqn.outvars and genuine(eqn.primitive)
 
 
@@ -86,14 +88,15 @@ def has_effects(jaxpr: Any) -> bool:
 
 
 def _acts(eqn: Any) -> bool:
-    """Return whether an equation with programs inside has their effects, one by one; any other has those that
-    it says.
+    """Return whether an equation has an effect other than to tell the host something.
+
+    An equation with programs inside has one if an equation inside has, or if it has an effect that is not of these.
     """
     if not getattr(eqn, "effects", None) or tells(eqn):
         return False
     inner = [*map(jaxpr_of, programs_in(eqn))]
-    found = {e for jaxpr in inner for e in getattr(jaxpr, "effects", None) or ()}
-    return not eqn.effects <= found or any(map(has_effects, inner))
+    of_inner = {e for jaxpr in inner for e in getattr(jaxpr, "effects", None) or ()}
+    return not eqn.effects <= of_inner or any(map(has_effects, inner))
 
 
 def versions() -> dict[str, str]:

@@ -18,11 +18,11 @@ from certgrad.obligations.terms.polynomials import Poly
 
 @dataclass(frozen=True)
 class Decision:
-    """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
+    """A question about dimensions that was answered while tracing: for the symbols, and not proved for all sizes.
 
-    `difference` was taken to be nonzero; it is None where a dimension was hashed, printed or ordered in vain,
-    which asks no question that could be answered otherwise. `asker` is `rule`; `library` where code of JAX did: it
-    asks in every broadcast, and each time that one of its caches compares two keys.
+    The question was whether `difference` is 0, and the answer no. It is None where a dimension was hashed or printed,
+    or an order of dimensions could not be decided: no sizes answer that otherwise. `asker` is "rule", or "library"
+    where code of JAX asked, as it does in every broadcast, and each time that one of its caches compares two keys.
     """
 
     difference: Poly | None
@@ -30,7 +30,7 @@ class Decision:
 
     @property
     def by_library(self) -> bool:
-        """JAX's own code asked."""
+        """Return whether JAX's own code asked."""
         return self.asker != "rule"
 
 
@@ -43,7 +43,7 @@ class Program:
     out_tree: Any = None
     decisions: tuple[Decision, ...] = ()
     marked: int | None = None
-    """How many equations were made before the call of `mark`, where there was one."""
+    """How many equations were made before the call of `mark`; None where there was no call."""
 
 
 _MARK = jex.Primitive("mark")
@@ -53,12 +53,12 @@ _MARK.def_abstract_eval(list)
 
 
 def mark() -> None:
-    """Mark this place in the program that is traced. Nothing happens where it runs."""
+    """Mark this place in the program that is being traced. A call outside of a trace does nothing."""
     _MARK.bind()
 
 
 def without_mark(jaxpr: Any) -> tuple[Any, int | None]:
-    """The program without its mark, and how many equations were made before it, where it has one."""
+    """Return a jaxpr without its mark, and how many equations are before the mark; None for that if there is none."""
     place = next((k for k, eqn in enumerate(jaxpr.eqns) if eqn.primitive is _MARK), None)
     if place is None:
         return jaxpr, None
@@ -66,48 +66,53 @@ def without_mark(jaxpr: Any) -> tuple[Any, int | None]:
 
 
 def inner_program(eqn: Any) -> Program | None:
-    """The program that a call-like equation runs."""
+    """Return the program that an equation calls (as `jit` does); None for an equation that calls none."""
     program = executed_program(eqn)
     return None if program is None else program_of(program)
 
 
 def program_of(closed: Any) -> Program:
-    """A closed jaxpr as a program."""
+    """Return a closed jaxpr as a program."""
     return Program(jaxpr_of(closed), consts_of(closed))
 
 
 def of_equation(eqn: Any) -> Program:
-    """The program that consists of one equation."""
-    seen = dict.fromkeys(v for v in eqn.invars if not is_literal(v))
-    return Program(SimpleNamespace(invars=list(seen), constvars=[], eqns=[eqn], outvars=list(eqn.outvars)), [])
+    """Return the program that consists of one equation."""
+    variables = dict.fromkeys(v for v in eqn.invars if not is_literal(v))
+    return Program(SimpleNamespace(invars=list(variables), constvars=[], eqns=[eqn], outvars=list(eqn.outvars)), [])
 
 
 def primal_body(closed: Any) -> Program:
-    """The program inside, where all that a program does is to call one custom function: without the custom rule."""
+    """Return what a program computes without custom rules, if all that it does is to call one custom function.
+
+    While its only equation calls a program with the same inputs, after constants, and the same outputs, that program
+    takes its place; any other program is returned as it is.
+    """
     program = program_of(closed)
     while len(program.jaxpr.eqns) == 1:
         (eqn,) = program.jaxpr.eqns
-        inner, held = inner_program(eqn), dict(zip(program.jaxpr.constvars, program.consts, strict=True))
-        count = sum(not is_literal(v) and v in held for v in eqn.invars)  # constants come first
+        inner, constants = inner_program(eqn), dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+        count = sum(not is_literal(v) and v in constants for v in eqn.invars)  # constants come first
         same = list(eqn.invars[count:]) == list(program.jaxpr.invars) and eqn.outvars == program.jaxpr.outvars
         if inner is None or not same:
             break
-        given, consts = inner.jaxpr.invars, [held[v] for v in eqn.invars[:count]]
-        of_values = SimpleNamespace(
-            invars=given[count:],
-            constvars=[*inner.jaxpr.constvars, *given[:count]],
+        invars, consts = inner.jaxpr.invars, [constants[v] for v in eqn.invars[:count]]
+        without_constants = SimpleNamespace(
+            invars=invars[count:],
+            constvars=[*inner.jaxpr.constvars, *invars[:count]],
             eqns=inner.jaxpr.eqns,
             outvars=inner.jaxpr.outvars,
         )
-        program = Program(of_values, [*inner.consts, *consts])
+        program = Program(without_constants, [*inner.consts, *consts])
     return program
 
 
 def evaluate(program: Any, args: Sequence[Any], seen: Callable[[Any, list, list], list] | None = None) -> list[Any]:
-    """Run a program, called programs inlined; `seen(equation, operands, outputs)` may replace what an equation gives,
-    that of a call after those of the program that it calls.
+    """Return the outputs of a program that is run equation by equation, called programs inlined.
 
-    A custom function with a rule in forward mode keeps it; of one in reverse mode its primal function runs.
+    `seen(equation, operands, outputs)` returns what stands for the outputs of each equation, of a call after those of
+    the program that it calls. A custom function with a JVP rule is called with it; of one with a VJP rule the primal
+    function runs.
     """
 
     def rule(eqn: Any, operands: list[Any]) -> list[Any]:
@@ -120,19 +125,21 @@ def evaluate(program: Any, args: Sequence[Any], seen: Callable[[Any, list, list]
 
 @contextmanager
 def own_lines() -> Iterator[None]:
-    """Equations made in the block have their own lines: JAX gives those of a backward function the line of the call."""
-    held = _source_info._source_info_context
-    before = held.context
-    held.context = _source_info.new_source_info()
+    """In the context, give equations their own source lines: JAX gives those of a backward function the call's line."""
+    current = _source_info._source_info_context
+    before = current.context
+    current.context = _source_info.new_source_info()
     try:
         yield
     finally:
-        held.context = before
+        current.context = before
 
 
 def source_place(eqn: Any) -> tuple[str, int, int, int]:
-    """File and line of the user's code that made an equation, and where in that line its expression begins and ends, in
-    bytes of UTF-8; both 0 where the expression goes on in other lines. An empty file where nothing is known.
+    """Return file and line of the user's code that made an equation, and where its expression begins and ends there.
+
+    The last two are columns in bytes of UTF-8, both 0 where the expression has several lines. The file is "" where
+    nothing is known.
     """
     frame = _source_info.user_frame(eqn.source_info.traceback)
     if frame is None:

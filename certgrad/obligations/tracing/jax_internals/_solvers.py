@@ -29,15 +29,16 @@ _SLOGDETS: dict[str, Any] = {
     "slogdet": _UNWRAPPED[_dense.slogdet],
     "_slogdet_qr": partial(_UNWRAPPED[_dense.slogdet], method="qr"),
 }
-"""Each way to compute it: one custom rule, and nothing besides."""
+"""Each way in which JAX computes sign and log|det|. Its trace is one call of a custom rule, and nothing besides."""
 _library_texts = Kept()
 
 
 def is_slogdet(eqn: Any) -> bool:
-    """Return whether it is JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it.
+    """Return whether an equation is JAX's `slogdet`: it calls the program that JAX makes of that.
 
-    By elimination with pivots, or by reflections: each that LAPACK makes (where τ ≠ 0) has determinant −1, so that the
-    sign of det A is theirs, times those on the diagonal of R.
+    JAX computes it by elimination with pivots, or by a QR factorisation with reflections. Each reflection of LAPACK's
+    (where τ ≠ 0) has determinant −1, so that the sign of det A is the product of these and of the signs on the diagonal
+    of R.
     """
     if eqn.primitive.name != "custom_jvp_call" or not _of_a_matrix(eqn, 2):
         return False
@@ -46,14 +47,14 @@ def is_slogdet(eqn: Any) -> bool:
 
 
 def is_det(eqn: Any) -> bool:
-    """Return whether it is JAX's own determinant, recognised in the same way."""
+    """Return whether an equation is JAX's `det`: it calls the program that JAX makes of that."""
     if eqn.primitive.name != "jit" or not _of_a_matrix(eqn, 1):
         return False
     return _is_library("det", _UNWRAPPED[_dense.det], eqn.invars[0].aval, eqn.params["jaxpr"])
 
 
 def _of_a_matrix(eqn: Any, outputs: int) -> bool:
-    """Return whether the equation gives so many numbers for each square matrix."""
+    """Return whether an equation has one operand, of square matrices, and so many outputs, each a number a matrix."""
     if len(eqn.invars) != 1 or len(eqn.outvars) != outputs:
         return False
     aval = eqn.invars[0].aval
@@ -63,7 +64,9 @@ def _of_a_matrix(eqn: Any, outputs: int) -> bool:
 
 
 def _is_library(name: str, function: Any, aval: Any, closed: Any) -> bool:
-    """Return whether the program is JAX's trace of the function, below its `jit` and its only custom rule."""
+    """Return whether a program is JAX's trace of a library function, without its `jit` and, if one of `_SLOGDETS`, its
+    only custom rule.
+    """
     key = (name, str(aval))
     if key not in _library_texts.table:
         with wide_floats(aval.dtype == np.float64):
@@ -77,7 +80,11 @@ def _is_library(name: str, function: Any, aval: Any, closed: Any) -> bool:
 
 @dataclass(frozen=True)
 class MarkedSolver:
-    """A call of a solver that is marked by `certgrad.solves`: both programs, and which operands each takes."""
+    """A call of a solver that a user marked by `certgrad.solves`, with the residual that is 0 at the solution.
+
+    Of the operands the first `counts[0]` are the solver's alone, the next `counts[1]` the residual's alone, and all
+    others both take. `shape` is that of the solution.
+    """
 
     name: str
     solver: Program
@@ -86,17 +93,17 @@ class MarkedSolver:
     shape: tuple[Poly, ...]
 
     def of_solver(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands that the solver takes."""
+        """Return the operands that the solver takes."""
         first, second = self.counts
         return [*operands[:first], *operands[first + second :]]
 
     def of_residual(self, operands: Sequence[Any], unknown: Any) -> list[Any]:
-        """Return the operands of the residual at a value of the unknown."""
+        """Return the operands of the residual: a value of the unknown, then those of the call that it takes."""
         return [unknown, *operands[self.counts[0] :]]
 
 
 def marked_solver(eqn: Any) -> MarkedSolver:
-    """The parts of a `certgrad_solution` equation."""
+    """Return a `certgrad_solution` equation as a `MarkedSolver`."""
     p = eqn.params
     shape = shape_polys(eqn.outvars[0].aval)
     return MarkedSolver(p["called"], program_of(p["solver"]), program_of(p["residual"]), p["counts"], shape)
@@ -106,9 +113,9 @@ _sign_bits = Kept()
 
 
 def is_sign_bit(eqn: Any) -> bool:
-    """Return whether an equation calls the program that JAX makes of `signbit`, of its first operand.
+    """Return whether an equation calls the program that JAX makes of `signbit`, on its first operand.
 
-    Where JAX differentiates it, a tangent stands beside, and is not used.
+    Further operands, as the tangent where JAX differentiates the call, must not be used.
     """
     if eqn.primitive.name != "jit" or eqn.params.get("name") != "signbit" or not eqn.invars:
         return False
@@ -122,9 +129,9 @@ def is_sign_bit(eqn: Any) -> bool:
         (call,) = closed.eqns
         _sign_bits.table[key] = serialised(program_of(call.params["jaxpr"]))
     program = program_of(eqn.params["jaxpr"])
-    first, *others = program.jaxpr.invars
+    first, *further_inputs = program.jaxpr.invars
     jaxpr = SimpleNamespace(
         invars=[first], constvars=program.jaxpr.constvars, eqns=program.jaxpr.eqns, outvars=program.jaxpr.outvars
     )
-    unused = not any(v in others for e in jaxpr.eqns for v in e.invars if not is_literal(v))
+    unused = not any(v in further_inputs for e in jaxpr.eqns for v in e.invars if not is_literal(v))
     return unused and serialised(Program(jaxpr, program.consts)) == _sign_bits.table[key]

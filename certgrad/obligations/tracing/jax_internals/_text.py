@@ -1,4 +1,4 @@
-"""A program as a canonical text: its identity."""
+"""Programs as canonical texts: two programs are the same if their texts are."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from ._values import DimExpr, data_of, kind_of
 def serialised(
     program: Program, dims: Callable[[Any], str] = str, erase_dtypes: bool = False, fold_sizes: bool = False
 ) -> str:
-    """A canonical text of a program, nested programs and constants included; variables are numbered in order.
+    """Return a canonical text of a program, nested programs and constants included; variables are numbered in order.
 
-    With `fold_sizes`, equations that only make a number of a dimension are written as that number.
-    `dims` renders dimensions. With `erase_dtypes`, dtypes are left out and float literals are rounded to float32.
+    `dims` writes a dimension. With `erase_dtypes`, dtypes are left out and float literals are rounded to float32. With
+    `fold_sizes`, equations that only make a number of a dimension are written as that number, so that a program at
+    symbolic sizes can be compared with one at numbers.
     """
     return Serialiser(dims, erase_dtypes, fold_sizes).program(program)
 
@@ -42,7 +43,7 @@ def serialised_all(
     erase_dtypes: bool = False,
     fold_sizes: bool = False,
 ) -> dict[str, str]:
-    """The texts of several programs, as `serialised` writes each."""
+    """Return the texts of several programs, each as `serialised` writes it, by name."""
     serialiser = Serialiser(dims, erase_dtypes, fold_sizes)
     return {name: serialiser.program(p) for name, p in programs.items()}
 
@@ -53,7 +54,8 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 class Serialiser:
     """Writes programs as text; subclasses choose how dimensions and parameters are written.
 
-    What is written often (a dimension, a type, an inner program) is remembered by object, which lives as long.
+    `dims` writes a dimension; `erase` and `fold` are `erase_dtypes` and `fold_sizes` of `serialised`. The texts of
+    dimensions, types and parameters are kept by the id of the object, which is kept alive with its text.
     """
 
     IGNORED = frozenset(
@@ -71,7 +73,12 @@ class Serialiser:
         return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
-        """A program as text in which equal programs are equal; with `fold` scalars known at tracing are literals."""
+        """Return a program as text, the same for equal programs.
+
+        With `fold`, an equation whose value is known while tracing is left out, and its variable is written as a
+        literal or as its operand. So the program at symbolic sizes, with these set, and the one at numbers, where such
+        equations are missing, have the same text.
+        """
         names: dict[Any, str] = {}
         numbers: dict[Any, float] = {}
         count = itertools.count()
@@ -80,13 +87,16 @@ class Serialiser:
         def name(v: Any) -> str:
             if isinstance(v, _LITERAL):
                 return self.literal(v)
-            found = names.get(v)
-            if found is None:
-                found = names[v] = f"v{next(count)}"
-            return found
+            variable = names.get(v)
+            if variable is None:
+                variable = names[v] = f"v{next(count)}"
+            return variable
 
         def folded(eqn: Any) -> str | None:
-            """Sizes as literals: a symbolic size is an equation, a concrete one is a number in the program."""
+            """Return the literal for a scalar that is a size, or computed from sizes; None for other equations.
+
+            A symbolic size is an equation of the program, where a concrete size is a literal.
+            """
             if eqn.primitive.name == "dim_as_value":
                 return f"lit({self.dims(eqn.params['dim'])})"
             if (
@@ -112,7 +122,7 @@ class Serialiser:
             return None
 
         def number(v: Any) -> float | None:
-            """The number that a scalar stands for: as it was computed, or as it is written."""
+            """Return the number that a scalar stands for, as it was computed or is written; None if it is not known."""
             if is_literal(v):
                 return float(np.asarray(v.val)) if not v.aval.shape and np.asarray(v.val).dtype.kind in "fiu" else None
             if v in numbers:
@@ -121,10 +131,10 @@ class Serialiser:
             return float(text[4:-1]) if text.startswith("lit(") and _NUMBER.fullmatch(text[4:-1]) else None
 
         def vector(eqn: Any) -> list[int] | None:
-            """The entries of a short array of integers that are known."""
+            """Return the entries of an array of integers, made of known numbers one by one; None if it is not such."""
             if eqn.primitive.name in KEEPS_CONSTANTS and kind_of(eqn.outvars[0].aval.dtype) == "i":
-                only, shape = number(eqn.invars[0]), eqn.outvars[0].aval.shape
-                return None if only is None or eqn.invars[0].aval.shape or shape != (1,) else [int(only)]
+                entry, shape = number(eqn.invars[0]), eqn.outvars[0].aval.shape
+                return None if entry is None or eqn.invars[0].aval.shape or shape != (1,) else [int(entry)]
             if eqn.primitive.name == "concatenate" and all(not is_literal(v) and v in vectors for v in eqn.invars):
                 return [k for v in eqn.invars for k in vectors[v]]
             return None
@@ -132,21 +142,24 @@ class Serialiser:
         def unchanged(eqn: Any) -> Any:
             """Return the integer operand that an equation leaves unchanged, by adding 0 or multiplying by 1; else None.
 
-            JAX numbers entries so where it does not know how many there are.
+            JAX computes indices by such equations where a size is symbolic.
             """
             neutral = {"add": 0, "mul": 1}.get(eqn.primitive.name)
             if neutral is None or kind_of(eqn.outvars[0].aval.dtype) != "i":
                 return None
             typed = [x for x in eqn.invars if not is_literal(x) and aval(x.aval) == aval(eqn.outvars[0].aval)]
-            others = [number(y) for x in typed for y in eqn.invars if y is not x]
-            return typed[0] if len(typed) == 1 and others == [neutral] else None
+            other_numbers = [number(y) for x in typed for y in eqn.invars if y is not x]
+            return typed[0] if len(typed) == 1 and other_numbers == [neutral] else None
 
         def sliced(eqn: Any) -> list[str] | None:
-            """A gather of what stands at a known place, as the slice that JAX makes of it at sizes that are numbers."""
-            found = _one_slice(eqn, vectors, self.dims) if eqn.primitive.name == "gather" else None
-            if found is None or not genuine(eqn.primitive):
+            """Return the lines of a slice in the place of a gather at a known index; None for other equations.
+
+            At numeric sizes JAX makes a slice, and a squeeze of dropped axes, where it makes a gather at symbolic ones.
+            """
+            bounds = _one_slice(eqn, vectors, self.dims) if eqn.primitive.name == "gather" else None
+            if bounds is None or not genuine(eqn.primitive):
                 return None
-            start, ends, dropped = found
+            start, ends, dropped = bounds
             (x, _), (out,) = eqn.invars, eqn.outvars
             lines, part = [], name(x)
             if any(a != "0" for a in start) or ends != [*map(self.dims, x.aval.shape)]:
@@ -166,6 +179,7 @@ class Serialiser:
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
+            # Equations that are missing at numbers, or in other dtypes, only give their outputs a name.
             if self.erase and _between_wide_integers(eqn):
                 names[eqn.outvars[0]] = name(eqn.invars[0])
                 continue
@@ -194,15 +208,15 @@ class Serialiser:
         return "\n".join(lines)
 
     def unused(self, eqn: Any) -> bool:
-        """Return whether the equation is left out of the text."""
+        """Return whether an equation is left out of the text: none, but in subclasses."""
         return False
 
     def operands(self, eqn: Any) -> Sequence[Any]:
-        """The operands that are written."""
+        """Return the operands of an equation that are written: all, but in subclasses."""
         return eqn.invars
 
     def literal(self, v: Any) -> str:
-        """A literal operand."""
+        """Return a literal operand as text; with `fold`, a scalar without its type, as sizes are written."""
         if self.fold and not v.aval.shape:
             value = np.asarray(v.val)
             if self.erase and kind_of(value.dtype) == "f":
@@ -211,21 +225,25 @@ class Serialiser:
         return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
 
     def params(self, eqn: Any) -> str:
+        """Return the parameters of an equation as text, sorted, without those that do not matter (`IGNORED`)."""
         ignored, param = self.IGNORED, self.param
         return ",".join([f"{k}={param(v)}" for k, v in sorted(identifying_params(eqn).items()) if k not in ignored])
 
     def aval(self, aval: Any) -> str:
-        found = self.types.get(id(aval))
-        if found is None:
-            found = self.types[id(aval)] = aval, self.type(aval)
-        return found[1]
+        """Return the type of an array as text, kept for the next time."""
+        entry = self.types.get(id(aval))
+        if entry is None:
+            entry = self.types[id(aval)] = aval, self.type(aval)
+        return entry[1]
 
     def type(self, aval: Any) -> str:
+        """Return the type of an array as text: `float64[n,3]`."""
         shape = ",".join(self.dims(d) for d in getattr(aval, "shape", ()))
         dtype = getattr(aval, "dtype", None)
         return f"{'?' if dtype is None else kind_of(dtype) if self.erase else _dtype_text(dtype)}[{shape}]"
 
     def value(self, value: Any) -> str:
+        """Return a constant as text. Raises TraceError for a traced value, which a rule has closed over."""
         if isinstance(value, jax.core.Tracer):
             raise TraceError(
                 "A custom rule closes over a traced value: its gradient there would silently be 0. "
@@ -240,6 +258,7 @@ class Serialiser:
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
     def param(self, value: Any) -> str:
+        """Return the value of a parameter as text."""
         kind = type(value)
         if kind in _PLAIN:
             return str(value)
@@ -250,6 +269,7 @@ class Serialiser:
         return remembered(self.others, value, self._param)
 
     def _param(self, value: Any) -> str:
+        """Return a parameter's value as text: a size, a program, a tuple, a dtype, a function or something else."""
         if isinstance(value, np.generic):  # a number, never the name of its dtype
             value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -272,7 +292,7 @@ _identities: Memo[Any, tuple[Any, int]] = Memo()
 
 
 class _Identity(Serialiser):
-    """Tells the functions that a program calls back apart: by their parts, else by equality."""
+    """Writes programs with a number for each function that they call back, so that two functions are told apart."""
 
     IGNORED = Serialiser.IGNORED | {"fwd_jaxpr_thunk", "out_trees"}
 
@@ -283,13 +303,16 @@ class _Identity(Serialiser):
 
 
 def identity(program: Program) -> str:
-    """A text that is equal for two programs of one proof only if they compute the same function."""
+    """Return a text that is equal for two programs of one proof only if they compute the same function.
+
+    Primitives that are not JAX's are numbered, as two of them may have one name.
+    """
     foreign = [str(_identity_number(e.primitive)) for e in equations_of(program.jaxpr) if not genuine(e.primitive)]
     return " ".join([_Identity(str, False).program(program), *foreign])
 
 
 def _identity_number(value: Any) -> int:
-    """A number for each of what Python tells apart, and one for functions that are made anew of the same."""
+    """Return the number of an object in this proof, the same for functions made anew with equal parts (`as_made`)."""
     key = as_made(value)
     try:
         return _identities.table.setdefault(key, (value, len(_identities.table)))[1]
@@ -305,14 +328,15 @@ _PLAIN = frozenset({int, bool, str, type(None)})
 
 
 def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any], str]) -> str:
-    found = table.get(id(key))
-    if found is None:
-        found = table[id(key)] = key, write(key)
-    return found[1]
+    """Return `write(key)`, computed once for each object; the table keeps it alive, so that its id stays its own."""
+    entry = table.get(id(key))
+    if entry is None:
+        entry = table[id(key)] = key, write(key)
+    return entry[1]
 
 
 def _as_float32(array: np.ndarray) -> np.ndarray:
-    """Return an array in float32; what is too large is infinite, as when it runs."""
+    """Return an array in float32; a number that is too large becomes infinite, as in a run."""
     with np.errstate(over="ignore"):
         return array.astype(np.float32)
 
@@ -325,10 +349,13 @@ def _dtype_text(dtype: Any) -> str:
 def _one_slice(
     eqn: Any, vectors: Mapping[Any, Sequence[int]], dims: Callable[[Any], str]
 ) -> tuple[list[str], list[str], Sequence[int]] | None:
-    """The bounds of the slice that a gather takes, and the dropped axes; None unless it is one slice in bounds."""
-    x, where = eqn.invars
+    """Return the bounds of the slice that a gather takes, and the axes that it drops.
+
+    Return None unless it is one slice at a known index (in `vectors`) that is in bounds.
+    """
+    x, index = eqn.invars
     numbers, sizes = eqn.params["dimension_numbers"], [dims(n) for n in eqn.params["slice_sizes"]]
-    dropped, places = numbers.collapsed_slice_dims, None if is_literal(where) else vectors.get(where)
+    dropped, places = numbers.collapsed_slice_dims, None if is_literal(index) else vectors.get(index)
     if places is None or numbers.operand_batching_dims or numbers.start_indices_batching_dims:
         return None
     if numbers.offset_dims != tuple(range(len(eqn.outvars[0].aval.shape))):
@@ -345,7 +372,7 @@ def _one_slice(
 
 
 def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
-    """Return whether it is a slice that leaves nothing out, which JAX makes only where it cannot tell."""
+    """Return whether an equation is a slice of all entries, which JAX makes where a size is symbolic."""
     if eqn.primitive.name != "slice" or any(k != 1 for k in eqn.params["strides"] or ()):
         return False
     sizes, ends = ([*map(dims, n)] for n in (eqn.invars[0].aval.shape, eqn.params["limit_indices"]))
@@ -353,8 +380,9 @@ def _is_whole(eqn: Any, dims: Callable[[Any], str]) -> bool:
 
 
 def _between_wide_integers(eqn: Any) -> bool:
-    """Return whether it is a cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in
-    64-bit mode.
+    """Return whether an equation casts between integers of 32 and 64 bits.
+
+    JAX inserts such casts for indices, and only in 64-bit mode.
     """
     wide = (np.dtype("int32"), np.dtype("int64"))
     return (

@@ -1,4 +1,4 @@
-"""Dimensions, literals and types, in the kernel's words."""
+"""Dimensions as polynomials, literals as fractions, types by kind: values of JAX's as the kernel has them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DimExpr: Any = _shape_poly._DimExpr
 
 
 def dim_poly(dim: Any) -> Poly:
-    """A dimension, symbolic or not, as a polynomial."""
+    """Return a dimension, symbolic or not, as a polynomial in sizes."""
     if not isinstance(dim, DimExpr):
         return number(int(dim))
     total = ZERO
@@ -43,8 +43,10 @@ def _factor_poly(factor: Any, dim: Any) -> Poly:
 
 
 def rounded_sizes(value: Any) -> Iterator[tuple[Any, Poly, bool]]:
-    """The factors of dimensions in parameters of an equation that are no sizes, as ⌊n/2⌋: each with its name, and
-    whether it is known not to be negative."""
+    """Yield the rounded expressions, such as ⌊n/2⌋, in the dimensions of a parameter of an equation.
+
+    Each comes with its polynomial, which is one name, and whether it is known not to be negative.
+    """
     if isinstance(value, DimExpr):
         for term, _ in value._sorted_terms:
             for factor, _ in term._factors:
@@ -65,7 +67,10 @@ def shape_polys(aval: Any) -> tuple[Poly, ...]:
 
 
 def literal_value(value: Any) -> Fraction | None:
-    """A number as it was meant: the shortest decimal that rounds to it. None for infinities and NaN."""
+    """Return a number as its literal means it: the shortest decimal that rounds to it, as 1/10 for 0.1.
+
+    Return None for infinities and NaN. Raises TypeError for complex numbers.
+    """
     array = np.asarray(value)
     if array.dtype.kind in "biu":
         return Fraction(int(array))
@@ -79,7 +84,7 @@ def literal_value(value: Any) -> Fraction | None:
 
 @lru_cache(maxsize=64)
 def kind_of(dtype: Any) -> str:
-    """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
+    """Return "f", "i", "b", "c" for float, integer, boolean, complex dtypes; "0" for float0, "k" for keys, else "?"."""
     if dtype == jax.dtypes.float0:
         return "0"
     if is_key(dtype):
@@ -91,53 +96,54 @@ def kind_of(dtype: Any) -> str:
 
 
 def weakly_typed(value: Any) -> Any:
-    """The same array with the dtype of a Python number, which gives way to that of what it meets."""
+    """Return an array as weakly typed, as a Python number is: its dtype gives way to that of other operands."""
     return _lax._convert_element_type(value, weak_type=True)
 
 
 def data_of(value: Any) -> np.ndarray:
-    """An array of numpy's; of random keys the numbers that they are made of."""
+    """Return a value as a numpy array; random keys as the integers that they are made of."""
     keys = kind_of(getattr(value, "dtype", np.dtype(bool))) == "k"
     return np.asarray(jax.random.key_data(value) if keys else value)
 
 
 def bits_of(dtype: Any) -> int:
-    """The width of an integer type."""
+    """Return the width of an integer dtype in bits."""
     return int(jax.numpy.iinfo(dtype).bits)
 
 
 def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
-    """A lax function of machine integers, computed by JAX."""
+    """Return the result of a `jax.lax` function of integers of this dtype, computed by JAX."""
     with jax.enable_x64(True):
         return int(getattr(jax.lax, name)(*(np.asarray(k, dtype) for k in args)))
 
 
 class _Memory:
-    """JAX's conversion of an array to a constant, with a memory keyed by identity while the array lives."""
+    """JAX's conversion of numpy arrays to constants, with each result kept as long as its array lives."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[weakref.ref, weakref.ref]] = {}
 
     def canonical(self, x: np.ndarray) -> Any:
+        """Return the constant that JAX makes of an array, the same one each time while it lives."""
         array, value = self.known.get(id(x), (None, None))
-        found = value() if array is not None and value is not None and array() is x else None
-        if found is None:
-            found = _arrays.literals.TypedNdArray(np.asarray(x, _dtypes.canonicalize_dtype(x.dtype)))
-            gone = partial(self._forget, id(x))
-            self.known[id(x)] = weakref.ref(x, gone), weakref.ref(found)
-        return found
+        constant = value() if array is not None and value is not None and array() is x else None
+        if constant is None:
+            constant = _arrays.literals.TypedNdArray(np.asarray(x, _dtypes.canonicalize_dtype(x.dtype)))
+            forget = partial(self._forget, id(x))
+            self.known[id(x)] = weakref.ref(x, forget), weakref.ref(constant)
+        return constant
 
     def _forget(self, key: int, _: weakref.ref) -> None:
         self.known.pop(key, None)
 
 
 def keep_widths_apart() -> None:
-    """Have JAX remember constants of numpy's for each width of floats.
+    """Have JAX keep the constants that it makes of numpy arrays apart for 32-bit and 64-bit floats.
 
-    JAX remembers for each array of numpy's what it becomes in a program, and forgets to ask how wide floats are then. A
-    constant that was traced with 64 bits stays of 64: the same function fails in XLA, or in a user's next call, with
-    32. From 0.11 on a table that was met with 32 bits is rounded in the 64 of a later call. Here each width has a
-    memory of its own.
+    JAX keeps for each numpy array the constant that it became in a program, whatever the width of floats was. So a
+    constant that was traced with 64 bits keeps 64 bits, and the same function fails in XLA, or in a user's next call,
+    with 32 bits. From 0.11 on a table that was first met with 32 bits is rounded to these in a later call with 64. Here
+    each width has a memory of its own.
     """
     memories = {True: _Memory(), False: _Memory()}
     wide = partial(jax.config.read, "jax_enable_x64")
