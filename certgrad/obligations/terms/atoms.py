@@ -66,7 +66,7 @@ class Num(Atom):
         self._finish(f"#{name}", _NO_VARS, 0, True)
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """A prime keeps its exponent in [0, 1)."""
+        """Return (c, None, r) with selfᵉ = c · selfʳ: a prime keeps an exponent r in [0, 1), and `pi` keeps e."""
         if self.name == "pi":
             return _ONE, None, e
         whole = floor(e)
@@ -105,7 +105,7 @@ class Exp(Atom):
 
 
 class Fn(Atom):
-    """A function without algebraic form here, applied: `log`, `erf`, `sin` …"""
+    """A named function applied to terms, which has no algebraic form here: `log`, `erf`, `sin` …"""
 
     __slots__ = ("args", "name")
     any_exponent = False
@@ -122,7 +122,7 @@ class Fn(Atom):
         return list(self.args)
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """sin² = 1 − cos², and cbrt(p)³ = p."""
+        """Return (c, (p, n), r) with selfᵉ = c · pⁿ · selfʳ, by sin² = 1 − cos² and cbrt(p)³ = p."""
         if self.name == "sin" and e >= 2:
             half = floor(e) // 2
             applied(Law.SIN_SQUARED)
@@ -148,7 +148,7 @@ class Base(Atom):
         return [self.poly]
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """Return its power; only an exponent below 1 stays, as whole powers are multiplied out."""
+        """Return (c, (p, n), r) with selfᵉ = c · pⁿ · selfʳ and r < 1: whole powers are multiplied out."""
         if e < 1:
             return _ONE, None, e
         whole = floor(e)
@@ -178,7 +178,7 @@ class Sum(Atom):
 class Max(Atom):
     """max of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
 
-    Whoever makes one has shown that there are such values, or has recorded that as a condition.
+    The caller that makes a `Max` has shown that there are such values, or has recorded that as a condition.
     """
 
     __slots__ = ("body", "ranges", "vars", "where")
@@ -219,7 +219,7 @@ class Product(Atom):
         return [self.body] if self.where == ONE else [self.body, self.where]
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """((−1)ⁿ)² = 1."""
+        """Return the power as it is, but with its exponent modulo 2 for a product of −1: ((−1)ⁿ)² = 1."""
         return _ONE, None, e % 2 if self.is_sign else e
 
     @property
@@ -229,12 +229,14 @@ class Product(Atom):
 
 
 def dimension(name: str, positive: bool = True) -> Poly:
+    """Return a dimension as a term. `positive` says that it is at least 1."""
     return poly_of(intern(Dim(name, positive)))
 
 
 def access(tensor: str, index: tuple[Ix, ...]) -> Poly:
-    found = session.interned.get(_access_key(tensor, index))
-    return poly_of(intern(Access(tensor, index)) if found is None else found)
+    """Return an entry of an input tensor as a term."""
+    known_atom = session.interned.get(_access_key(tensor, index))
+    return poly_of(intern(Access(tensor, index)) if known_atom is None else known_atom)
 
 
 def _access_key(tensor: str, index: tuple[Ix, ...]) -> str:

@@ -314,10 +314,10 @@ class Law(Enum):
 
 
 def applied(law: Law) -> None:
-    """Note that the proof at hand applied the law."""
+    """Record in the session that the present proof applied the law."""
     session.laws[law] = None
 
 
 def applied_laws() -> list[Law]:
-    """The laws that were applied since the session began."""
+    """Return the laws that were applied since the session began, in the order of their first application."""
     return list(session.laws)
