@@ -102,7 +102,7 @@ class _Axis(NamedTuple):
     start: Poly = ZERO
     stride: int = 1
     of_times: bool = False
-    """Whether the axis is the time of a loop: a carry has a value at as many times as its steps have entries to read."""
+    """Whether the axis is the time of a loop, which goes on as long as its steps have entries to read."""
 
     @property
     def whole(self) -> bool:

@@ -16,8 +16,8 @@ from .facts import Facts
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
     """Return whether the facts, or one of the assumed clauses, imply the clause.
 
-    An assumed clause is used as it is, and at the values of its index variables at which it reads entries of the clause.
-    It implies the clause if each of its alternatives does.
+    An assumed clause is used as it is, and at those values of its index variables at which it reads entries of the
+    clause. It implies the clause if each of its alternatives does.
     """
     question = Question.on(x.poly for x in clause.alternatives)
     for known in assumed:
@@ -38,7 +38,7 @@ def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
 
 
 def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
-    """Return whether the relation implies the clause: an alternative of it, or, as a sign, the clause under the facts."""
+    """Return whether the relation implies an alternative of the clause, or the facts with its sign imply the clause."""
     if any(
         b.relation == a.relation and (b.poly == a.poly or (b.relation == "= 0" and b.poly == -a.poly))
         for b in clause.alternatives

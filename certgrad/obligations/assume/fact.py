@@ -40,7 +40,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Question:
-    """What decides which facts apply to a question: the array entries in it, its free variables, and `conditional`.
+    """What tells which facts apply to a question: the array entries in it, its free variables, and `conditional`.
 
     If `conditional`, it has conditions on indices, so that some of the entries need not exist.
     """
@@ -126,9 +126,9 @@ def unbound(a: Atom) -> frozenset[Var]:
 def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
     """Return the values of the pattern's variables at which the entry is the target; None where there are none.
 
-    x[i, 2·j + 1] is x[k, 2·l + 3] at i = k, j = l + 1. The pattern stands in a statement whose binders have levels up to
-    `level`. The target may stand under binders too: its bound variables of these levels are not used as values, as a
-    binder of the statement could capture them.
+    x[i, 2·j + 1] is x[k, 2·l + 3] at i = k, j = l + 1. The pattern stands in a statement whose binders have levels up
+    to `level`. The target may stand under binders too: its bound variables of these levels are not used as values, as
+    a binder of the statement could capture them.
     """
     if pattern.tensor != target.tensor:
         return None
