@@ -291,7 +291,7 @@ class _Loop:
 def _section(nodes: _Nodes) -> Section:
     """Return the section of the whole graph: its definitions and theorems, also on signs and on its program."""
     definitions, theorems = [*nodes.all_definitions], [*nodes.laws, *_theorems(nodes)]
-    if any(one.node.claim != NO_CLAIM for one in nodes.placed):
+    if any(placed_node.node.claim != NO_CLAIM for placed_node in nodes.placed):
         claims = Claims(nodes.name, nodes.placed, nodes.lists, nodes.given, nodes.words, len(nodes.inputs))
         definitions += claims.definitions
         theorems += claims.theorems

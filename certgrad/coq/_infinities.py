@@ -37,7 +37,7 @@ class _Split:
 
 @dataclass(frozen=True)
 class _InfiniteTensors:
-    """The tensors that may be infinite, with whether it is +∞ (`signs`), and those that are finite nowhere (`never`)."""
+    """The tensors that may be infinite, with True for +∞ (`signs`), and those that are finite nowhere (`never`)."""
 
     signs: Mapping[str, bool]
     never: Set[str]

@@ -194,7 +194,7 @@ class Kernel:
         return {"axioms": "", **output}, f"coqtop was stopped after {limit} s" if session.stopped else ""
 
     def checked(self, files: Sequence[File], results: Sequence[Result], seconds: float = 1800) -> str:
-        """Return the objections of `coqc`, and then of `coqchk`, to files of the accepted theorems alone; "" without any.
+        """Return the objections of `coqc`, then of `coqchk`, to files of the accepted theorems alone; "" without any.
 
         `seconds` is the limit for each of these commands.
         """
@@ -203,8 +203,9 @@ class Kernel:
         paths = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
         with tempfile.TemporaryDirectory() as folder:
             for file in files:
-                text = file.text(lambda t: t.name in accepted, scripts, self.limit)
-                (Path(folder) / f"{file.name}.v").write_text(text)
+                (Path(folder) / f"{file.name}.v").write_text(
+                    file.text(lambda t: t.name in accepted, scripts, self.limit)
+                )
                 code, output = bounded([self.library.coqc, "-w", "none", *paths, f"{file.name}.v"], folder, seconds)
                 if code:
                     return f"{file.name}.v: {output[-2000:]}"

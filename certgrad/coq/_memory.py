@@ -82,7 +82,7 @@ class Memory:
             self._write(self._trial(section, theorem), {**asdict(judged), "limit": self.limit})
 
     def known_file(self, key: str) -> tuple[Judged, ...] | None:
-        """Return the remembered results of the file with this key, for this library and limit; None if there are none."""
+        """Return the remembered results of the file with this key, by this library and limit; None without any."""
         if not self.used:
             return None
         try:
