@@ -80,7 +80,8 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
         positional, named = arguments(arrays)
         return solver(*positional, **named)
 
-    def residual_at(z: Any, *arrays: Any) -> Any:
+    def left(z: Any, *arrays: Any) -> Any:
+        """Return the residual of the equation at z."""
         positional, named = arguments(arrays)
         return residual(z, *positional, **named)
 
@@ -92,7 +93,7 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
     except jax.errors.ConcretizationTypeError:
         return solver(*args, **kwargs)  # the solver needs values: it runs if they are known, or raises the same error
     (z,) = _one_float(solving, f"The {shown}")
-    equation, of_residual = _traced(residual_at, [z, *arrays], keep=1)
+    equation, of_residual = _traced(left, [z, *arrays], keep=1)
     (r,) = _one_float(equation, f"The residual of the {shown}")
     if tuple(r.shape) != tuple(z.shape):
         raise UsageError(

@@ -1,8 +1,8 @@
 """Linear systems and determinants of complex matrices, as those of real matrices of twice the size.
 
 On the parts of z, one below the other, z ↦ (A + iB)·z is the real matrix M = [[A, −B], [B, A]]. So the solution of
-M·(re z, im z) = (re c, im c) is that of (A + iB)·z = c. It is unique where A + iB is invertible, which is where M is, as
-det M = |det(A + iB)|². Only JAX's own LU solver and its own logarithm of a determinant are rewritten so; they are
+M·(re z, im z) = (re c, im c) is that of (A + iB)·z = c. It is unique where A + iB is invertible, which is where M is,
+as det M = |det(A + iB)|². Only JAX's own LU solver and its own logarithm of a determinant are rewritten so; they are
 recognised by their programs.
 """
 

@@ -37,7 +37,7 @@ NAMES = frozenset({*_UNREAD, "axis_index"})
 
 
 def meaning(mesh: Mesh, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
-    """Return the arrays that each device holds after an equation of `NAMES`. Raises DevicesError without a rule for it."""
+    """Return the results of an equation of `NAMES` for all devices. Raises DevicesError where there is no rule."""
     name, params = eqn.primitive.name, eqn.params
     if params.get("axis_index_groups") is not None:
         raise DevicesError(f"{name} within groups of devices")
