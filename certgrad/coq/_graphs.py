@@ -142,9 +142,9 @@ class _Nodes:
         elif node.lemma is not None:
             operation = self.operations[node.lemma]
             pairs = list(zip(operation.case.inputs, node.reads, strict=True))
-            held = [self._name_of_held(value) for t, value in pairs if t in operation.held]
+            held_names = [self._name_of_held(value) for t, value in pairs if t in operation.held]
             reads = [self.slots[value] for t, value in pairs if t in operation.moving]
-            self._place(node, operation.at(node.sizes, held), reads, operation.lawful.name, operation)
+            self._place(node, operation.at(node.sizes, held_names), reads, operation.lawful.name, operation)
             compound = [n for n in node.sizes.values() if not isinstance(n, (e.Size, e.Integer))]
             self.compound |= dict.fromkeys(f"(1 <= {printed(n)})%Z" for n in compound)
         else:
@@ -281,9 +281,9 @@ class _Loop:
         yield from nodes.laws
         by = f"apply {nodes.name}_{KINDS[0]}; assumption | apply {nodes.name}_{KINDS[1]}; assumption"
         script = f"intros; apply loop_is_lawful; [reflexivity | reflexivity | apply graph_is_lawful; [{by}]]"
-        over, _, given = nodes.given.rpartition(",\n") if nodes.binders else ("", "", nodes.given)
+        over, _, premises = nodes.given.rpartition(",\n") if nodes.binders else ("", "", nodes.given)
         over = f"{over} (reads' : list N)" if nodes.binders else "  forall (reads' : list N)"
-        statement = f"{over},\n{given}  lawful {{| does := {self.does}; reads := reads' |}}"
+        statement = f"{over},\n{premises}  lawful {{| does := {self.does}; reads := reads' |}}"
         needs = (f"{nodes.name}_{KINDS[0]}", f"{nodes.name}_{KINDS[1]}")
         yield Theorem(f"{nodes.name}_lawful", "is_lawful", statement, (script,), needs=needs)
 
@@ -310,12 +310,12 @@ def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
     Its tangents are derivatives, its reverse sweep is the adjoint of the tangents, and, for an output that is a single
     number, the sweep is its gradient.
     """
-    name, given, inputs = nodes.name, nodes.given, nodes.called("inputs")
+    name, premises, inputs = nodes.name, nodes.given, nodes.called("inputs")
     at = f"{len(nodes.inputs)} {nodes.called('nodes')}"
     wired, lawful = f"{name}_{KINDS[0]}", f"{name}_{KINDS[1]}"
     by = f"[apply {wired}; assumption | apply {lawful}; assumption | assumption]"
     moves = (
-        f"{given}  forall x' dx' : slots, in_domain {at} x' ->\n"
+        f"{premises}  forall x' dx' : slots, in_domain {at} x' ->\n"
         f"  forall (j' : nat) (i' : list Z), is_derive (fun t' => values {at} (along x' dx' t') j' i') 0\n"
         f"    (tangents {at} x' dx' j' i')"
     )
@@ -323,7 +323,7 @@ def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
     yield Theorem(f"{name}_{KINDS[2]}", KINDS[2], moves, (script,), needs=(lawful,))
     outputs = nodes.called("outputs")
     given_back = (
-        f"{given}  forall x' dx' seeds' : slots, in_domain {at} x' ->\n"
+        f"{premises}  forall x' dx' seeds' : slots, in_domain {at} x' ->\n"
         f"  pair {nodes.called('gives')} (of_slots {outputs} (tangents {at} x' dx')) seeds'\n"
         f"  = pair {inputs} dx' (sweep {at} x' (scatter {outputs} seeds'))"
     )
@@ -332,7 +332,7 @@ def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
     if len(nodes.outputs) == 1 and not nodes.outputs[0].shape:
         out = f"(N.to_nat {nodes.slots[nodes.graph.outputs[0]]})"
         gradient = (
-            f"{given}  forall x' dx' : slots, in_domain {at} x' ->\n"
+            f"{premises}  forall x' dx' : slots, in_domain {at} x' ->\n"
             f"  is_derive (fun t' => values {at} (along x' dx' t') {out} []) 0\n"
             f"    (pair {inputs} dx' (sweep {at} x' (seed_of {out})))"
         )

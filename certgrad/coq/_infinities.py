@@ -120,9 +120,9 @@ def _split_infinity(x: e.Node, known: _InfiniteTensors) -> _Split:
                 _number(x.condition, known), _split_infinity(x.then, known), _split_infinity(x.otherwise, known)
             )
         case e.Given():
-            operand, given = _split_infinity(x.value, known), _number(x.condition, known)
-            finite = _ALWAYS if operand.finite == _ALWAYS else e.Given(given, operand.finite)
-            return _Split(e.Given(given, operand.number), finite, operand.positive)
+            operand, condition = _split_infinity(x.value, known), _number(x.condition, known)
+            finite = _ALWAYS if operand.finite == _ALWAYS else e.Given(condition, operand.finite)
+            return _Split(e.Given(condition, operand.number), finite, operand.positive)
         case e.Add((left, right)):
             return _sum(_split_infinity(left, known), _split_infinity(right, known))
         case e.Subtract(left, right):
@@ -137,15 +137,15 @@ def _split_infinity(x: e.Node, known: _InfiniteTensors) -> _Split:
                 return _Split(e.If(operand.finite, e.Apply("exp", (operand.number,)), zero))
         case e.Compare():
             return _Split(_compared(x, _split_infinity(x.left, known), _split_infinity(x.right, known)))
-        case e.Fold("maximum", over, body, given) | e.Minimum(over, body, given):
-            operand, where = _split_infinity(body, known), tuple(_number(w, known) for w in given)
+        case e.Fold("maximum", over, body, conditions) | e.Minimum(over, body, conditions):
+            operand, where = _split_infinity(body, known), tuple(_number(w, known) for w in conditions)
             if operand.finite == _ALWAYS:
                 return _Split(replaced(x, body=operand.number, where=where))
             if operand.positive == isinstance(x, e.Minimum):
                 # The maximum of the finite entries; it is infinite where there are entries, but none is finite.
                 where_finite = all_of(*where, operand.finite)
-                some = e.Given(e.Exists(over, all_of(*where)), e.Exists(over, where_finite))
-                return _Split(replaced(x, body=operand.number, where=(where_finite,)), some, operand.positive)
+                exists_finite = e.Given(e.Exists(over, all_of(*where)), e.Exists(over, where_finite))
+                return _Split(replaced(x, body=operand.number, where=(where_finite,)), exists_finite, operand.positive)
         case _:
             return _Split(mapped(x, lambda part: _number(part, known)))
     raise NotPrintedError("arithmetic with infinities")

@@ -109,9 +109,9 @@ class Kernel:
         """
         new = []
         for file in files:
-            known = self.known_results(file)
-            if len(known) == len(file.theorems):
-                yield Result(file.subject, tuple(known[t.name] for t in file.theorems), 0.0)
+            remembered = self.known_results(file)
+            if len(remembered) == len(file.theorems):
+                yield Result(file.subject, tuple(remembered[t.name] for t in file.theorems), 0.0)
             else:
                 new.append(file)
         if not new:
@@ -131,8 +131,8 @@ class Kernel:
 
     def so_far(self, file: File) -> Result:
         """Return the remembered results of a file; a theorem that was never tried is not accepted, with that reason."""
-        known = self.known_results(file)
-        judged = (known.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
+        remembered = self.known_results(file)
+        judged = (remembered.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
         return Result(file.subject, tuple(judged), 0.0)
 
     def known_results(self, file: File) -> dict[str, Judged]:
@@ -152,21 +152,21 @@ class Kernel:
         If the session runs out of time, each file gets a session of its own. If a definition of a section has an error,
         all theorems of the section fail, as they would speak of something else.
         """
-        known = {name: judged for file in files for name, judged in self.known_results(file).items()}
-        needed = _with_needs(files, [t.name for f in files for t in f.theorems if t.name not in known])
+        results_by_name = {name: judged for file in files for name, judged in self.known_results(file).items()}
+        needed = _with_needs(files, [t.name for f in files for t in f.theorems if t.name not in results_by_name])
         output, stopped = self._session(files, needed) if needed else ({"axioms": ""}, "")
         if stopped and len(files) > 1:
             return [result for file in files for result in self._judge([file])]
         for section in (s for file in files for s in file.sections):
             if "Error" in output.get(section.title, ""):
                 output.update({t.name: output[section.title] for t in section.theorems})
-            for t in (t for t in section.theorems if t.name not in known):
+            for t in (t for t in section.theorems if t.name not in results_by_name):
                 axioms = output.get(f"axioms of {t.name}", output["axioms"])
-                known[t.name] = _judged(t, output.get(t.name), axioms, stopped, self.limit)
-                self.memory.keep(section, t, known[t.name])
+                results_by_name[t.name] = _judged(t, output.get(t.name), axioms, stopped, self.limit)
+                self.memory.keep(section, t, results_by_name[t.name])
         results = []
         for file in files:
-            judged = tuple(known[t.name] for t in file.theorems)
+            judged = tuple(results_by_name[t.name] for t in file.theorems)
             results.append(Result(file.subject, judged, sum(j.seconds for j in judged)))
         return results
 

@@ -51,9 +51,9 @@ def of_sizes(names: Iterable[str]) -> list[str]:
     """Return the names of several sizes in Coq. Raises NotPrintedError where two would get the same name."""
     written: dict[str, str] = {}
     for name in names:
-        other = written.setdefault(of_size(name), name)
-        if other != name:
-            raise NotPrintedError(f"the sizes {other} and {name}, which Coq would write alike")
+        first_name = written.setdefault(of_size(name), name)
+        if first_name != name:
+            raise NotPrintedError(f"the sizes {first_name} and {name}, which Coq would write alike")
     return [*written]
 
 

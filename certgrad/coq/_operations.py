@@ -109,9 +109,9 @@ class Operation:
         `others` are further arguments of the predicate.
         """
         words = " ".join([self.definition.name, *self.sizes, *(identifier(t.name) for t in self.held)])
-        given = "".join(f"  {says} ->\n" for says in self.case.sizes_hold())
+        premises = "".join(f"  {premise} ->\n" for premise in self.case.sizes_hold())
         node = f"{{| does := {words}; reads := reads' |}}"
-        return f"  forall{self.binders} (reads' : list N),\n{given}  {' '.join([predicate, node, *others])}"
+        return f"  forall{self.binders} (reads' : list N),\n{premises}  {' '.join([predicate, node, *others])}"
 
 
 @dataclass(frozen=True, eq=False)

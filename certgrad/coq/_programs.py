@@ -97,18 +97,20 @@ def _function(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
     flat = _flat(program)
     solved = [d for d in flat if isinstance(d, (p.Determined, p.Loop))]
     tensors = tuple(t for d in solved for t in _unknown(d))
-    given = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
+    full_head = " ".join([*binders, *(f"({identifier(t.name)} : {kind(t)})" for t in tensors)])
     explicit = pruned(replace(program, definitions=with_entries((d for d in flat if d not in solved), _value_of)))
     lines = [let(require_single_tensor(d)) for d in explicit.definitions]
-    text = "\n".join([f"Definition {name} {given} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
+    text = "\n".join([f"Definition {name} {full_head} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."])
     if solved:
         before = flat[: flat.index(solved[-1])]
         lines = [
             f"  {equations(d)} /\\" if isinstance(d, (p.Determined, p.Loop)) else let(require_single_tensor(d))
             for d in before
         ]
-        holds = "\n".join([f"Definition {name}{EQUATIONS} {given} : Prop :=", *lines, f"  {equations(solved[-1])}."])
-        text = f"{holds}\n\n{text}"
+        satisfied = "\n".join(
+            [f"Definition {name}{EQUATIONS} {full_head} : Prop :=", *lines, f"  {equations(solved[-1])}."]
+        )
+        text = f"{satisfied}\n\n{text}"
     return Function(name, arguments, text, output, assumed, tensors)
 
 
@@ -175,8 +177,8 @@ def equations(definition: p.Determined | p.Loop) -> str:
     if any(t.times for t in definition.tensors):
         raise NotPrintedError("what an equation determines in a loop")
     ranges = _ranges(definition.variables, definition.tensors[0].shape)
-    says = " /\\ ".join(proposition(equation, {}) for equation in definition.equations)
-    return f"({ranges}{says})"
+    conjunction = " /\\ ".join(proposition(equation, {}) for equation in definition.equations)
+    return f"({ranges}{conjunction})"
 
 
 def _recurrence(loop: p.Loop) -> str:

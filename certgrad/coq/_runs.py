@@ -123,20 +123,20 @@ class Runs:
         computed = [f"(apply computes_app; [apply {n}_compute; assumption | ])" for n in lists[:-1]]
         local = [f"unfold {name}_nodes", *local, f"apply {lists[-1]}_are_local; assumption"]
         computed = [f"unfold {name}_nodes", *computed, f"apply {lists[-1]}_compute; assumption"]
-        tensors, says = (self._at_inputs(f"{name}_{what}") for what in ("tensors", "says"))
+        tensors, program_values = (self._at_inputs(f"{name}_{what}") for what in ("tensors", "says"))
         all_slots = f"(beyond {count} x' {tensors})"
         unfolding = f"cbv [of_slots {name}_outputs {name}_says {name}_tensors beyond {_SEEN}]"
-        known = ", ".join(self.program[t.name].name for t in self.outputs)
+        defined = ", ".join(self.program[t.name].name for t in self.outputs)
         script = (
-            f"intros; apply (program_is_run {inputs} {nodes} {outs} {gives} x' {tensors} {says}); "
+            f"intros; apply (program_is_run {inputs} {nodes} {outs} {gives} x' {tensors} {program_values}); "
             f"[apply {name}_nodes_are_wired; assumption | {'; '.join(local)} | "
             f"change (computes {count} {nodes} {all_slots}); {'; '.join(computed)} | "
-            f"change (agree {gives} (of_slots {outs} {all_slots}) {says}); "
-            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({unfolding}) ltac:(unfold {known}) | assumption]"
+            f"change (agree {gives} (of_slots {outs} {all_slots}) {program_values}); "
+            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({unfolding}) ltac:(unfold {defined}) | assumption]"
         )
         statement = (
             f"{self.given}  forall x' : slots, in_domain {count} {nodes} x' ->\n"
-            f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {says}"
+            f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {program_values}"
         )
         parts = (f"{n}_{what}" for n in lists for what in ("are_local", "compute"))
         return Theorem(f"{name}_{RUN_KIND}", RUN_KIND, statement, (script,), needs=(f"{name}_nodes_are_wired", *parts))

@@ -65,11 +65,11 @@ class Claims:
         nodes, inputs = (call(f"{self.name}_{what}", self.words) for what in ("nodes", "inputs"))
         claims, wired = f"{self.name}_claims", f"{self.name}_nodes_are_wired"
         joined = [f"(apply List.Forall2_app; [apply {part}; assumption | ])" for part in parts[:-1]]
-        told = "; ".join([f"unfold {self.name}_nodes, {claims}", *joined, f"apply {parts[-1]}; assumption"])
+        all_told = "; ".join([f"unfold {self.name}_nodes, {claims}", *joined, f"apply {parts[-1]}; assumption"])
         left = "" if self.nothing_left else f"left_to_ask {self.inputs} {nodes} {claims} x' -> "
         script = (
             f"intros; apply (left_is_all _ {claims} {inputs} (List.repeat Any {self.inputs})); "
-            f"[apply {wired}; assumption | vm_compute; reflexivity | reflexivity | {told} | apply nothing_said | "
+            f"[apply {wired}; assumption | vm_compute; reflexivity | reflexivity | {all_told} | apply nothing_said | "
             f"{'apply nothing_asked; vm_compute; reflexivity' if self.nothing_left else 'assumption'}]"
         )
         statement = f"{self.given}  forall x' : slots, {left}in_domain {self.inputs} {nodes} x'"

@@ -133,7 +133,7 @@ class Case:
             raise NotPrintedError("arguments that are two arrays each")
         self.inputs = [replace(t, name=n) for n, t in zip(names, forward.inputs, strict=True)]
         self.original = dict(zip((*subject.arg_names, *subject.params), self.inputs, strict=True))
-        self.moving = [k for k, one in enumerate(spec) if one.dtype == "float"]
+        self.moving = [k for k, spec_of_input in enumerate(spec) if spec_of_input.dtype == "float"]
         self.tangents = [replace(self.inputs[k], name=self._called(f"d{names[k]}")) for k in self.moving]
         moved = [self._called(f"{names[k]}_t") for k in self.moving] if curves else []
         self.curves = [replace(self.inputs[k], name=n) for k, n in zip(self.moving, moved, strict=False)]
@@ -191,8 +191,8 @@ class Case:
     @property
     def definitions(self) -> tuple[Function, ...]:
         groups = (self.forward, self.primal, self.jvp, self.vjp)
-        found = tuple(f for group in groups if isinstance(group, list) for f in group)
-        return (*found, *self.defining) if self.infinite else found
+        printed_functions = tuple(f for group in groups if isinstance(group, list) for f in group)
+        return (*printed_functions, *self.defining) if self.infinite else printed_functions
 
     @property
     def infinite(self) -> bool:
@@ -230,12 +230,12 @@ class Case:
             premises = [*self.sizes_hold(), *self.assumptions(hypotheses)]
             if any(re.search(rf"\b{function}\b", premise) for function in ASSUMED for premise in premises):
                 raise NotPrintedError("a hypothesis on a function that is not defined")
-            found = point([*constraints, *hypotheses], self.original, self.sizes)
+            solution = point([*constraints, *hypotheses], self.original, self.sizes)
         except NotPrintedError as error:
             return Theorem(name, CAN_HOLD_KIND, reason=f"not printed: {error}")
-        if found is None:
+        if solution is None:
             return Theorem(name, CAN_HOLD_KIND, reason="no point was found")
-        sizes, entries = found
+        sizes, entries = solution
         binders = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
         binders += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
         values = [f"{sizes[n]}%Z" for n in self.sizes]
@@ -264,18 +264,18 @@ class Case:
             raise NotPrintedError(f"a size or an array with the name {taken}, which a definition has")
         if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED_SUFFIX):
             conclusion, tensors, used, ways = self._and_defined(kind, conclusion, tensors, used, ways)
-        assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
+        assumed = tuple(dict.fromkeys(f for function in used for f in function.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
         lines = [f"  forall ({f} : {function_type(ASSUMED[f])})," for f in (*assumed, *extra)]
         if self.sizes:
             lines.append(f"  forall ({' '.join(map(of_size, self.sizes))} : Z),")
         lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
-        given = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
+        preconditions = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
         premises = self.assumptions(hypotheses)
         if kind == "jvp_is_derivative":
             lines += [f"  forall ({identifier(t.name)} : R -> {type_of(t)})," for t in self.curves]
-            given += [*map(self._along, self.curves, self.moving, self.tangents)]
-        lines += [f"  {text} ->" for text in (*given, *premises)]
+            preconditions += [*map(self._along, self.curves, self.moving, self.tangents)]
+        lines += [f"  {text} ->" for text in (*preconditions, *premises)]
         start = "start; plain_hypotheses" if any(isinstance(s, OffBoundaries) for s in hypotheses) else "start"
         ways = (*self._composed(kind, used), *_unfolded(used, ways))
         if _AND in conclusion and len(ways) > 1:  # the parts may need different ways

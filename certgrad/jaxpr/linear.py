@@ -81,8 +81,8 @@ def _array(x: Any) -> Any:
 
 
 def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
-    known = linear.outputs
-    return list(known) if known is not None else program_of({"linear": linear, "count": count}, avals).out_avals
+    declared = linear.outputs
+    return list(declared) if declared is not None else program_of({"linear": linear, "count": count}, avals).out_avals
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[Any]]:

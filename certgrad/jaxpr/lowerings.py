@@ -133,7 +133,7 @@ _WIDE = ("float64", "int64", "uint64", "complex128")
 
 def _variables(jaxpr: Any) -> list[Any]:
     """Return the variables that a program and its inner programs compute."""
-    inner = [v for eqn in jaxpr.eqns for one in jaxprs_in_params(eqn.params) for v in _variables(one)]
+    inner = [v for eqn in jaxpr.eqns for program in jaxprs_in_params(eqn.params) for v in _variables(program)]
     return [*(v for eqn in jaxpr.eqns for v in eqn.outvars), *inner]
 
 
@@ -174,8 +174,8 @@ def _traced_lowering(eqn: Any) -> tuple[Any, str]:
     if function is None:
         return None, ""
     avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
-    inside = [v.aval for inner in jaxprs_in_params(eqn.params) for v in _variables(inner)]
-    with jax.enable_x64(any(str(getattr(a, "dtype", "")) in _WIDE for a in (*avals, *inside))):
+    inner_avals = [v.aval for inner in jaxprs_in_params(eqn.params) for v in _variables(inner)]
+    with jax.enable_x64(any(str(getattr(a, "dtype", "")) in _WIDE for a in (*avals, *inner_avals))):
         try:
             return jax.make_jaxpr(function)(*avals), ""
         except (_pallas.KernelError, _devices.DevicesError) as error:

@@ -162,8 +162,8 @@ def _by_parts(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     sides = [[getattr(x, part) if isinstance(x, Pair) else x for x in operands] for part in ("re", "im")]
     if eqn.params.get("update_jaxpr") is not None:  # a scatter's addition was traced for complex numbers
         adds = lax.sub if eqn.primitive.name == "scatter-sub" else lax.add
-        one = jnp.zeros((), sides[0][0].dtype)
-        other["update_jaxpr"] = jax.make_jaxpr(adds)(one, one).jaxpr
+        scalar = jnp.zeros((), sides[0][0].dtype)
+        other["update_jaxpr"] = jax.make_jaxpr(adds)(scalar, scalar).jaxpr
     parts = [_bound(eqn, side, **other) for side in sides]
     return [Pair(re, im) for re, im in zip(*parts, strict=True)]
 
@@ -180,10 +180,10 @@ def _bilinear(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     """Return the result of a product of two operands, such as `dot_general`, by the products of their parts."""
     x, y = operands
     preferred = eqn.params.get("preferred_element_type")
-    given = {"preferred_element_type": real_dtype(preferred)} if preferred is not None else {}
+    dtype_params = {"preferred_element_type": real_dtype(preferred)} if preferred is not None else {}
 
     def product(a: Any, b: Any) -> Any:
-        return _bound(eqn, [a, b], **given)[0]
+        return _bound(eqn, [a, b], **dtype_params)[0]
 
     if not isinstance(y, Pair):
         return [Pair(product(x.re, y), product(x.im, y))]

@@ -38,8 +38,8 @@ class _Run:
         all_sizes = {**self.mesh.sizes, **new_sizes}
         inner = _Run(Mesh({name: all_sizes[name] for name in {**sizes, **all_sizes} if name in all_sizes}))
         cut = [inner.mesh.cut(x, spec) for x, spec in zip(operands, params["in_specs"], strict=True)]
-        found = inner.closed(params["jaxpr"], cut)
-        specs = zip(found, params["out_specs"], strict=True)
+        results = inner.closed(params["jaxpr"], cut)
+        specs = zip(results, params["out_specs"], strict=True)
         return [inner.mesh.joined(x, spec, tuple(new_sizes), params["check_vma"]) for x, spec in specs]
 
     def closed(self, program: Any, args: Sequence[Shards]) -> list[Shards]:
@@ -76,12 +76,12 @@ class _Run:
             axes: list[tuple[str, ...]] = []
 
             def after(*arrays: Any, before: Sequence[Shards] = carried, axes: list = axes) -> list[Any]:
-                found = step([Shards(a, x.axes) for a, x in zip(arrays, before, strict=True)])
-                axes += [x.axes for x in found]
-                return [x.array for x in found]
+                outputs = step([Shards(a, x.axes) for a, x in zip(arrays, before, strict=True)])
+                axes += [x.axes for x in outputs]
+                return [x.array for x in outputs]
 
             jax.eval_shape(after, *(x.array for x in carried))
-            wider = [self.mesh.along(x, more) for x, more in zip(carried, axes, strict=True)]
+            wider = [self.mesh.along(x, new_axes) for x, new_axes in zip(carried, axes, strict=True)]
             if all(a.axes == b.axes for a, b in zip(wider, carried, strict=True)):
                 return carried
             carried = wider
@@ -102,7 +102,7 @@ class _Run:
         def body(carried: Sequence[Any], of_rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             carries_now = [Shards(a, x.axes) for a, x in zip(carried, start, strict=True)]
             outputs = step(carries_now, [Shards(a, x.axes) for a, x in zip(of_rows, rows, strict=True)])
-            after = [self.mesh.along(x, known.axes).array for x, known in zip(outputs[:carries], start, strict=True)]
+            after = [self.mesh.along(x, first.axes).array for x, first in zip(outputs[:carries], start, strict=True)]
             axes[:] = [x.axes for x in outputs[carries:]]
             return after, [x.array for x in outputs[carries:]]
 
@@ -133,7 +133,7 @@ class _Run:
             jax.eval_shape(
                 lambda *a, branch=branch: axes.append([x.axes for x in run(branch, a)]), *(x.array for x in args)
             )
-        joint_axes = [self.mesh.ordered({name for one in of for name in one}) for of in zip(*axes, strict=True)]
+        joint_axes = [self.mesh.ordered({name for names in of for name in names}) for of in zip(*axes, strict=True)]
 
         def taken(branch: Any) -> Callable[..., list[Any]]:
             return lambda *a: [self.mesh.along(x, of).array for x, of in zip(run(branch, a), joint_axes, strict=True)]
@@ -158,10 +158,10 @@ class _Run:
             return [Shards(a, x.axes) for a, x in zip(arrays, start, strict=True)]
 
         def test(arrays: Sequence[Any]) -> Any:
-            (found,) = self.closed(params["cond_jaxpr"], [*for_test, *as_shards(arrays)])
-            if found.axes:
+            (test_output,) = self.closed(params["cond_jaxpr"], [*for_test, *as_shards(arrays)])
+            if test_output.axes:
                 raise DevicesError("a loop with a collective that some devices may leave before others")
-            return found.array
+            return test_output.array
 
         def body(arrays: Sequence[Any]) -> list[Any]:
             after = zip(step(as_shards(arrays)), start, strict=True)

@@ -46,7 +46,7 @@ class Mesh:
         return tuple(name for name in self.sizes if name in names)
 
     def union(self, many: Sequence[Shards]) -> tuple[str, ...]:
-        return self.ordered({name for one in many for name in one.axes})
+        return self.ordered({name for shards in many for name in shards.axes})
 
     def along(self, x: Shards, names: Sequence[str]) -> Shards:
         """Return the same arrays, broadcast along those of the `names` that are no axes of them yet."""
@@ -135,8 +135,8 @@ class Mesh:
     def same(self, x: Shards, name: str, checked: bool) -> Shards:
         """Return the array that all devices along an axis hold; entries that differ are undefined, unless `checked`."""
         axis = x.axes.index(name)
-        first, *others = (lax.index_in_dim(x.array, k, axis, keepdims=False) for k in range(self.sizes[name]))
-        for other in () if checked else others:
+        first, *other_arrays = (lax.index_in_dim(x.array, k, axis, keepdims=False) for k in range(self.sizes[name]))
+        for other in () if checked else other_arrays:
             first = jnp.where(first == other, first, no_number((), x.array.dtype))
         return Shards(first, tuple(other for other in x.axes if other != name))
 

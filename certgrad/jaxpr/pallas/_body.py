@@ -59,8 +59,8 @@ class Body:
             self.budget[0] -= 1
             if self.budget[0] < 0:
                 raise KernelError(f"more than {MAX_EQUATIONS} operations over all steps of its grid")
-            found = self.equation(eqn, [get(atom) for atom in eqn.invars])
-            values.update(zip(eqn.outvars, found, strict=True))
+            results = self.equation(eqn, [get(atom) for atom in eqn.invars])
+            values.update(zip(eqn.outvars, results, strict=True))
         return [get(atom) for atom in jaxpr.outvars]
 
     def equation(self, eqn: Any, operands: list[Any]) -> Sequence[Operand]:

@@ -46,7 +46,7 @@ class _Kernel:
             raise KernelError("a mesh of cores")
         own = [axis for axis in range(len(mapping.grid)) if axis not in mapping.vmapped_dims]
         self.own_axes = own
-        self.aliases = {out: given for given, out in params["input_output_aliases"]}
+        self.aliases = {out: operand for operand, out in params["input_output_aliases"]}
         blocks = [_Blocks.of(part) for part in mapping.block_mappings]
         self.inputs, self.outputs = blocks[: mapping.num_inputs], blocks[mapping.num_inputs :]
         self.beside = _parallel_axes(params.get("compiler_params"), len(mapping.grid))
@@ -132,8 +132,8 @@ class _Kernel:
         An output that is an alias of an operand has to be written in the same blocks in which the operand is read, each
         once. `at` are the blocks written by the present step, `read` those read, `left` those written before.
         """
-        for k, given in self.aliases.items():
-            same = self.inputs[given].block == self.outputs[k].block and read[given] == at[k]
+        for k, operand in self.aliases.items():
+            same = self.inputs[operand].block == self.outputs[k].block and read[operand] == at[k]
             if not same or at[k] in left[k]:
                 raise KernelError("an operand that may be read after an output was written over it")
 
@@ -144,20 +144,20 @@ class _Kernel:
         and an output block that the next step of a core writes too, keep their contents; other blocks begin undefined.
         Raises KernelError where two cores write to one block.
         """
-        inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
+        inputs = [array.padded(x) for array, x in zip(self.inputs, operands, strict=True)]
         scratch: list[Cell] = []
         blocks_so_far: list[dict[Index, Any]] = [{} for _ in self.outputs]
         cores: list[dict[Index, Index]] = [{} for _ in self.outputs]
         last_step: tuple[Index, list[Index]] | None = None
         budget = [MAX_EQUATIONS]
         for place in np.ndindex(*self.grid):
-            at = [one.known_at(place, ahead) for one in self.outputs]
-            read = [one.at(place, ahead) for one in self.inputs]
+            at = [array.known_at(place, ahead) for array in self.outputs]
+            read = [array.at(place, ahead) for array in self.inputs]
             self._look_at_aliases(at, [_known_numbers(index) for index in read], blocks_so_far)
             core = tuple(place[axis] for axis in self.beside)
-            if any(known.setdefault(index, core) != core for known, index in zip(cores, at, strict=True)):
+            if any(cores_of.setdefault(index, core) != core for cores_of, index in zip(cores, at, strict=True)):
                 raise KernelError("steps of its grid that run beside each other share a block")
-            blocks_written = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
+            blocks_written = [no_number(array.inner_shape, array.dtype) for array in self.outputs]
             if last_step is not None and last_step[0] == core:
                 blocks_written = [
                     written[index] if index == last else nothing
@@ -167,14 +167,14 @@ class _Kernel:
                 ]
             else:
                 scratch = [new_cell(aval) for aval in self.scratch]
-            blocks_read = [one.read(x, index) for one, x, index in zip(self.inputs, inputs, read, strict=True)]
+            blocks_read = [array.read(x, index) for array, x, index in zip(self.inputs, inputs, read, strict=True)]
             places, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
             results = self.after(Body(places, sizes, budget), ahead, blocks_read, blocks_written, scratch)
             for written, index, x in zip(blocks_so_far, at, results, strict=True):
                 written[index] = x
             last_step = core, at
         initial = [operands[self.aliases[k]] if k in self.aliases else None for k in range(len(self.outputs))]
-        return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, blocks_so_far, initial, strict=True)]
+        return [array.joined(blocks, x) for array, blocks, x in zip(self.outputs, blocks_so_far, initial, strict=True)]
 
 
 def _known_numbers(index: Sequence[Value]) -> Index | None:
@@ -276,8 +276,8 @@ class _Blocks:
         """Return the index of the block of a step, by the index map and the prefetched operands."""
         numbers = [Value(np.int32(k), np.asarray(k, np.int32)) for k in place]
         index = Body((), (), [MAX_EQUATIONS]).closed(self.index_map, [*numbers, *ahead])[: len(self.shape)]
-        if any(one.number is not None and not 0 <= one.number < n for one, n in zip(index, self.counts, strict=True)):
-            raise KernelError(f"block {[one.number for one in index]} lies outside of the array")
+        if any(v.number is not None and not 0 <= v.number < n for v, n in zip(index, self.counts, strict=True)):
+            raise KernelError(f"block {[v.number for v in index]} lies outside of the array")
         return index
 
     def known_at(self, place: Sequence[int], ahead: Sequence[Cell]) -> Index:
@@ -294,9 +294,9 @@ class _Blocks:
 
     def read(self, x: Any, index: Sequence[Value]) -> Any:
         """Return a block of the padded array; its entries are undefined where a computed index lies outside."""
-        known = _known_numbers(index)
-        if known is not None:
-            return self.block_of(x, known)
+        numbers = _known_numbers(index)
+        if numbers is not None:
+            return self.block_of(x, numbers)
         at = [jnp.asarray(value.traced, jnp.int32) for value in index]
         entries = lax.dynamic_slice(x, [k * np.int32(b) for k, b in zip(at, self.block, strict=True)], self.block)
         for k, value, count in zip(at, index, self.counts, strict=True):

@@ -93,8 +93,8 @@ def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:
 
 def _plainly(clause: Clause, region: _Region, facts: Facts) -> list[Clause]:
     """Return a guarded clause simplified by the signs of its region: 1/(h − l) > 0 is h > l."""
-    here = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
-    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
+    region_facts = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
+    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], region_facts)]
 
 
 def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
@@ -162,8 +162,8 @@ def _regions(
         facts_here = facts.extended([Fact(p, sign, universal=False)])
         if facts.signs(p) & sign and not facts_here.contradictory:
             decided, off_decided = (
-                tuple(Atomic(a.relation, decide_predicates(a.poly, facts_here)) for a in some)
-                for some in (alternatives, off)
+                tuple(Atomic(a.relation, decide_predicates(a.poly, facts_here)) for a in group)
+                for group in (alternatives, off)
             )
             yield from _regions(decided, off_decided, facts_here, (*signs, (p, sign)), depth - 1, tried)
 
@@ -181,18 +181,18 @@ def _fails(a: Atomic, facts: Facts) -> bool:
 
 def _complete(found: Sequence[_Region], facts: Facts) -> bool:
     """Return whether the regions are by the sign of one term alone, and cover every sign that it can have."""
-    terms = {p for one in found for p, _ in one.signs}
-    if len(terms) != 1 or any(len(one.signs) != 1 for one in found):
+    terms = {p for region in found for p, _ in region.signs}
+    if len(terms) != 1 or any(len(region.signs) != 1 for region in found):
         return False
     (p,) = terms
-    return sum(one.signs[0][1] for one in found) == facts.signs(p)
+    return sum(region.signs[0][1] for region in found) == facts.signs(p)
 
 
 def _telling(signs: tuple[tuple[Poly, int], ...], facts: Facts) -> list[tuple[Poly, int]]:
     """Return the signs of a region, as pairs (term, sign), without those that follow from the others."""
-    kept = list(signs)
+    independent = list(signs)
     for condition in signs:
-        rest = facts.extended([Fact(p, sign, universal=False) for p, sign in kept if (p, sign) != condition])
+        rest = facts.extended([Fact(p, sign, universal=False) for p, sign in independent if (p, sign) != condition])
         if rest.signs(condition[0]) == condition[1]:
-            kept.remove(condition)
-    return kept
+            independent.remove(condition)
+    return independent

@@ -20,11 +20,11 @@ def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
     clause. It implies the clause if each of its alternatives does.
     """
     question = Question.on(x.poly for x in clause.alternatives)
-    for known in assumed:
-        if known.guards:
+    for assumption in assumed:
+        if assumption.guards:
             continue
-        for instance in [known, *_instances(known, question.targets)]:
-            if known.local and not question.has(polys(instance)):
+        for instance in [assumption, *_instances(assumption, question.targets)]:
+            if assumption.local and not question.has(polys(instance)):
                 continue
             if all(_implies(a, clause, facts) for a in instance.alternatives):
                 return True

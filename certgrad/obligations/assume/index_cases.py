@@ -235,8 +235,8 @@ class _Deciding(Rewriter):
         values = {a: context.decide(IxPred(a.ix.subst(self.indices))) for a in inequalities}
         if any(value is not None and value.is_zero for value in values.values()):
             return ZERO
-        kept = [(a, e) for a, e in mono if not isinstance(a, IxPred) or values.get(a) is None]
-        return super().mono(tuple(kept))
+        open_factors = [(a, e) for a, e in mono if not isinstance(a, IxPred) or values.get(a) is None]
+        return super().mono(tuple(open_factors))
 
     def _decide(self, a: Atom) -> Poly | None:
         """Return the term that stands for an atom, None to rebuild it from its parts (see `Rewriter`)."""

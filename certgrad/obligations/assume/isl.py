@@ -295,8 +295,8 @@ def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Pol
                 parts.append(f"{words.ix(a.ix)} {relation}")  # type: ignore[attr-defined]
             cases.append(f"({' and '.join(parts)})")
         bounds = [f"0 <= {d} < {words.const(n)}" for d, n in zip(names, dummies.values(), strict=True)]
-        some = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(cases) or 'false'}))"
-        text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {some}'])} }}"
+        exists = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(cases) or 'false'}))"
+        text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {exists}'])} }}"
         return bool(isl.Set(text, here.context).is_empty())
     except (ValueError, isl.Error):
         return False

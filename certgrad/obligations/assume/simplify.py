@@ -297,12 +297,12 @@ def _without_idle_guards(clause: Clause) -> Clause:
     if any(a.poly.constant() is not None for a in clause.alternatives):
         return clause
     mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
-    kept = tuple(
+    guards_left = tuple(
         (g, v)
         for g, v in clause.guards
         if (g.free & mentioned or not _on_indices(g)) and (g.constant() is None or (g.constant() != 0) != v)
     )
-    return replace(clause, guards=kept) if len(kept) < len(clause.guards) else clause
+    return replace(clause, guards=guards_left) if len(guards_left) < len(clause.guards) else clause
 
 
 def _on_indices(guard: Poly) -> bool:

@@ -188,8 +188,8 @@ class Max(Atom):
         bound = bound_key(variables, ranges)
         positive = body.positive and all(r.positive for r in ranges)
         free = (body.free | where.free) - frozenset(variables)
-        kept = "" if where == ONE else f"|{where.key}"
-        key = f"max[{bound}{kept}]({body.key})"
+        condition = "" if where == ONE else f"|{where.key}"
+        key = f"max[{bound}{condition}]({body.key})"
         piecewise, structured = body.piecewise or where.piecewise, body.structured or where.structured
         self._finish(key, free, variables[0][1], positive, piecewise, structured)
 
@@ -210,8 +210,8 @@ class Product(Atom):
         self.vars, self.ranges, self.body, self.where = variables, ranges, body, where
         bound = bound_key(variables, ranges)
         free = (body.free | where.free) - frozenset(variables)
-        kept = "" if where == ONE else f"|{where.key}"
-        key = f"prod[{bound}{kept}]({body.key})"
+        condition = "" if where == ONE else f"|{where.key}"
+        key = f"prod[{bound}{condition}]({body.key})"
         piecewise, structured = body.piecewise or where.piecewise, body.structured or where.structured
         self._finish(key, free, variables[0][1], body.positive, piecewise, structured)
 

@@ -105,7 +105,7 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
     """
     before = budget.left, budget.deadline, budget.part
     most, longest = sys.maxsize if budget.steps is None else int(SHARE * budget.steps), SHARE * budget.seconds_left()
-    given = budget.left = min(steps, most)
+    allotted = budget.left = min(steps, most)
     budget.deadline, budget.part = time.thread_time() + min(seconds, longest), (most < steps, longest < seconds)
     try:
         yield
@@ -113,7 +113,7 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
         raise BudgetError("budget: the proof exceeded the memory that there is") from None
     finally:
         if budget.steps is not None:
-            budget.steps = max(budget.steps - (given - budget.left), 0)
+            budget.steps = max(budget.steps - (allotted - budget.left), 0)
         budget.left, budget.deadline, budget.part = before
 
 
@@ -163,9 +163,9 @@ def allotted_seconds() -> float:
 def at_most_steps(steps: int) -> Iterator[None]:
     """Run a block in at most `steps` of the steps that the proof has left; raise BudgetError where it needs more."""
     before, part = budget.left, budget.part
-    given = budget.left = min(before, steps)
+    allotted = budget.left = min(before, steps)
     budget.part = (part[0] and before <= steps, part[1])
     try:
         yield
     finally:
-        budget.left, budget.part = before - (given - budget.left), part
+        budget.left, budget.part = before - (allotted - budget.left), part

@@ -427,10 +427,10 @@ def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
     """Return an atom to a power, as a polynomial."""
     if e != 1:
         return monomial({atom: e})
-    found = _alone.table.get(atom)
-    if found is None:
-        found = _alone.table[atom] = monomial({atom: 1})
-    return found
+    poly = _alone.table.get(atom)
+    if poly is None:
+        poly = _alone.table[atom] = monomial({atom: 1})
+    return poly
 
 
 def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:

@@ -421,9 +421,9 @@ def fn(name: str, *args: Poly) -> Poly:
         return args[1]
     if len(args) == 1:
         (p,) = args
-        known = FUNCTIONS.get(name)
-        if p.is_zero and known is not None and known.at_zero is not None:
-            return number(known.at_zero)
+        record = FUNCTIONS.get(name)
+        if p.is_zero and record is not None and record.at_zero is not None:
+            return number(record.at_zero)
         c = p.constant()
         if c is not None and name in _ROUNDINGS:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
@@ -433,9 +433,9 @@ def fn(name: str, *args: Poly) -> Poly:
         if name in _OF_TURNS and (turns := _turns(p)) is not None:
             applied(Law.WHOLE_TURNS)
             return fn(name, p - turns)
-        if known is not None and known.parity and p.sorted_items() and _leading(p) < 0:
+        if record is not None and record.parity and p.sorted_items() and _leading(p) < 0:
             applied(Law.PARITY)
-            return fn(name, -p).scale(-1 if known.parity == "odd" else 1)
+            return fn(name, -p).scale(-1 if record.parity == "odd" else 1)
         special = _SPECIAL.get((name, p.key))
         if special is not None:
             return special[0](special[1])

@@ -145,7 +145,7 @@ def _ascending(cuts: list[Poly]) -> list[Poly] | None:
                 return None
         ordered.insert(place, cut)
     # A condition that holds throughout, or nowhere, does not cut.
-    inside = [c for c in ordered if at_least(c - first) == ONE and at_least(last - c) == ONE]
-    if len(inside) != len(ordered) or inside[0] != first or inside[-1] != last:
+    within_range = [c for c in ordered if at_least(c - first) == ONE and at_least(last - c) == ONE]
+    if len(within_range) != len(ordered) or within_range[0] != first or within_range[-1] != last:
         return None
-    return inside
+    return within_range

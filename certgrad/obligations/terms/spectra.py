@@ -55,8 +55,8 @@ def of_matrix(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, 
     """Return the atom for the named function of a matrix, without simplification; `index` is the entry of its value."""
     level = 1 + body.level
     variables = (("b", level, 0), ("b", level, 1))
-    inside = substitute(body, {row: of_var(variables[0]), column: of_var(variables[1])})
-    return poly_of(intern(Matrix(name, variables, ranges, inside, index)))
+    entry = substitute(body, {row: of_var(variables[0]), column: of_var(variables[1])})
+    return poly_of(intern(Matrix(name, variables, ranges, entry, index)))
 
 
 def gram(body: Poly, row: Var, column: Var, ranges: tuple[Poly, Poly]) -> tuple[Poly, Var, Var, Poly]:
@@ -78,10 +78,10 @@ def discriminant(body: Poly, row: Var, column: Var, size: Poly) -> Poly:
 def smallest_minor(body: Poly, row: Var, column: Var, size: Poly) -> Poly:
     """Return the smallest leading principal minor of a matrix, without positive factors that all entries share."""
     _, taken, rest = content(body, only_positive=True)
-    kept = monomial({a: e for a, e in taken.items() if a.free & {row, column}}) * rest
+    entry = monomial({a: e for a, e in taken.items() if a.free & {row, column}}) * rest
     if size == ONE:
-        kept = substitute(kept, {row: of_const(ZERO), column: of_const(ZERO)})
-    return of_matrix("smallest minor", kept, row, column, (size, size), ())
+        entry = substitute(entry, {row: of_const(ZERO), column: of_const(ZERO)})
+    return of_matrix("smallest minor", entry, row, column, (size, size), ())
 
 
 def determinants(a: Matrix) -> list[Poly]:

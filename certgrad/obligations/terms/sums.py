@@ -70,28 +70,28 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     if any(n.is_zero for n in ranges.values()):
         return ZERO
     variables = ranges.keys()
-    inside: list[tuple[Atom, Exponent]] = []
+    summed: list[tuple[Atom, Exponent]] = []
     outside: list[tuple[Atom, Exponent]] = []
     for a, e in mono:
-        (inside if a.free & variables else outside).append((a, e))
+        (summed if a.free & variables else outside).append((a, e))
 
     def beside(total: Poly) -> Poly:
         return monomial(dict(outside)) * total if outside else total
 
-    solved = _eliminate(inside, ranges)
+    solved = _eliminate(summed, ranges)
     if solved is not None:
         applied(Law.SUM_AT_EQUATION)
         return beside(solved)
-    if any(type(a) is IxEq and a.ix.atoms for a, _ in inside):
+    if any(type(a) is IxEq and a.ix.atoms for a, _ in summed):
         from .equal_integers import at_equal_integers  # imported here, as few programs need it
 
-        moved = at_equal_integers(inside, [*variables])
+        moved = at_equal_integers(summed, [*variables])
         if moved is not None:
             applied(Law.EQUAL_INTEGERS)
             return beside(sum_over(moved, list(ranges.items())))
-    nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
+    nested = [(a, e) for a, e in summed if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
-        flat = monomial({a: e for a, e in inside if (a, e) not in nested})
+        flat = monomial({a: e for a, e in summed if (a, e) not in nested})
         ranges = dict(ranges)
         for a, e in nested:
             for _ in range(e):
@@ -100,25 +100,25 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
                 ranges.update(opened)
                 flat = flat * body
         return beside(sum_over(flat, list(ranges.items())))
-    if any(a.structured for a, _ in inside):
-        reordered = _in_another_order(monomial(dict(inside)), ranges)
+    if any(a.structured for a, _ in summed):
+        reordered = _in_another_order(monomial(dict(summed)), ranges)
         if reordered is not None:
             applied(Law.SUM_REORDERED)
             return beside(sum_over(*reordered))
-    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
-        carried_out = contract(inside, dict(ranges))
+    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in summed) if kind in CONTRACTS]:
+        carried_out = contract(summed, dict(ranges))
         if carried_out is not None:
             return beside(carried_out)
-    cancelled = _cancel(inside, ranges)
+    cancelled = _cancel(summed, ranges)
     if cancelled is not None:
         applied(Law.SUM_OF_PRODUCT)
         return beside(cancelled)
     result = monomial(dict(outside)) if outside else ONE
     for v in variables:
-        if not any(v in a.free for a, _ in inside):
+        if not any(v in a.free for a, _ in summed):
             applied(Law.SUM_OF_CONSTANT)
             result = result * ranges[v]
-    components = _components(inside, ranges)
+    components = _components(summed, ranges)
     if outside or len(components) > 1:
         applied(Law.SUM_OF_PRODUCT)
     for component, factors in components:
@@ -399,11 +399,11 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
     """
     if where.is_zero:
         raise UndefinedTermError("a maximum over nothing")
-    inside, outside = Accumulator(), Accumulator()
+    varying, outside = Accumulator(), Accumulator()
     variables = {v for v, _ in dummies}
     for mono, c in poly.items():
-        (inside if mono_free(mono) & variables else outside).add(mono, c)
-    body = inside.poly()
+        (varying if mono_free(mono) & variables else outside).add(mono, c)
+    body = varying.poly()
     if outside.terms:
         applied(Law.MAXIMUM_OF_SUM)
     if body.is_zero:
