@@ -50,7 +50,11 @@ def function_type(arity: int) -> str:
 
 
 def printed(x: e.Node) -> str:
-    """Return an expression as a term of Coq. Raises NotPrintedError for a node without a counterpart in the library."""
+    """Return an expression as a term of Coq, node by node.
+
+    A number of steps that only a test bounds (`WHILE_A_TEST_HOLDS`) cannot be printed. Raises NotPrintedError for it,
+    and for a node without a counterpart in the library.
+    """
     match x:
         case e.Number():
             return number(x.rational)

@@ -113,6 +113,7 @@ class _Nodes:
         self.sizes = of_sizes(graph.sizes)
         if taken := shadowed([name], self.sizes):
             raise NotPrintedError(f"a size with the name {taken}, which a definition has")
+        # The nodes of a loop's body are stated over the variables of the graph around it.
         self.binders: str = outer.binders if outer else binders(self.sizes, unknown)
         self.words: list[str] = outer.words if outer else [*self.sizes, *(t.name for t in unknown)]
         self.compound: dict[str, None] = outer.compound if outer else {}

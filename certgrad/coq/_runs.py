@@ -114,7 +114,11 @@ class Runs:
         return f"(node_computes {to}%nat ltac:({unfold_operation}) ltac:({seen}) ltac:(cbv delta [{definitions}]))"
 
     def _whole(self, lists: Sequence[str]) -> Theorem:
-        """Return the theorem that the program's outputs are the graph's values at all points of its domain."""
+        """Return the theorem that the program's outputs are the graph's values at all points of its domain.
+
+        It follows from the theorems on the lists: all nodes are local, and all compute the program's tensors. The
+        script puts these together, list by list, and then compares the outputs.
+        """
         name, count = self.name, self.placed[0].slot
         nodes, inputs, outs, gives = (
             call(f"{name}_{what}", self.words) for what in ("nodes", "inputs", "outputs", "gives")

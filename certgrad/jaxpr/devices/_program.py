@@ -87,7 +87,10 @@ class _Run:
             carried = wider
 
     def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        """Return the outputs of a scan; the axes along which the carry differs are found first (`steady`)."""
+        """Return the outputs of a scan; the axes along which the carry differs are found first (`steady`).
+
+        `lax.scan` needs the scanned axis in front of the axes of devices, so that it is moved there, and back after.
+        """
         consts_of, carries = scan_counts(params)
         consts, carry_and_rows = operands[:consts_of], operands[consts_of:]
         init, rows = carry_and_rows[:carries], carry_and_rows[carries:]
@@ -103,7 +106,7 @@ class _Run:
             carries_now = [Shards(a, x.axes) for a, x in zip(carried, start, strict=True)]
             outputs = step(carries_now, [Shards(a, x.axes) for a, x in zip(of_rows, rows, strict=True)])
             after = [self.mesh.along(x, first.axes).array for x, first in zip(outputs[:carries], start, strict=True)]
-            axes[:] = [x.axes for x in outputs[carries:]]
+            axes[:] = [x.axes for x in outputs[carries:]]  # known only after the step was traced
             return after, [x.array for x in outputs[carries:]]
 
         by_step = [jnp.moveaxis(x.array, len(x.axes), 0) for x in rows]

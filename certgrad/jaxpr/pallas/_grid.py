@@ -44,6 +44,7 @@ class _Kernel:
         mapping = params["grid_mapping"]
         if mapping.local_grid_env is not None or params.get("mesh") is not None:
             raise KernelError("a mesh of cores")
+        # `vmap` adds axes to the grid, which the kernel's `program_id` does not count.
         own = [axis for axis in range(len(mapping.grid)) if axis not in mapping.vmapped_dims]
         self.own_axes = own
         self.aliases = {out: operand for operand, out in params["input_output_aliases"]}
@@ -62,7 +63,7 @@ class _Kernel:
         if not all(map(is_size, self.grid)) or len(self.computed) != mapping.num_dynamic_grid_bounds:
             raise KernelError("a grid whose extent is computed")
         sizes = [n for part in blocks for n in (*part.shape, *part.block)]
-        self.named = not all(isinstance(n, int) for n in (*self.grid, *sizes))
+        self.named = not all(isinstance(n, int) for n in (*self.grid, *sizes))  # some size is symbolic
         if not self.named and prod(self.grid) > MAX_STEPS:
             raise KernelError(f"a grid of more than {MAX_STEPS} steps")
 
@@ -158,6 +159,7 @@ class _Kernel:
             if any(cores_of.setdefault(index, core) != core for cores_of, index in zip(cores, at, strict=True)):
                 raise KernelError("steps of its grid that run beside each other share a block")
             blocks_written = [no_number(array.inner_shape, array.dtype) for array in self.outputs]
+            # Only what the last step of the same core left is there: its scratch, and blocks that both steps write.
             if last_step is not None and last_step[0] == core:
                 blocks_written = [
                     written[index] if index == last else nothing

@@ -281,6 +281,7 @@ def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | N
         index = tuple(jnp.broadcast_to(p.traced, tuple(lanes)) for p in numbers)
         entries = x.at[index].get(mode="fill", fill_value=out_of_bounds, wrap_negative_indices=False)
         return _masked(entries, mask, other)
+    # The slice has the axes of the memory; those of one place are dropped, the others put in the order of the lanes'.
     sizes = [1 if axis is None else box.sizes[axis] for axis in box.along]
     piece = lax.slice(x, box.first, [a + n for a, n in zip(box.first, sizes, strict=True)])
     piece = lax.transpose(lax.squeeze(piece, box.fixed), np.argsort(box.moving))

@@ -254,6 +254,7 @@ class Facts(LinearSigns):
                 if e == 0 or a.positive:
                     continue
                 divides = divides or e < 0
+                # A factor of a nonzero fact is nonzero, so that its even powers are positive.
                 if strict and a in taken2 and (fact.signs == NONZERO or (isinstance(e, int) and e % 2 == 0)):
                     continue
                 ratio = ANY_SIGN
@@ -330,6 +331,7 @@ def _by_steps(loop: Loop, facts: Facts) -> list[tuple[int, int]] | None:
     for _ in range(MAX_WIDER):
         if all(s == ANY_SIGN for s in signs):
             return None
+        # Assume the signs of all carries at a time s, and derive those at s + 1.
         before = (
             Fact(access(carried(loop.level, k), tuple(of_var(fresh("q")) for _ in range(1 + len(c.ranges)))), s)
             for k, (c, s) in enumerate(zip(loop.carries, signs, strict=True))

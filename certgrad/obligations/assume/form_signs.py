@@ -95,6 +95,7 @@ class FormSigns(ABC):
             if not isinstance(a, Sum) or a.vars != first.vars or a.ranges != first.ranges:
                 return ANY_SIGN
             body = body + Poly({a.body: c})
+        # The common factor of all summands is f, what is left is w.
         c, taken, weight = content(body)
         weight = weight.scale(c)
         conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
@@ -120,6 +121,7 @@ class FormSigns(ABC):
                 outer = {a: e for a, e in mono if a is not first}
                 if c > 0 or any(r.free for r in first.ranges) or self.mono_signs(tuple(outer.items())) & NEG:
                     continue
+                # (w₁·S₁ + w₂·S₂)² = w₁²·S₁² + 2·w₁·w₂·S₁·S₂ + …: with w₁ = 1, half of the mixed coefficient is w₂.
                 weights = {}
                 for second in {a for m in poly for a, _ in m if isinstance(a, Sum) and a.ranges == first.ranges}:
                     product = monomial({**outer, **({first: 2} if second is first else {first: 1, second: 1})})
@@ -173,6 +175,7 @@ class FormSigns(ABC):
                 return ANY_SIGN
             if is_number_of_places(a) and bounds_of_number(a)[0] == ONE:
                 return POS
+            # A sum over a range that may be empty may be 0.
             return body if all(r.positive for r in a.ranges) else body | ZERO
         if isinstance(a, Max):
             return self.signs(a.body)

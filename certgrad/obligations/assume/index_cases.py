@@ -178,6 +178,7 @@ def some_place(poly: Poly, indices: Indices) -> bool:
         entries += [e for ix, _ in indices.conditions for e in _atoms_in(ix) if isinstance(e, Entry)]
         for entry in (e for e in entries if not e.free & set(a.vars)):
             for pattern in (e for e in bound if e.tensor == entry.tensor and len(e.index) == len(entry.index)):
+                # The values of the summed variables at which the entry under the sum is the other entry.
                 place = {
                     v: ix for p, ix in zip(pattern.index, entry.index, strict=True) if (v := p.variable()) in a.vars
                 }
@@ -376,6 +377,7 @@ def split_by_condition(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[t
         mapping: dict[Var, Ix] = {}
         zero = _equation(condition, indices_here)
         if zero is not None:
+            # An equation that fixes a variable eliminates it; one that fixes an integer atom is put into the term.
             solution = solved(zero)
             if solution is not None:
                 mapping = dict([solution])

@@ -57,6 +57,7 @@ def infeasible(constraints: Iterable[Constraint]) -> bool:
                     signs.setdefault(unknown, [0, 0])[k > 0] += 1
         if not signs:
             return False
+        # Each pair of a lower and an upper bound gives a row, and all these bounds go.
         eliminated = min(signs, key=lambda u: (signs[u][0] * signs[u][1] - sum(signs[u]), u))
         budget.spend(len(rows) + signs[eliminated][0] * signs[eliminated][1])
         rows = _eliminate(eliminated, rows)
@@ -214,7 +215,7 @@ class LinearSigns(FormSigns):
         """
         out: dict[Mono, list[Constraint]] = {}
         queue = [m for p in polys for m in p if m]
-        for mono in queue:
+        for mono in queue:  # the queue grows by the monomials of new constraints
             if mono in out:
                 continue
             term = Poly({mono: fmpq(1)})

@@ -45,7 +45,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
 def _simplify_clause(clause: Clause, facts: Facts) -> list[Clause]:
     """Return a clause in parts that together say the same; only a single relation without guards is split."""
     clause = _either_side(possible(_without_idle_guards(clause)))
-    if len(clause.alternatives) != 1 or clause.guards:
+    if len(clause.alternatives) != 1 or clause.guards:  # parts of an alternative would be no alternatives
         return [clause]
     (a,) = clause.alternatives
     a = _exponents(a)
@@ -58,6 +58,7 @@ def _simplify_clause(clause: Clause, facts: Facts) -> list[Clause]:
         return [replace(clause, alternatives=(on_matrix,))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
+    # A sign condition: first without what the facts decide, then one condition for each factor that needs its own.
     a = _without_known_signs(a, facts)
     whole = Atomic(a.relation, coprime(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]

@@ -72,9 +72,11 @@ def with_integer(poly: Poly, integer: IntegerAtom, value: Ix) -> Poly:
             return (index_equal if isinstance(a, IxEq) else index_condition)(with_value(a.ix))
         return index_number(with_value(of_term(a.var))) if isinstance(a, IndexNumber) else None
 
+    # An entry also occurs as a number, where it is no index expression: then every atom has to be looked at.
     may_occur = isinstance(integer, Entry) or any(_occurs(integer, ix) for ix in indices_of(poly))
     return replaced(poly, replace) if may_occur else poly
 
 
 def _occurs(integer: IntegerAtom, ix: Ix) -> bool:
+    """Return whether the integer atom stands in the index expression, inside other atoms too."""
     return any(t == integer or any(_occurs(integer, part) for part in t.parts()) for t in ix.atoms)

@@ -22,12 +22,14 @@ def canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list
     if len(variables) == 1:
         return variables
     colours = {v: ranges[v].key for v in variables}
+    # Each round can tell apart at least one more variable, or is the last.
     for _ in range(len(variables)):
         ranked = {c: k for k, c in enumerate(sorted(set(colours.values())))}
         if len(ranked) == len(variables):
             break
         refined = {}
         for v in variables:
+            # The variable itself gets the mark 1, so that its own places in a factor differ from those of its colour.
             names = {w: of_var(("c", ranked[colours[w]], 0)) for w in variables}
             names[v] = of_var(("c", ranked[colours[v]], 1))
             keys = sorted(_mark(a, e, names) for a, e in factors if v in a.free)
@@ -42,6 +44,7 @@ def canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list
     ordered = [classes[c] for c in sorted(classes)]
     if all(len(c) == 1 for c in ordered):
         return [c[0] for c in ordered]
+    # Ties: all orders inside the classes are tried.
     best: tuple[str, list[Var]] | None = None
     for count, choice in enumerate(product(*(permutations(c) for c in ordered))):
         if count >= 720:

@@ -153,7 +153,7 @@ def _integer_power(poly: Poly, e: int) -> Poly:
         if len(mono) + (c != 1) > 1:
             applied(Law.POWER_OF_PRODUCT)
         return monomial({a: k * e for a, k in mono}).scale(c**e)
-    if single:
+    if single:  # a product with a predicate, which is 0 in some lanes
         return poly_of(intern(Base(poly)), e)
     numerator, denominators = cleared(poly)
     if numerator.is_zero:
@@ -163,7 +163,7 @@ def _integer_power(poly: Poly, e: int) -> Poly:
         applied(Law.POWER_OF_PRODUCT)
     for base, k in denominators.items():
         result = result * poly_of(base, -k * e)
-    if len(numerator) == 1:
+    if len(numerator) == 1:  # without the denominators it is a product
         return result * _integer_power(numerator, e)
     c, taken, rest = content(numerator)
     if taken or c != 1:
@@ -273,7 +273,7 @@ def log_of(poly: Poly) -> Poly:
         return log_number(c)
     numerator = poly
     denominators: dict[Atom, int] = {}
-    if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
+    if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):  # log(N/D) = log N − log D
         numerator, denominators = cleared(poly)
     c, taken, rest = content(numerator, only_positive=True)
     if taken or denominators or c != 1:
@@ -288,7 +288,7 @@ def log_of(poly: Poly) -> Poly:
     single = rest.single()
     if single and single[1] == 1 and len(single[0]) == 1:
         a, k = single[0][0]
-        if isinstance(k, Fraction) or k % 2:
+        if isinstance(k, Fraction) or k % 2:  # aᵏ > 0 says a > 0, so that log aᵏ = k·log a
             if k != 1:
                 applied(Law.LOG_OF_POWER)
             return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(

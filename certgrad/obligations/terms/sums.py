@@ -242,6 +242,7 @@ def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
                     if not any(v in r.free for r in t.arguments[1:]):
                         permutations.setdefault(t.key, t)
         for key in sorted(permutations, key=lambda k: (permutations[k].comparison.kind, k)):
+            # With w = σ(t), the place t is σ⁻¹(w), or n − 1 − σ⁻¹(w) where the sum counts down.
             t, w = permutations[key], fresh()
             place = undone(t, of_var(w))
             place = place if t.arguments[0].coefficient(v) == 1 else place.scaled(-1).shifted(n - ONE)
