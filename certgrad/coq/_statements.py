@@ -314,6 +314,7 @@ class Case:
         return list(sizes)
 
     def _derivative(self) -> _Conclusion:
+        """Return the conclusion that each output of the JVP is d/dt of the forward, of moved inputs, at t = 0."""
         forward, jvp = _require_printed(self.forward), self.jvp
         if jvp is None:
             raise NotPrintedError("a rule without a JVP of its own")
@@ -348,6 +349,7 @@ class Case:
         return moved
 
     def _adjoint(self) -> _Conclusion:
+        """Return the conclusion Σ JVP(x, dx)·seed = Σ dx·VJP(x, seed)."""
         if self.jvp is None:
             return self._seeded()
         vjp, jvp = _require_printed(self.vjp), _require_printed(self.jvp)
@@ -387,6 +389,7 @@ class Case:
         return conclusion, tensors, [*forward, *vjp], ("seeded",)
 
     def _primal(self) -> _Conclusion:
+        """Return the conclusion that the rule's own forward (`fwd`) gives the outputs of the forward."""
         forward = _require_printed(self.forward)
         if self.primal is None:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
@@ -427,10 +430,7 @@ class Case:
 
 
 def _unfolded(used: Sequence[Function], ways: tuple[str, ...]) -> Iterator[str]:
-    """Yield the proof scripts with the programs unfolded, inside tactics for what the programs contain.
-
-    Such a tactic (for orders, windows, loops, solutions) may leave several goals: then a script for each is the last.
-    """
+    """Yield the proof scripts with the programs unfolded, inside tactics for the loops, windows … of the programs."""
     names = ", ".join(f.name for f in used)
     laws = []
     if any("least_lt" in f.text for f in used):

@@ -111,6 +111,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, cou
 
 
 def _transpose(cotangents: Sequence[Any], *args: Any, linear: Linear, count: int) -> list[Any]:
+    """Return the cotangents of the inputs by the transposed map; None for residuals and for inputs that are known."""
     residuals, inputs = args[:count], args[count:]
     seeds = [ad.instantiate_zeros(ct) for ct in cotangents]
     out = call_linear(linear.flip(), residuals, seeds)
@@ -119,6 +120,7 @@ def _transpose(cotangents: Sequence[Any], *args: Any, linear: Linear, count: int
 
 
 def _batch(args: Sequence[Any], axes: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[int]]:
+    """Return the outputs of a batch, along axis 0: inputs are moved or broadcast to axis 0, residuals stay."""
     args = [_array(x) for x in args]
     size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
     inputs = []

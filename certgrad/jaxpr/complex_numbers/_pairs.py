@@ -60,6 +60,7 @@ def _ones_like(z: Pair) -> Pair:
 
 
 def _integer_pow(z: Pair, y: int) -> Pair:
+    """Return z to a whole power, by multiplication; 1/z^(−y) for a negative one."""
     if y < 0:
         return _div(_ones_like(z), _integer_pow(z, -y))
     out = _ones_like(z)
@@ -236,6 +237,7 @@ def _width(variables: Sequence[Any]) -> int:
 
 
 def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a scan over pairs: a pair is a tree of two arrays, which `lax.scan` takes as it is."""
     consts, carries = scan_counts(eqn.params)
     body, first = eqn.params["jaxpr"], consts + carries
 
@@ -250,10 +252,12 @@ def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _cond(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a `cond` whose branches are rewritten on the parts."""
     return _rebound(eqn, operands, branches=tuple(map(_real_program, eqn.params["branches"])))
 
 
 def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a `while` whose test and body are rewritten on the parts; constants count as their parts."""
     p = eqn.params
     test, body = jaxpr_of(p["cond_jaxpr"]), jaxpr_of(p["body_jaxpr"])
     return _rebound(

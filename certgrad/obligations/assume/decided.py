@@ -37,6 +37,7 @@ def rounded(poly: Poly, facts: Facts) -> Poly:
         return poly
 
     def value(a: Atom) -> Poly | None:
+        """Return 0 or −1 for a floor that the facts decide; None for any other atom."""
         if isinstance(a, Fn) and a.name == "floor" and bound_free(a):
             (p,) = a.args
             for least in (ZERO, -ONE):
@@ -80,6 +81,7 @@ def decide_predicates(poly: Poly, facts: Facts, around: bool = False) -> Poly:
     """
 
     def value(a: Atom) -> Poly | None:
+        """Return 0 or 1 for a predicate that the facts decide; None for any other atom."""
         if around and isinstance(a, Side) and a.poly.piecewise and replaced(a.poly, value).is_zero:
             return ZERO
         if isinstance(a, (Pred, Side)) and bound_free(a):

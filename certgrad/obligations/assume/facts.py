@@ -304,6 +304,7 @@ class Facts(LinearSigns):
         return ground_facts
 
     def _grounded(self, poly: Poly) -> list[Fact]:
+        """Return the instances of all assumptions for a question, each once; equal questions share the list."""
         question = Question.on([poly])
         ground_facts = self._ground.get(question)
         if ground_facts is None:

@@ -297,6 +297,10 @@ class _Beside(_Deciding):
         return poly
 
     def mono(self, mono: Mono) -> Poly:
+        """Return the monomial with each inequality decided by its other conditions, and the rest rewritten under all.
+
+        It is 0 if a condition contradicts the others.
+        """
         conditions = {a: type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))}
         if not conditions or len(mono) == 1:
             return super().mono(mono)
@@ -453,6 +457,7 @@ def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
         return _substitute_atom(ix, atom, value)
 
     def replace(a: Atom) -> Poly | None:
+        """Return the term for an atom in which the integer atom stands; None for any other atom."""
         if isinstance(a, Access):
             if isinstance(atom, Entry) and (a.tensor, a.index) == (atom.tensor, atom.index):
                 return index_number(value)

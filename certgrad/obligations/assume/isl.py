@@ -110,6 +110,7 @@ class Words:
         return text and " * ".join([*map(str, numbers), text])
 
     def _factor(self, factor: Factor) -> str | None:
+        """Return isl's text for a factor of a size; None where isl cannot express it."""
         match factor:
             case str():
                 return self.parameter(("dim", factor), ["{} >= 1"])
@@ -152,6 +153,7 @@ class Words:
         return self.parameter(mono, ["{} >= 1"] if mono_positive(mono) and all(e > 0 for _, e in mono) else [])
 
     def const(self, poly: Poly) -> str:
+        """Return isl's text for a dimension expression. Raises ValueError where a coefficient is no integer."""
         parts = []
         for mono, c in poly.sorted_items():
             if c.q != 1:

@@ -53,6 +53,7 @@ def with_integer(poly: Poly, integer: IntegerAtom, value: Ix) -> Poly:
     """Return the term with `value` in place of an integer, in indices, in conditions on indices and as a number."""
 
     def with_value(ix: Ix) -> Ix:
+        """Return the index expression with the value in place of the integer, inside other atoms too."""
         parts = [(1, of_const(ix.const))]
         for t, c in ix.terms:
             if not isinstance(t, IntegerAtom):
@@ -62,6 +63,7 @@ def with_integer(poly: Poly, integer: IntegerAtom, value: Ix) -> Poly:
         return combine(parts)
 
     def replace(a: Atom) -> Poly | None:
+        """Return the term for an atom in which the integer stands; None for any other atom."""
         if isinstance(a, Access) and Entry(a.tensor, a.index) == integer:
             return index_number(value)
         if not any(_occurs(integer, ix) for ix in own_indices(a)):

@@ -42,6 +42,7 @@ class Sign(Predicate):
 
     @classmethod
     def together(cls, factors: Factors) -> Factors | None:
+        """Return the factors; None where two of them are [p > 0] and [−p > 0], whose product is 0."""
         signs = [a for a, _ in factors if type(a) is cls]
         if len(signs) > 1:
             keys = {a.poly.key for a in signs}

@@ -290,6 +290,7 @@ class _Product(Rewriter):
         self.product, self.value = product, value
 
     def mono(self, mono: Mono) -> Poly:
+        """Return the monomial with the product replaced as often as it divides the monomial."""
         powers = dict(mono)
         exponents = [(powers.get(a, 0), k) for a, k in self.product]
         times = min(e // k if isinstance(e, int) else 0 for e, k in exponents)
