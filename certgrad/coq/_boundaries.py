@@ -48,7 +48,8 @@ def off_boundaries(program: p.Program) -> str:
 def _disequalities(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
     """Yield for each comparison of reals in an expression the statement that both sides differ, in Coq's words.
 
-    It is quantified over the variables in `over`, pairs (name, size), and those of the binders around the comparison.
+    It is quantified over the variables in `over`, which are pairs (name, size), and over the variables of the binders
+    around the comparison.
     """
     if isinstance(x, e.Compare) and sort(x.left) == "real":
         if x.left == x.right or any(isinstance(s, e.Infinity) for s in (x.left, x.right)):

@@ -306,7 +306,7 @@ def _section(nodes: _Nodes) -> Section:
 
 
 def _theorems(nodes: _Nodes) -> Iterator[Theorem]:
-    """Yield the theorems about the whole graph, by those that its nodes are wired and lawful.
+    """Yield the theorems about the whole graph, which follow as its nodes are wired and lawful.
 
     Its tangents are derivatives, its reverse sweep is the adjoint of the tangents, and, for an output that is a single
     number, the sweep is its gradient.

@@ -321,7 +321,7 @@ def _distinct(files: Sequence[File]) -> bool:
 
 
 def _with_needs(files: Sequence[File], names: Sequence[str]) -> list[Theorem]:
-    """Return the named theorems with those that their proofs use, which have to be compiled even if they are known.
+    """Return the named theorems and all that their proofs use, which have to be compiled even if already judged.
 
     They are in the order of the files. A theorem that was not printed is left out.
     """

@@ -140,12 +140,12 @@ def chain(name: str, program: p.Program, binder: str, words: str, inputs: Mappin
 
 
 def _value_of(x: e.Node) -> e.Node:
-    """Return an expression without its conditions of definedness, so that tensors that only these read are pruned."""
+    """Return an expression without its conditions of definedness. Tensors that only conditions read can be pruned."""
     return _value_of(x.value) if isinstance(x, e.Given) else mapped(x, _value_of)
 
 
 def _flat(program: p.Program) -> list[p.Definition]:
-    """Return the definitions in one list, those of a loop's step before the loop.
+    """Return all definitions in one list, the definitions of a loop's step before the loop.
 
     A loop without carries is left out, as its step defines its arrays at all times. Raises NotPrintedError for a loop
     in a loop, and for one whose length is not known.

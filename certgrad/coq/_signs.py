@@ -48,8 +48,8 @@ class Claims:
     def theorems(self) -> Iterator[Theorem]:
         """Yield the theorems on signs.
 
-        They are that the claims of each operation hold, that those of each list of nodes do, and that a point is in the
-        graph's domain if the hypotheses hold which the claims leave open.
+        The first say that the claims of each operation hold, the next that the claims of each list of nodes hold, and
+        the last that a point is in the graph's domain if the hypotheses hold which the claims leave open.
         """
         for (operation, claim), name in self.told.items():
             yield Theorem(name, "is_told", operation.of_nodes("told", _text(claim)), (_script(operation),))

@@ -257,7 +257,7 @@ def _cond(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
-    """Return the outputs of a `while` whose test and body are rewritten on the parts; constants count as their parts."""
+    """Return the outputs of a `while`, with test and body rewritten on the parts; a complex constant counts twice."""
     p = eqn.params
     test, body = jaxpr_of(p["cond_jaxpr"]), jaxpr_of(p["body_jaxpr"])
     return _rebound(

@@ -323,7 +323,7 @@ MAX_WIDER = 4
 
 
 def _by_steps(loop: Loop, facts: Facts) -> list[tuple[int, int]] | None:
-    """Return for each carry its signs at all times, and those after a step, by induction on time; None where it fails.
+    """Return for each carry its signs at all times, and its signs after a step, by induction on time; None if it fails.
 
     The signs begin as those of the initial values. If a step leads out of them, its signs are added, and the step is
     tried again, until the signs are preserved, at most `MAX_WIDER` times.

@@ -37,7 +37,7 @@ class Indices:
     conditions: tuple[Condition, ...] = ()
     facts: Facts = field(default_factory=Facts)
     clauses: tuple[Clause, ...] = ()
-    """Assumed clauses. Used are those without guards whose alternatives are all conditions on one integer entry."""
+    """Assumed clauses. A clause is used if it has no guards, and all its alternatives are conditions on one entry."""
     sizes: Mapping[str, tuple[Poly, ...]] = field(default_factory=dict)
     """The shapes of tensors by name: an index that is a variable there is within its axis."""
 

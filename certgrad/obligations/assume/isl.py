@@ -276,8 +276,8 @@ _answers: Memo[str, bool] = Memo()
 def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
     """Return whether a 0/1-valued term is 1 for some value of the dummies, whatever the sizes and other indices are.
 
-    False also where that is undecided. The truth values of its conditions at which the term is 1 are enumerated, and
-    isl is asked for sizes and indices at which no values of the dummies have them.
+    False also where that is undecided. The combinations of truth values of the term's conditions at which it is 1 are
+    enumerated. Then isl looks for sizes and other indices at which no value of the dummies gives such a combination.
     """
     atoms = atoms_of(where)
     if len(atoms) > MAX_CONDITIONS or not all(isinstance(a, (IxPred, IxEq)) for a in atoms):

@@ -30,7 +30,7 @@ _ONE = fmpq(1)
 
 
 class Access(Atom):
-    """An entry of an input tensor: `x[i, j]`. Inputs are arbitrary reals, hypotheses aside."""
+    """An entry of an input tensor: `x[i, j]`. It is an arbitrary real number, unless hypotheses say more."""
 
     __slots__ = ("index", "tensor")
 
@@ -56,7 +56,7 @@ class Dim(Atom):
 
 
 class Num(Atom):
-    """A constant: a prime that carries a fractional exponent, or `pi`."""
+    """A constant: `pi`, or a prime number, which has a fractional exponent (√6 is 2^½·3^½)."""
 
     __slots__ = ("name",)
     any_exponent = False
@@ -74,7 +74,7 @@ class Num(Atom):
 
 
 class IndexNumber(Atom):
-    """An index variable as a number (iota), or an integer atom that is no entry of a tensor."""
+    """The value of an index variable as a number (as `iota` gives), or of an integer atom other than an entry."""
 
     __slots__ = ("var",)
 
@@ -85,7 +85,7 @@ class IndexNumber(Atom):
 
 
 class Exp(Atom):
-    """exp of one monomial with coefficient 1; the coefficient is this atom's exponent in its own monomial."""
+    """exp of one monomial with coefficient 1: exp(c·m) is this atom to the power c."""
 
     __slots__ = ("mono",)
 
@@ -135,7 +135,7 @@ class Fn(Atom):
 
 
 class Base(Atom):
-    """A polynomial with several terms that carries a negative or fractional exponent."""
+    """A polynomial with several terms as an atom, so that it can have a negative or fractional exponent."""
 
     __slots__ = ("poly",)
     any_exponent = False
@@ -176,7 +176,7 @@ class Sum(Atom):
 
 
 class Max(Atom):
-    """max of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
+    """The maximum of a polynomial over the values of bound variables at which `where`, a 0/1-valued term, is 1.
 
     The caller that makes a `Max` has shown that there are such values, or has recorded that as a condition.
     """
@@ -198,9 +198,9 @@ class Max(Atom):
 
 
 class Product(Atom):
-    """Π of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
+    """Π of a polynomial over the values of bound variables at which `where`, a 0/1-valued term, is 1.
 
-    The empty product is 1. `range_products` makes these, and has their laws.
+    The empty product is 1. The module `range_products` makes these atoms, and has their laws.
     """
 
     __slots__ = ("body", "ranges", "vars", "where")

@@ -1,8 +1,8 @@
 """The laws of the calculus by name: what each says, and when it holds. A proof remembers which ones it applied.
 
-A law is noted where it is applied (`applied(Law.X)`); what is only a choice of form (the order of factors, names of
-bound variables) is none. A certificate lists those that its proofs applied on the way, tried attempts among them.
-Every row is tested on drawn instances of its statement: `tests/obligations/terms/test_law.py`.
+A law is noted where it is applied (`applied(Law.X)`). A mere choice of form (the order of factors, names of bound
+variables) is no law. A certificate lists the laws that its proofs applied, also in attempts that did not succeed.
+Every law is tested on drawn instances of its statement: `tests/obligations/terms/test_law.py`.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def power(poly: Poly, e: Exponent) -> Poly:
 
 
 def _by_index_cases(poly: Poly, e: Exponent) -> Poly | None:
-    """Return a power of a polynomial in index conditions, none of whose values is 0, by these values; else None."""
+    """Return a power of a polynomial in index conditions alone, value by value; None where a value is 0."""
     atoms = {a for m in poly for a, _ in m}
     if not atoms or not all(type(a) in INDEX_PREDICATES for a in atoms):
         return None

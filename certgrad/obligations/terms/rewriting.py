@@ -69,10 +69,10 @@ class Rewriter:
         return total.poly()
 
     def _selected(self, poly: Poly) -> Poly:
-        """Return the term with those conditions on indices decided that become 0 or 1 when they are rewritten.
+        """Return the term without its conditions on indices that become 1, and without summands of which one becomes 0.
 
-        This is done before the other factors are rewritten, and terms that cancel are gone: f in ([c] − 1)·f need not
-        have a value where the condition c holds.
+        This is done before the other factors are rewritten, so that summands can cancel: f in ([c] − 1)·f need not have
+        a value where the condition c holds.
         """
         total, changed = Accumulator(), False
         for mono, c in poly.items():

@@ -118,7 +118,7 @@ def _number(a: Atom) -> Poly:
 
 
 def _abstract_indices(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
-    """Return the term with a variable for each index of an entry that is no variable, and these variables' indices.
+    """Return the term with a fresh variable for each index of an entry that is no variable, and the index of each.
 
     Then ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are one function at different places, whatever is substituted later.
     """

@@ -87,8 +87,8 @@ def is_determined(tensor: str) -> bool:
 def tensors_in(a: Atom) -> frozenset[str]:
     """Return the names of all tensors that an atom depends on, and the keys of its loops.
 
-    They are the tensors and carries whose entries occur in it, in its indices, and in what is compared or rounded to
-    choose an index; of a tensor that an equation determines, also those from which it is determined.
+    They are the tensors and carries whose entries occur in the atom, in its indices, and in the numbers that are
+    compared or rounded to choose an index; for a tensor that an equation determines, also the tensors it depends on.
     """
     names = _tensors.table.get(a)
     if names is None:
