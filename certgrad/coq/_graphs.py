@@ -116,12 +116,14 @@ class _Nodes:
         # The nodes of a loop's body are stated over the variables of the graph around it.
         self.binders: str = outer.binders if outer else binders(self.sizes, unknown)
         self.words: list[str] = outer.words if outer else [*self.sizes, *(t.name for t in unknown)]
+        """The names of the binders, to which each definition is applied."""
         self.compound: dict[str, None] = outer.compound if outer else {}
+        """Premises on sizes of nodes that are expressions such as 2·n: each is at least 1."""
         self.definitions: list[Function] = []
         self.inside: list[_Loop] = []
         self.inputs: list[p.Tensor] = []
         self.slots: dict[Value, int] = {}
-        self.count = 0
+        self.count = 0  # of slots that are filled so far
         self.nodes: list[tuple[str, str]] = []
         """The text of each node, with the name of the theorem that it is lawful."""
         self.placed: list[Placed] = []
