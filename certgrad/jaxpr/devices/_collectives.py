@@ -95,7 +95,7 @@ def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
         raise DevicesError("ppermute along axes in another order than that of the mesh")
     array, rest = mesh.front(x, names)
     count = mesh.count(names)
-    source: list[int | None] = [None] * count
+    source: list[int | None] = [None] * count  # by receiver, its sender
     for sender, receiver in params["perm"]:
         if source[receiver % count] is not None:
             raise DevicesError("ppermute to a device from two others")

@@ -219,8 +219,8 @@ class _Box:
 def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: Value | None) -> _Box | None:
     """Return the box of the memory that the lanes with a true mask fill; None where there is no such box.
 
-    There is none where places or mask are not known, the lanes in use are no box, their places do not increase one by
-    one, or a place lies beyond the memory.
+    Lanes are the entries of the index arrays `at`. There is no box where places or mask are not known, the lanes in use
+    are no box, their places do not increase one by one along an axis, or a place lies beyond the memory.
     """
     if any(p.known is None for p in at) or (mask is not None and mask.known is None):
         return None
@@ -243,7 +243,7 @@ def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: 
         first.append(int(places.flat[0]))
         along.append(axis)
     moving = [axis for axis in along if axis is not None]
-    if len(set(moving)) < len(moving):
+    if len(set(moving)) < len(moving):  # two axes of the memory along one of the lanes: a diagonal
         return None
     return _Box(tuple(map(int, low)), tuple(map(int, high)), tuple(first), tuple(along))
 

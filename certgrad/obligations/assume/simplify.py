@@ -377,6 +377,7 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
     """
     if poly.is_zero or _divided_in_places(poly):
         return [Atomic("> 0", poly)]
+    # A single monomial, or a sum times the factors that all its monomials share.
     c, taken, rest = content(poly, only_positive=True)
     single = rest.single()
     if single is None:

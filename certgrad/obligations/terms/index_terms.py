@@ -120,6 +120,7 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     least, most = bounds(ix, ranges)
     if (least is not None and at_least(least - ONE) == ONE) or (most is not None and at_least(most).is_zero):
         return ZERO
+    # A common factor divides the left side but for its number: if not that too, it is never 0.
     common = gcd(*(c for _, c in ix.terms))
     if all((c / common).q == 1 for mono, c in ix.const.items() if mono):
         if any((c / common).q != 1 for _, c in ix.const.items()):

@@ -52,7 +52,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
             common = dict(factors)
             continue
         for a in list(common):
-            common[a] = min(common[a], factors.get(a, 0))
+            common[a] = min(common[a], factors.get(a, 0))  # an atom that is missing has the exponent 0
         for a, e in factors.items():
             if a not in common and e < 0:
                 common[a] = e
