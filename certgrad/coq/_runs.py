@@ -81,8 +81,10 @@ class Runs:
         return call(name, [*self.words, "x'"])
 
     def theorems(self, operations: Sequence[Operation], lists: Sequence[str]) -> Iterator[Theorem]:
-        """Yield the theorems: each operation reads entries inside of shapes only ("local"), the nodes of each list
-        compute the program's tensors, and the graph's outputs are those of the program.
+        """Yield the theorems that the graph computes the program.
+
+        First, each operation is local: it reads entries inside of shapes only. Then, the nodes of each list compute the
+        program's tensors, and are local. Last, the graph's outputs are the program's.
         """
         for operation in operations:
             forward = ", ".join(f.name for f in operation.forward)

@@ -103,6 +103,7 @@ def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access
     if with_all_variables:
         yield from (m for a in with_all_variables for t in targets if (m := match(a, t, level)) is not None)
         return
+    # Matches of several entries are combined where they agree on the variables that they share.
     joint_values: list[dict[Var, Ix]] = [{}]
     covered: frozenset[Var] = frozenset()
     for pattern in patterns:

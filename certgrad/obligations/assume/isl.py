@@ -287,7 +287,7 @@ def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Pol
     words.variables.update(zip(dummies, names, strict=True))
     try:
         cases = []
-        # The term is 1 in the cases that are kept; the texts of all cases are joined by "or".
+        # A case is a combination of truth values at which the term is 1; "or" joins the texts of all cases.
         for values in product((True, False), repeat=len(atoms)):
             truth = dict(zip(atoms, values, strict=True))
             if sum((c for m, c in where.items() if all(truth[a] for a, _ in m)), fmpq(0)) == 0:
