@@ -1,7 +1,7 @@
-"""The proposition of Coq that no two numbers which a program compares are equal.
+"""The proposition of Coq that no two real numbers which a program compares are equal.
 
-A hypothesis of a composed program that one of its parts needs is a statement about the whole forward. Divisors are not
-in it: that they are not 0 is part of where programs are defined.
+A part of a composed program can need that hypothesis, which is then a statement about the whole forward. That divisors
+are not 0 is no part of it: that belongs to where programs are defined.
 """
 
 from __future__ import annotations
@@ -24,26 +24,32 @@ from ._programs import let, require_single_tensor
 
 
 def off_boundaries(program: p.Program) -> str:
-    """The proposition, in the words of the program's inputs. Raises NotPrintedError, also where none is compared."""
+    """Return the proposition, over the program's inputs: definitions (`let … in`) and the inequalities of the sides.
+
+    Only the definitions before the last comparison are printed. Raises NotPrintedError where a part cannot be printed,
+    and where the program compares no numbers.
+    """
     program = pruned(replace(program, definitions=with_entries(program.definitions, decide_infinite_comparisons)))
     lines: list[str] = []
-    says: list[str] = []
+    inequalities: list[str] = []
     needed = 0
     for definition in map(require_single_tensor, program.definitions):
         if isinstance(definition, p.Defined):
             axes = list(zip(definition.variables, definition.tensor.shape, strict=True))
-            if here := list(_disequalities(definition.entry, axes)):
-                says, needed = [*says, *here], len(lines)
+            if of_entry := list(_disequalities(definition.entry, axes)):
+                inequalities, needed = [*inequalities, *of_entry], len(lines)
         lines.append(let(definition, typed=True))
-    if not says:
+    if not inequalities:
         raise NotPrintedError("a hypothesis on comparisons, of a program that makes none")
-    holds = " /\\ ".join(dict.fromkeys(says))
-    return "\n".join(["", *lines[:needed], f"  {holds}"])
+    conjunction = " /\\ ".join(dict.fromkeys(inequalities))
+    return "\n".join(["", *lines[:needed], f"  {conjunction}"])
 
 
 def _disequalities(x: Any, over: list[tuple[str, e.Node]]) -> Iterator[str]:
-    """Yield, for each comparison of reals in an expression, the statement that both sides differ, for all bound
-    variables.
+    """Yield for each comparison of reals in an expression the statement that both sides differ, in Coq's words.
+
+    It is quantified over the variables in `over`, which are pairs (name, size), and over the variables of the binders
+    around the comparison.
     """
     if isinstance(x, e.Compare) and sort(x.left) == "real":
         if x.left == x.right or any(isinstance(s, e.Infinity) for s in (x.left, x.right)):

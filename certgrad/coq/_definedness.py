@@ -1,8 +1,8 @@
 """Where programs are defined, as propositions of Coq: the specification's formulas, printed as they are.
 
-Coq's division, logarithm and root have a value everywhere, so that an equation between programs says nothing of where
-they mean something. Beside each tensor stands the condition of its entries, in terms of the conditions of those that it
-reads; that of an output is the program's.
+Coq's division, logarithm and root have a value everywhere (1/0 is some number), so that an equation between programs
+does not say where both are defined. So each tensor of a program gets a second definition: the condition under which its
+entry is defined, in terms of the conditions of the entries that it reads. The condition of an output is the program's.
 """
 
 from __future__ import annotations
@@ -23,13 +23,18 @@ from ._propositions import indices_within_shape, proposition, that_it_is_defined
 def conditions(name: str, program: p.Program, sizes: Sequence[str]) -> list[Function]:
     """Return one function for each output: from its indices to the condition under which the entry is defined.
 
-    Raises NotPrintedError.
+    Raises NotPrintedError where a part cannot be printed.
     """
-    return [_condition(one, part, sizes) for one, part in by_output(name, program)]
+    return [_condition(part_name, part, sizes) for part_name, part in by_output(name, program)]
 
 
 def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
-    """Return the Coq definition of where a program is defined: a proposition of the place of its output's entry."""
+    """Return the Coq function from the index of an entry of the program's one output to where the entry is defined.
+
+    Its text defines, one after the other, each tensor and the condition of its entries. For arrays that an equation
+    determines, the condition has quantifiers around all that follows (`_determined`), so that the function takes the
+    index before them.
+    """
     inputs = {t.name: t for t in program.inputs}
     lines = []
     for definition in program.definitions:
@@ -63,15 +68,17 @@ def _condition(name: str, program: p.Program, sizes: Sequence[str]) -> Function:
 
 
 def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> list[str]:
-    """Return the lines of Coq on arrays that an equation determines: they exist, all such agree inside of their shapes,
-    and with any such arrays all that reads them is defined.
+    """Return the lines of Coq on the arrays that an equation determines; the text after them is under their quantifier.
+
+    They say that arrays which satisfy the equation exist, that any two agree inside of their shapes, and that for all
+    of them the equation is defined, as is what follows.
     """
     tensors = definition.tensors
     names = [identifier(t.name) for t in tensors]
-    says = f"{names[0]}_is_determined"
+    predicate = f"{names[0]}_is_determined"
     binders = " ".join(f"({n} : {kind(t)})" for n, t in zip(names, tensors, strict=True))
-    others = " ".join(f"({n}_other : {kind(t)})" for n, t in zip(names, tensors, strict=True))
-    these, those = " ".join(names), " ".join(f"{n}_other" for n in names)
+    second_binders = " ".join(f"({n}_other : {kind(t)})" for n, t in zip(names, tensors, strict=True))
+    first, second = " ".join(names), " ".join(f"{n}_other" for n in names)
     equalities = []
     lines = []
     for name, t in zip(names, tensors, strict=True):
@@ -85,17 +92,17 @@ def _determined(definition: p.Determined, inputs: Mapping[str, p.Tensor]) -> lis
         lines.append(f"  let {that_it_is_defined(t.name)} := {binder}{in_shape} in")
     same = " /\\ ".join(equalities)
     return [
-        f"  let {says} := fun {binders} => {equations(definition)} in",
-        f"  (exists {binders}, {says} {these}) /\\",
-        f"  (forall {binders} {others}, {says} {these} -> {says} {those} -> {same}) /\\",
-        f"  forall {binders}, {says} {these} ->",
+        f"  let {predicate} := fun {binders} => {equations(definition)} in",
+        f"  (exists {binders}, {predicate} {first}) /\\",
+        f"  (forall {binders} {second_binders}, {predicate} {first} -> {predicate} {second} -> {same}) /\\",
+        f"  forall {binders}, {predicate} {first} ->",
         *lines,
         f"  {proposition(_definedness_condition(definition), inputs)} /\\",
     ]
 
 
 def _definedness_condition(definition: p.Determined) -> e.Node:
-    """Return the condition under which the equations of a definition are defined."""
+    """Return the condition under which the equations of a definition are defined, at all indices."""
     ranges = list(zip(definition.variables, definition.tensors[0].shape, strict=False))
     formula = all_of(definition.condition, *map(defined, definition.equations))
     for variable, count in reversed(ranges):
@@ -104,11 +111,12 @@ def _definedness_condition(definition: p.Determined) -> e.Node:
 
 
 def _undefined_at_infinity(x: e.Node) -> e.Node:
-    """Return the expression with an undefined term in the place of each infinity."""
+    """Return the expression with a term that is defined nowhere in place of each infinity."""
     if isinstance(x, e.Infinity):
         return e.Given(e.FALSE, e.ZERO)
     return mapped(x, _undefined_at_infinity)
 
 
 def _conjunction(left: str, right: str) -> str:
+    """Return "left and right" in Coq, without a side that is True."""
     return right if left == "True" else left if right == "True" else f"({left} /\\ {right})"

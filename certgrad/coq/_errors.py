@@ -1,5 +1,5 @@
-"""The error for what cannot be printed for Coq."""
+"""The error for a statement that cannot be printed for Coq."""
 
 
 class NotPrintedError(Exception):
-    """A statement that the printer has no words for. The message is why: it becomes the reason of "not accepted"."""
+    """A statement cannot be written in Coq. The message says why: it becomes the reason of "not accepted"."""

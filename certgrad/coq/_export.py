@@ -31,11 +31,11 @@ From Certgrad Require Import {library}.
 Open Scope R_scope.
 """
 _PATH = re.compile(r"[.:]")
-"""What stands between the parts of a rule's name."""
+"""The separators between the parts of a rule's name."""
 _DEFINED = re.compile(r"^(?:Definition|Fixpoint) ([\w']+)", re.MULTILINE)
 CHECKSUM_MISMATCH = "its checksum does not fit: it was edited, or is not whole"
 LIMIT = 10
-"""Seconds for one theorem."""
+"""Most seconds for the proof of one theorem."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class File:
     subject: str
     sections: tuple[Section, ...]
     requires: tuple[str, ...] = ("Library",)
-    """Of `proofs/`."""
+    """The files of `proofs/` that the file requires."""
 
     @property
     def header(self) -> str:
@@ -62,9 +62,10 @@ class File:
         found: Mapping[str, int] = MappingProxyType({}),
         limit: int = LIMIT,
     ) -> str:
-        """Return the text of the file. Of a theorem that is not kept, or cannot be printed, only a comment says so.
+        """Return the text of the file. A theorem that is not kept, or cannot be printed, is only a comment on that.
 
-        `found` gives, by name, the number of the script that proved a theorem before; `limit` ends each script.
+        `found` gives by name the number of the proof script that proved a theorem before. `limit` are the seconds after
+        which Coq gives up a script. Definitions that no kept theorem uses are left out.
         """
         out, mentioned = [self.header], self._mentioned(kept)
         for section in self.sections:
@@ -79,8 +80,10 @@ class File:
         return "\n".join(out)
 
     def session(self, kept: Callable[[Theorem], bool], found: Mapping[str, int], limit: int) -> str:
-        """Return the text for `coqtop`, which goes on after an error: each theorem is announced, and confirmed after
-        its proof.
+        """Return the text for `coqtop`, whose output shows which of the kept theorems are proved.
+
+        `coqtop` continues after an error. So it echoes `@@` and a name before each part, and `@end` after a proof that
+        it accepted; the `Abort All` after that discards a proof that it did not.
         """
         out, mentioned = [echo_sentence("@@header"), self.header], self._mentioned(kept)
         for section in self.sections:
@@ -91,28 +94,33 @@ class File:
         return "\n".join(out) + "\n"
 
     def _mentioned(self, kept: Callable[[Theorem], bool]) -> Callable[[Function], bool]:
-        """The test whether a definition is used by a theorem that is kept, directly or through other definitions."""
+        """Return the test whether a definition is used by a kept theorem, directly or through other definitions."""
         definitions = {n: d.text for s in self.sections for d in s.definitions for n in _DEFINED.findall(d.text)}
         theorems = [t for t in self.theorems if not t.reason and kept(t)]
-        found = mentioned([text for t in theorems for text in (t.statement, *t.ways)], definitions)
-        return lambda one: not found.isdisjoint(_DEFINED.findall(one.text))
+        used = mentioned([text for t in theorems for text in (t.statement, *t.ways)], definitions)
+        return lambda definition: not used.isdisjoint(_DEFINED.findall(definition.text))
 
 
 def echo_sentence(text: str) -> str:
-    """A sentence of Coq that says a text."""
+    """Return a sentence of Coq at which it prints the text."""
     return f'Goal True. idtac "{text}". exact I. Qed.'
 
 
 def comment(text: str) -> str:
-    """The text inside a comment of Coq."""
+    """Return the text as it may stand inside a comment of Coq."""
     return text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
 
 
 def export(subject: Subject, certificate: Certificate, traced: Callable[[int], Any] | None = None) -> File:
-    """Return the file of one subject. A case that cannot be printed has theorems that say why.
+    """Return the file of one subject: for each case of its certificate, a section of theorems, and one of definedness.
 
-    `traced` gives the programs of a case by number, those that the certificate is about, or raises NotPrintedError;
-    without it they are traced as those of an op. A certificate whose checksum does not fit has theorems that say so.
+    A theorem is stated for each claim that is proved over the reals, and one that a point satisfies the hypotheses.
+    Where something cannot be printed (a case, a claim that is not proved, a certificate whose checksum does not fit), a
+    theorem without a statement has the reason.
+
+    Args:
+        traced: returns the programs of the case with a number, which must be those that the certificate is about, or
+            raises NotPrintedError; without it, the subject is an op, whose programs are traced here.
     """
     if certificate.checksum != checksum(certificate):
         return not_printed(certificate, CHECKSUM_MISMATCH)
@@ -141,13 +149,13 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
             trees = [h.tree for h in claim.cases[k].hypotheses]
             hypotheses += [tree for tree in trees if tree not in hypotheses]
             theorems.append(statements.theorem(claim.kind, trees))
-            # no theorem is stated of a reference, and none of where it is defined: the reason above is said once
+            # "forward equals reference" is never stated, and its reason need not be repeated for definedness
             if claim.kind != "forward_equals_reference":
                 defined.append(statements.theorem(claim.kind, trees, where=True))
         if hypotheses:
             theorems.append(statements.point(hypotheses))
         sections.append(Section(title, statements.definitions, tuple(theorems)))
-        # where a program has infinities, its own definitions hold the conditions, which are not written twice
+        # with infinities, the conditions are among the definitions of the programs already
         sections.append(
             Section(f"{title}, where it is defined", () if statements.infinite else statements.defining, tuple(defined))
         )
@@ -157,15 +165,17 @@ def export(subject: Subject, certificate: Certificate, traced: Callable[[int], A
 def not_printed(certificate: Certificate, reason: str) -> File:
     """Return the file of a certificate of which nothing can be printed, with the reason."""
     name = identifier(_PATH.sub("_", certificate.op))
-    none = _without(comment(certificate.op), name, [claim.kind for claim in certificate.claims], reason)
-    return File(name, certificate.op, (none,))
+    section = _without(comment(certificate.op), name, [claim.kind for claim in certificate.claims], reason)
+    return File(name, certificate.op, (section,))
 
 
 def _without(title: str, name: str, kinds: Sequence[str], reason: str) -> Section:
+    """Return a section in which each theorem has only the reason why it is not printed."""
     return Section(title, (), tuple(Theorem(identifier(f"{name}_{kind}"), kind, reason=reason) for kind in kinds))
 
 
 def _of_op(subject: Subject, case: Any, digest: str) -> Any:
+    """Return the traced programs of an op. Raises NotPrintedError unless they have the certificate's digest."""
     programs = at_symbols(subject, case)
     if digest_of(subject, case, programs) != digest:
         raise NotPrintedError("the code is another than the certificate is about")

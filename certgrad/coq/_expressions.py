@@ -1,7 +1,7 @@
-"""Expressions of the specification as terms of Coq: one line a node, and nothing simplified.
+"""Expressions of the specification as terms of Coq, printed node by node without any simplification.
 
-Integers are `Z`, reals `R`, formulas `bool`; a tensor is a function of its indices. Every compound is in parentheses,
-so that no precedence of Coq's matters.
+Integers are `Z`, reals `R`, formulas `bool`; a tensor is a function of its indices. Every compound expression is in
+parentheses, so that the precedence of Coq's operators does not matter.
 """
 
 from __future__ import annotations
@@ -31,24 +31,30 @@ FUNCTIONS = {
         for name in "floor exp sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf".split()
     },
 }
-"""Those of the specification that Coq's library or `proofs/Functions.v` defines. The others are arguments."""
+"""Coq's words for the specification's functions that Coq's library or `proofs/Functions.v` defines.
+
+Other functions are arguments of a theorem (`ASSUMED`)."""
 INFINITE = "infinite"
-"""What stands for +∞: any number. A theorem holds for all of them, and says that no output reads it."""
+"""The variable that is printed for +∞. A theorem holds for every value of it, so that no output can depend on it."""
 ASSUMED = {INFINITE: 0} | {
     name: len(known.arguments)
     for name, known in RECORDS.items()
     if known.says and name not in FUNCTIONS and {*known.arguments, known.result} == {"real"}
 }
-"""Functions of which a theorem speaks by hypotheses alone, with the number of their arguments."""
+"""Functions that are arguments of a theorem, which knows them by hypotheses alone; with their numbers of arguments."""
 
 
 def function_type(arity: int) -> str:
-    """The type of a function of reals."""
+    """Return the type of a function of so many reals."""
     return " -> ".join(["R"] * (arity + 1))
 
 
 def printed(x: e.Node) -> str:
-    """Return an expression as text in Coq. Raises NotPrintedError for a form that Coq's library has not."""
+    """Return an expression as a term of Coq, node by node.
+
+    A number of steps that only a test bounds (`WHILE_A_TEST_HOLDS`) cannot be printed. Raises NotPrintedError for it,
+    and for a node without a counterpart in the library.
+    """
     match x:
         case e.Number():
             return number(x.rational)
@@ -109,6 +115,7 @@ def printed(x: e.Node) -> str:
 
 
 def _function(name: str, arguments: list[str]) -> str:
+    """Return a function of printed arguments, in Coq's words."""
     if name in _OPERATIONS:
         return _OPERATIONS[name].format(*arguments)
     if name not in FUNCTIONS and name not in ASSUMED:
@@ -124,13 +131,13 @@ _OPERATIONS = {
 
 
 def number(value: Fraction) -> str:
-    """A rational number, as a real."""
+    """Return a rational number as a real of Coq."""
     top = str(value.numerator) if value >= 0 else f"(- {-value.numerator})"
     return top if value.denominator == 1 else f"({top} / {value.denominator})"
 
 
 def power(base: str, exponent: Fraction) -> str:
-    """A real to a rational power: by multiplication where it is whole."""
+    """Return a real to a rational power: Coq's power of natural exponents where it is whole, else `rpow`."""
     if exponent.denominator != 1:
         return f"(rpow {base} {number(exponent)})"
     return f"({base} ^ {exponent})" if exponent >= 0 else f"(/ {base} ^ {-exponent})"
@@ -141,14 +148,16 @@ def applied(function: str, arguments: list[str]) -> str:
 
 
 def _scoped(text: str, x: e.Node) -> str:
+    """Return the text in Coq's scope of integers where the expression is an integer."""
     return f"{text}%Z" if sort(x) == "integer" else text
 
 
 def _compared(x: e.Compare) -> str:
+    """Return a comparison as a boolean. Coq's library has <, ≤ and =; > and ≥ have their sides exchanged."""
     left, right = printed(x.left), printed(x.right)
-    whole = sort(x.left) == "integer"
-    form = "({} {} {})%Z" if whole else "({1} {0} {2})"
-    less, at_most, equal = ("<?", "<=?", "=?") if whole else ("Rltb", "Rleb", "Reqb")
+    integers = sort(x.left) == "integer"
+    form = "({} {} {})%Z" if integers else "({1} {0} {2})"
+    less, at_most, equal = ("<?", "<=?", "=?") if integers else ("Rltb", "Rleb", "Reqb")
     match x.relation:
         case "<" | "<=":
             return form.format(left, less if x.relation == "<" else at_most, right)
@@ -160,6 +169,7 @@ def _compared(x: e.Compare) -> str:
 
 
 def _boolean_chain(parts: Sequence[e.Node], sign: str, of_none: str) -> str:
+    """Return the parts joined by a boolean operator, from the left; `of_none` without any."""
     if not parts:
         return of_none
     text = printed(parts[0])
@@ -180,19 +190,23 @@ _BINDERS: dict[tuple[str, str], str] = {
     ("least", "boolean"): "least_lt",
 }
 _WHERE = {"maximum": "max_where", "minimum": "min_where", "argmax": "argmax_where"}
-"""Of real entries for which a condition holds."""
+"""The binders over those real entries for which a condition holds."""
 
 
 def _bound(kind: str, over: Sequence[e.Range], body: e.Node, where: Sequence[e.Node] = ()) -> str:
-    of = sort(body)
-    word = _BINDERS.get((kind, of)) if not where else _WHERE.get(kind)
-    if word is None or (where and (of != "real" or len(over) != 1)):
-        raise NotPrintedError(f"{kind} of {of} entries")
+    """Return a sum, a maximum, a quantifier … over ranges, of the entries for which all of `where` hold.
+
+    Raises NotPrintedError where the library has no such binder, and for a variable without a bound.
+    """
+    entry_sort = sort(body)
+    word = _BINDERS.get((kind, entry_sort)) if not where else _WHERE.get(kind)
+    if word is None or (where and (entry_sort != "real" or len(over) != 1)):
+        raise NotPrintedError(f"{kind} of {entry_sort} entries")
     if any(r.size == e.WHILE_A_TEST_HOLDS for r in over):
         raise NotPrintedError("a variable that nothing bounds")
     text = printed(body)
     for r in reversed(over):
         binder = f"fun {identifier(r.variable)} =>"
-        kept = f" ({binder} {_boolean_chain(where, '&&', 'true')})" if where else ""
-        text = f"({word} {printed(r.size)}{kept} ({binder} {text}))"
+        condition = f" ({binder} {_boolean_chain(where, '&&', 'true')})" if where else ""
+        text = f"({word} {printed(r.size)}{condition} ({binder} {text}))"
     return text

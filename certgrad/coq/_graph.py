@@ -1,4 +1,8 @@
-"""A certified graph as it is printed: lemmas, nodes with what they read, outputs."""
+"""A certified graph as data for the printer: lemmas, nodes with the values that they read, outputs.
+
+A value "moves" if it has a tangent: it is a float that depends on an input which is differentiated. Masks, integers and
+constants do not move.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,17 @@ from certgrad.language.tree import Statement
 from certgrad.specification import program as p
 
 NODES_PER_LIST = 25
-"""Nodes in one list of them."""
+"""Nodes in one printed list; a graph has several lists, as one long one would be slow in Coq."""
 Value = tuple[int, int]
-"""A node and which of its outputs."""
+"""A value of a graph: the number of its node, and which of the node's outputs it is."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A node's claim on signs, by names of `proofs/Signs.v`: signs of its operands in slots and of its outputs, and
-    whether its hypotheses are still open. Coq proves it.
+    """A node's claim on signs, which Coq proves; signs are names of `proofs/Signs.v`.
+
+    If the operands that move have the signs `knows`, its outputs have the signs `tells`. `asks` says whether hypotheses
+    of its lemma are still open.
     """
 
     knows: tuple[str, ...] = ()
@@ -28,7 +34,7 @@ class Claim:
 
 
 NO_CLAIM = Claim()
-"""Nothing."""
+"""The claim of a node that says nothing of signs."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +61,17 @@ class Lemma:
 
     @property
     def signature(self) -> Lemma:
-        """The signature of the lemma's only case, with its inputs."""
+        """The lemma itself, which has what is read of a signature: its inputs."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A node: one that moves is an input or an instance of a lemma, one that does not a program or an unknown array."""
+    """A node of a graph.
+
+    One that moves is an input, an instance of a lemma, or a loop. One that does not is a program of the specification,
+    or an array of which nothing is known.
+    """
 
     text: str
     outputs: tuple[p.Tensor, ...]
@@ -69,14 +79,14 @@ class Node:
     reads: tuple[Value, ...] = ()
     lemma: Lemma | None = None
     sizes: Mapping[str, e.Node] = field(default_factory=dict)
-    """What the lemma's sizes are here."""
+    """The lemma's sizes, by name, as expressions in those of the graph."""
     program: Any = None
     claim: Claim = NO_CLAIM
     loop: Loop | None = None
     said: tuple[str, ...] = ()
-    """What the whole program calls its outputs; empty if that is not known. Coq proves it."""
+    """The names of the node's outputs in the whole program; empty if they are not known. Coq proves the equality."""
     through: tuple[str, ...] = ()
-    """What the whole program computes on the way to them."""
+    """The names of the values that the whole program computes on the way to these outputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +98,21 @@ class Graph:
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
     program: p.Program | None = None
-    """The whole program, as the specification reads it. Its inputs are called as `input_name` says, and its outputs are
-    those that move."""
+    """The whole program, as the specification reads it, or None. Its inputs have the names of `input_name`; its outputs
+    are those that move."""
 
 
 def input_name(number: int) -> str:
-    """Return the name that the whole program has for the input of this node."""
+    """Return the name that the input node with this number has in the whole program."""
     return f"x{number}'"
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A node's loop. Its body takes constants, the carry and a row of each scanned array, and returns the next carry
-    and outputs.
+    """The loop of a node, a scan.
 
-    Its first nodes are these inputs.
+    Its body takes `consts` constants, `carries` carried values and a row of each scanned array, which are its first
+    nodes, and returns the next carry and the outputs of the step. `length` is the number of steps.
     """
 
     body: Graph

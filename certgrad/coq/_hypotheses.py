@@ -1,4 +1,4 @@
-"""Hypotheses of certificates as propositions of Coq: with the sorts of the arrays that they are about."""
+"""Hypotheses of certificates as propositions of Coq, in which every term has a sort: real, integer or boolean."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FUNCTIONS = frozenset(
 
 
 class Hypotheses:
-    """Prints statements about these tensors. `sizes` are the names of dims.
+    """Prints statements about these tensors. `sizes` are the names of dimensions.
 
-    A statement does not say which of its arrays hold integers. Here it is written as programs are: `ToReal` where an
-    integer stands for a real, entries with their sorts, lengths of axes as sizes, bound variables with names of their
-    own.
+    A statement does not say which of its arrays hold integers. So it is rewritten in the form that programs have:
+    `ToReal` where an integer is used as a real, entries with their sorts, lengths of axes as sizes, and bound variables
+    renamed where a size or a tensor has their name.
     """
 
     def __init__(self, tensors: Sequence[p.Tensor], sizes: Sequence[str]) -> None:
@@ -31,10 +31,13 @@ class Hypotheses:
         self.sizes = frozenset(sizes)
         self._taken = {*map(of_size, sizes), *(identifier(t.name) for t in tensors)}
         self.whole: tuple[str, ...] = ()
-        """The indices at which whole arrays are read."""
+        """The indices at which the statement reads arrays that it mentions as a whole (x > 0, for all entries)."""
 
     def statement(self, statement: e.Statement) -> str:
-        """A proposition. Raises NotPrintedError."""
+        """Return the statement as a proposition; one on whole arrays is for all indices in their shape.
+
+        Raises NotPrintedError where its form is unknown, or its arrays have several shapes.
+        """
         shapes = {self._tensor(n.name).shape for n in e.walk(statement) if isinstance(n, e.Array)} - {()}
         if not shapes:
             return proposition(self._sorted(statement), {})
@@ -46,7 +49,7 @@ class Hypotheses:
         return f"forall {' '.join(self.whole)} : Z, {ranges}{proposition(self._sorted(statement), {})}"
 
     def _index(self, name: str) -> str:
-        """The name of an index, which hides no size and no tensor."""
+        """Return the name of an index, with `_` appended until it is that of no size and no tensor."""
         while identifier(name) in self._taken or is_generated(name):
             name = f"{name}_"
         return name
@@ -59,7 +62,8 @@ class Hypotheses:
     def _sorted(self, s: e.Statement) -> Any:
         """Return a statement with every term cast to the sort that Coq needs there.
 
-        Raises NotPrintedError for other forms.
+        A comparison is one of integers if both sides are, else one of reals. Raises NotPrintedError for a statement of
+        an unknown form.
         """
         match s:
             case e.Compare(relation, e.Matrix(kind, over, body, index), right):
@@ -102,6 +106,7 @@ class Hypotheses:
         return False
 
     def _integer(self, x: e.Term) -> Any:
+        """Return a term as an integer. Raises NotPrintedError for a term that is none by its form."""
         match x:
             case e.Number() if x.rational.denominator == 1:
                 return e.Integer(int(x.rational))
@@ -118,6 +123,7 @@ class Hypotheses:
         raise NotPrintedError(f"a hypothesis with the integer '{type(x).__name__}'")
 
     def _entry(self, x: e.Array | e.Entry) -> e.SortedEntry:
+        """Return an entry with its sort; of an array as a whole, the entry at the indices `whole`."""
         tensor = self._tensor(x.name)
         if isinstance(x, e.Array):
             return e.SortedEntry(tensor.name, tuple(map(e.Index, self.whole if tensor.shape else ())), tensor.sort)
@@ -126,8 +132,9 @@ class Hypotheses:
         return e.SortedEntry(tensor.name, tuple(map(self._integer, x.index)), tensor.sort)
 
     def _real(self, x: e.Term) -> Any:
-        """Return a term as a real number: integers are cast, booleans become 0 or 1. Raises NotPrintedError for other
-        forms.
+        """Return a term as a real number: integers are cast, booleans become 0 or 1.
+
+        Raises NotPrintedError for a term of an unknown form.
         """
         match x:
             case e.Number() | e.Constant("pi"):

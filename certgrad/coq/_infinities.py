@@ -1,9 +1,9 @@
-"""Programs in which infinities stand, as programs of numbers alone.
+"""Programs that compute with ±∞, rewritten as programs of finite numbers alone.
 
-A tensor with entries that may be infinite becomes two: one of numbers, unspecified where the entry is infinite, and one
-of booleans, whether the entry is finite. So a masked softmax is printed, where −∞ stands for what a mask leaves out:
-the maximum is that of the finite entries, and exp(−∞) = 0, as the specification says of `Infinity`. A sum of two
-infinities is not printed, nor a program with an output that may be infinite.
+A tensor with entries that may be infinite is split into two: one of numbers, unspecified where the entry is infinite,
+and one of booleans, whether the entry is finite. That suffices for a masked softmax, where masked entries are −∞: the
+maximum is that of the finite entries, and exp(−∞) = 0, as the specification says of `Infinity`. A sum of two infinities
+is not printed, nor a program with an output that may be infinite.
 
 The boolean is defined where the entry is defined, finite or not; the number where the entry is defined and finite.
 """
@@ -28,7 +28,7 @@ _ALWAYS, _NEVER = e.TRUE, e.FALSE
 
 @dataclass(frozen=True)
 class _Split:
-    """A real: its number where `finite` holds, else the infinity of this sign."""
+    """An expression that may be infinite: it is `number` where `finite` holds, else ∞ if `positive`, else −∞."""
 
     number: e.Node
     finite: e.Node = _ALWAYS
@@ -37,7 +37,7 @@ class _Split:
 
 @dataclass(frozen=True)
 class _InfiniteTensors:
-    """The tensors that may be infinite, each with the sign of its infinity, and those that are finite nowhere."""
+    """The tensors that may be infinite, with True for +∞ (`signs`), and those that are finite nowhere (`never`)."""
 
     signs: Mapping[str, bool]
     never: Set[str]
@@ -46,7 +46,8 @@ class _InfiniteTensors:
 def without_infinities(program: p.Program) -> p.Program:
     """Return the program with each array that may be infinite split into two; the same program where none is.
 
-    Raises NotPrintedError where an infinity cannot be split off.
+    A tensor that is finite nowhere has no boolean: its definition only says where it is defined. Raises
+    NotPrintedError where an infinity cannot be split off.
     """
     signs: dict[str, bool] = {}
     never_finite: set[str] = set()
@@ -83,6 +84,7 @@ def _finite(name: str) -> str:
 
 
 def _expressions_in(definition: p.Definition) -> list[e.Node]:
+    """Return all expressions of a definition, those inside a loop too."""
     if isinstance(definition, p.Table):
         return list(definition.values)
     if isinstance(definition, p.Loop):
@@ -98,7 +100,9 @@ def _infinite(x: e.Node) -> bool:
 def _split_infinity(x: e.Node, known: _InfiniteTensors) -> _Split:
     """Return an expression's number, the condition that it is finite, and the sign that it has where it is infinite.
 
-    `known` has the arrays before it, split. Raises NotPrintedError for other arithmetic with infinities.
+    `known` are the tensors defined before that may be infinite. Infinities may be negated, chosen by a condition, added
+    to a finite number, compared with one, and be arguments of exp (only −∞) and of a maximum (only −∞) or a minimum
+    (only +∞). Raises NotPrintedError for any other arithmetic with them.
     """
     zero = e.ZERO
     match x:
@@ -116,9 +120,9 @@ def _split_infinity(x: e.Node, known: _InfiniteTensors) -> _Split:
                 _number(x.condition, known), _split_infinity(x.then, known), _split_infinity(x.otherwise, known)
             )
         case e.Given():
-            operand, given = _split_infinity(x.value, known), _number(x.condition, known)
-            finite = _ALWAYS if operand.finite == _ALWAYS else e.Given(given, operand.finite)
-            return _Split(e.Given(given, operand.number), finite, operand.positive)
+            operand, condition = _split_infinity(x.value, known), _number(x.condition, known)
+            finite = _ALWAYS if operand.finite == _ALWAYS else e.Given(condition, operand.finite)
+            return _Split(e.Given(condition, operand.number), finite, operand.positive)
         case e.Add((left, right)):
             return _sum(_split_infinity(left, known), _split_infinity(right, known))
         case e.Subtract(left, right):
@@ -133,30 +137,35 @@ def _split_infinity(x: e.Node, known: _InfiniteTensors) -> _Split:
                 return _Split(e.If(operand.finite, e.Apply("exp", (operand.number,)), zero))
         case e.Compare():
             return _Split(_compared(x, _split_infinity(x.left, known), _split_infinity(x.right, known)))
-        case e.Fold("maximum", over, body, given) | e.Minimum(over, body, given):
-            operand, where = _split_infinity(body, known), tuple(_number(w, known) for w in given)
+        case e.Fold("maximum", over, body, conditions) | e.Minimum(over, body, conditions):
+            operand, where = _split_infinity(body, known), tuple(_number(w, known) for w in conditions)
             if operand.finite == _ALWAYS:
                 return _Split(replaced(x, body=operand.number, where=where))
             if operand.positive == isinstance(x, e.Minimum):
-                kept = all_of(*where, operand.finite)
-                some = e.Given(e.Exists(over, all_of(*where)), e.Exists(over, kept))
-                return _Split(replaced(x, body=operand.number, where=(kept,)), some, operand.positive)
+                # The maximum of the finite entries; it is infinite where there are entries, but none is finite.
+                where_finite = all_of(*where, operand.finite)
+                exists_finite = e.Given(e.Exists(over, all_of(*where)), e.Exists(over, where_finite))
+                return _Split(replaced(x, body=operand.number, where=(where_finite,)), exists_finite, operand.positive)
         case _:
             return _Split(mapped(x, lambda part: _number(part, known)))
     raise NotPrintedError("arithmetic with infinities")
 
 
 def _number(x: e.Node, known: _InfiniteTensors) -> e.Node:
-    """Return an expression without infinities. Raises NotPrintedError."""
-    one = _split_infinity(x, known)
-    if one.finite != _ALWAYS:
+    """Return an expression that is always finite without infinities. Raises NotPrintedError if it may be infinite."""
+    split = _split_infinity(x, known)
+    if split.finite != _ALWAYS:
         raise NotPrintedError("arithmetic with infinities")
-    return one.number
+    return split.number
 
 
 def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
-    """Return a choice between two expressions; if both may be infinite, with the same sign."""
-    signs = {one.positive for one in (then, otherwise) if one.finite != _ALWAYS}
+    """Return the choice "if condition then … else …" of two expressions.
+
+    If one of them is finite nowhere, as the −∞ of a mask, the choice is finite where the condition selects the other.
+    Raises NotPrintedError where they may have infinities of different signs.
+    """
+    signs = {branch.positive for branch in (then, otherwise) if branch.finite != _ALWAYS}
     if not signs:
         return _Split(e.If(condition, then.number, otherwise.number))
     if len(signs) > 1:
@@ -175,7 +184,10 @@ def _chosen(condition: e.Node, then: _Split, otherwise: _Split) -> _Split:
 
 
 def _never(finite: e.Node) -> e.Node | None:
-    """Return where an expression that is finite nowhere is defined; None for any other."""
+    """Return the condition under which an expression that is finite nowhere is defined; None for any other.
+
+    `finite` is the expression's condition that it is finite.
+    """
     match finite:
         case e.FALSE:
             return _ALWAYS
@@ -185,10 +197,13 @@ def _never(finite: e.Node) -> e.Node | None:
 
 
 def _sum(left: _Split, right: _Split, minus: bool = False) -> _Split:
-    """A sum or difference in which one of both is finite; where both may be infinite, the second one is not."""
+    """Return a sum, or a difference (`minus`), of which at most one side is infinite at any entry.
 
-    def combined(other: e.Node) -> e.Node:
-        return left.number - other if minus else left.number + other
+    If both sides may be infinite, the right one has to be finite: the result is defined only where it is.
+    """
+
+    def combined(second: e.Node) -> e.Node:
+        return left.number - second if minus else left.number + second
 
     number = combined(right.number)
     if left.finite == right.finite == _ALWAYS:
@@ -205,16 +220,20 @@ def _sum(left: _Split, right: _Split, minus: bool = False) -> _Split:
 
 
 def _compared(x: e.Compare, left: _Split, right: _Split) -> e.Node:
-    """A number compared with what may be infinite, which is beyond it there."""
+    """Return a comparison of which one side may be infinite: there the infinite side is beyond every number.
+
+    Raises NotPrintedError where both sides may be infinite.
+    """
     finite = e.Compare(x.relation, left.number, right.number)
     if left.finite == right.finite == _ALWAYS:
         return finite
     if left.finite != _ALWAYS and right.finite != _ALWAYS:
         raise NotPrintedError("arithmetic with infinities")
-    one, other = (left, right.number) if right.finite == _ALWAYS else (right, left.number)
-    holds = x.relation != "=" and one.positive == (one is right)
-    return e.If(one.finite, finite, _simplified_given(defined(other), e.TRUE if holds else e.FALSE))
+    infinite, number = (left, right.number) if right.finite == _ALWAYS else (right, left.number)
+    holds = x.relation != "=" and infinite.positive == (infinite is right)
+    return e.If(infinite.finite, finite, _simplified_given(defined(number), e.TRUE if holds else e.FALSE))
 
 
 def _simplified_given(condition: e.Node, value: e.Node) -> e.Node:
+    """Return the value, which is defined only under the condition."""
     return value if condition == _ALWAYS else e.Given(condition, value)

@@ -1,7 +1,7 @@
 """Coq's verdict on printed files: which theorems its kernel accepts, and on which axioms they rest.
 
-What is accepted was compiled by `coqc` in the very file that is reported, and `Print Assumptions` named no axiom but
-those of classical reals. Everything else is "not accepted", with the reason; nothing is ever refuted here.
+A theorem is accepted if Coq compiled its proof, and `Print Assumptions` named no axiom for it but those of classical
+real numbers. Any other theorem is "not accepted", with the reason; nothing is refuted here.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ AXIOMS = frozenset(
         "Classical_Prop.classic",
     }
 )
-"""What Coq's classical real numbers rest on, and all that a theorem may rest on."""
+"""The axioms of Coq's classical real numbers, and the only ones on which an accepted theorem may rest."""
 UNTRIED = "not tried yet"
 _SHARED = 4
-"""Files that share a session."""
+"""Most files in one session of `coqtop`."""
 MEMORY = "s=1M,o=400"
-"""How Coq's memory is collected: less often than by default, which takes a fifth of the time."""
+"""Settings of Coq's garbage collection: it runs less often than by default, where it takes a fifth of the time."""
 _STARTING = 60
-"""Seconds that `coqc` may take beside the proofs."""
+"""Seconds that a session may take beside the proofs."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """One subject's file as it was judged."""
+    """The results of the theorems of one subject's file, and the seconds that their proofs took."""
 
     subject: str
     judged: tuple[Judged, ...]
@@ -52,20 +52,20 @@ class Result:
 
     @property
     def claims(self) -> tuple[Judged, ...]:
-        """The theorems to be proved: the obligations, and that programs are defined.
+        """The results of the theorems that have to be proved: the obligations, and that their programs are defined.
 
-        A missing point inside the hypotheses takes nothing away.
+        That a point satisfies the hypotheses is not among them, and need not be proved.
         """
         return tuple(j for j in self.judged if j.stated and j.kind != CAN_HOLD_KIND)
 
     @property
     def whole(self) -> bool:
-        """Whether all of that is accepted, and it is something."""
+        """Whether all claims are accepted, and there is at least one."""
         return bool(self.claims) and all(j.accepted for j in self.claims)
 
     @property
     def obligations(self) -> tuple[Obligation, ...]:
-        """The obligations, each with the theorem that its programs are defined."""
+        """The obligations, each with the result of the theorem that its programs are defined."""
         defined = {j.name: j for j in self.judged if j.stated}
         return tuple(
             Obligation(j, defined.get(f"{j.name}{DEFINED_SUFFIX}")) for j in self.claims if is_obligation(j.kind)
@@ -81,7 +81,7 @@ class Obligation:
 
     @property
     def accepted(self) -> bool:
-        """Whether Coq accepts that it holds, and that its programs are defined where its hypotheses hold.
+        """Whether Coq accepts that the obligation holds, and that its programs are defined under its hypotheses.
 
         Division, logarithm and root are total in Coq, so that the law alone does not say that a program is defined.
         """
@@ -89,26 +89,29 @@ class Obligation:
 
     @property
     def why(self) -> str:
-        """The reason why it is not accepted."""
+        """The reason why the obligation is not accepted."""
         if not self.law.accepted or self.defined is None:
             return self.law.why
         return f"its programs are not shown to be defined: {self.defined.why}"
 
 
 class Kernel:
-    """Runs `coqtop`, and remembers by digest what it found. Several files share a session, which starts slowly."""
+    """Runs `coqtop` on files, and remembers results by digest. Several files share a session, as one starts slowly."""
 
     def __init__(self, library: Library, limit: int = LIMIT, remember: bool = True) -> None:
         self.library, self.limit = library, limit
         self.memory = Memory(library, limit, remember)
 
     def judge_all(self, files: Sequence[File], jobs: int) -> Iterator[Result]:
-        """Yield the results of several files as they come, several at once; files of which all is known come first."""
+        """Yield the results of the files: first of those whose results are all remembered, then as sessions end.
+
+        `jobs` sessions run at once. Files that define the same name do not share a session.
+        """
         new = []
         for file in files:
-            known = self.known_results(file)
-            if len(known) == len(file.theorems):
-                yield Result(file.subject, tuple(known[t.name] for t in file.theorems), 0.0)
+            remembered = self.known_results(file)
+            if len(remembered) == len(file.theorems):
+                yield Result(file.subject, tuple(remembered[t.name] for t in file.theorems), 0.0)
             else:
                 new.append(file)
         if not new:
@@ -122,84 +125,98 @@ class Kernel:
                 yield from results
 
     def judge(self, file: File) -> Result:
-        """Return which theorems of a file are accepted."""
+        """Return the results of one file."""
         (result,) = self.judge_all([file], 1)
         return result
 
     def so_far(self, file: File) -> Result:
         """Return the remembered results of a file; a theorem that was never tried is not accepted, with that reason."""
-        known = self.known_results(file)
-        judged = (known.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
+        remembered = self.known_results(file)
+        judged = (remembered.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
         return Result(file.subject, tuple(judged), 0.0)
 
     def known_results(self, file: File) -> dict[str, Judged]:
         """Return the results that need no Coq: remembered ones, and theorems that were not printed."""
-        found = {}
+        results = {}
         for section in file.sections:
             for t in section.theorems:
                 if t.reason:
-                    found[t.name] = Judged(t.name, t.kind, False, t.reason, 0.0, t.stated)
-                elif known := self.memory.recall(section, t):
-                    found[t.name] = known
-        return found
+                    results[t.name] = Judged(t.name, t.kind, False, t.reason, 0.0, t.stated)
+                elif remembered := self.memory.recall(section, t):
+                    results[t.name] = remembered
+        return results
 
     def _judge(self, files: Sequence[File]) -> list[Result]:
-        known = {name: judged for file in files for name, judged in self.known_results(file).items()}
-        asked = _with_needs(files, [t.name for f in files for t in f.theorems if t.name not in known])
-        said, stopped = self._session(files, asked) if asked else ({"axioms": ""}, "")
-        if stopped and len(files) > 1:  # one of them took too long: each by itself
+        """Return the results of files that share a session; they are remembered.
+
+        If the session runs out of time, each file gets a session of its own. If a definition of a section has an error,
+        all theorems of the section fail, as they would speak of something else.
+        """
+        results_by_name = {name: judged for file in files for name, judged in self.known_results(file).items()}
+        needed = _with_needs(files, [t.name for f in files for t in f.theorems if t.name not in results_by_name])
+        output, stopped = self._session(files, needed) if needed else ({"axioms": ""}, "")
+        if stopped and len(files) > 1:
             return [result for file in files for result in self._judge([file])]
         for section in (s for file in files for s in file.sections):
-            if "Error" in said.get(section.title, ""):  # a theorem about such a definition says something else
-                said.update({t.name: said[section.title] for t in section.theorems})
-            for t in (t for t in section.theorems if t.name not in known):
-                axioms = said.get(f"axioms of {t.name}", said["axioms"])
-                known[t.name] = _judged(t, said.get(t.name), axioms, stopped, self.limit)
-                self.memory.keep(section, t, known[t.name])
+            if "Error" in output.get(section.title, ""):
+                output.update({t.name: output[section.title] for t in section.theorems})
+            for t in (t for t in section.theorems if t.name not in results_by_name):
+                axioms = output.get(f"axioms of {t.name}", output["axioms"])
+                results_by_name[t.name] = _judged(t, output.get(t.name), axioms, stopped, self.limit)
+                self.memory.keep(section, t, results_by_name[t.name])
         results = []
         for file in files:
-            judged = tuple(known[t.name] for t in file.theorems)
+            judged = tuple(results_by_name[t.name] for t in file.theorems)
             results.append(Result(file.subject, judged, sum(j.seconds for j in judged)))
         return results
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
-        """Return Coq's answer for each theorem and for the axioms of all accepted ones, and why it stopped or ""."""
+        """Return Coq's output by name, and the reason why the session was stopped, or "".
+
+        The names are those of the theorems, `axioms` for the axioms of all proved theorems together, and, if these are
+        not all allowed, `axioms of NAME` for each. Raises NoCoqError where Coq cannot load the library.
+        """
         limit = _STARTING + (self.limit + FIRST_SECONDS) * sum(len(t.ways) for t in printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             names = {t.name for t in printed}
             texts = [f.session(lambda t: t.name in names, ways(), self.limit) for f in files]
-            said = _output_by_theorem(session.ask("".join(texts)))
-            if "Error" in said.get("header", ""):
-                raise NoCoqError(f"Coq does not take the library: {' '.join(said['header'].split())[:300]}")
-            proved = [t.name for t in printed if t.name in said and _is_proved(said[t.name])]
+            output = _output_by_theorem(session.ask("".join(texts)))
+            if "Error" in output.get("header", ""):
+                raise NoCoqError(f"Coq does not take the library: {' '.join(output['header'].split())[:300]}")
+            proved = [t.name for t in printed if t.name in output and _is_proved(output[t.name])]
             if not session.stopped and proved:
                 whole = f"Definition all_theorems := ({', '.join(f'@{n}' for n in proved)}).\n"
-                said["axioms"] = _PROMPT.sub("", session.ask(f"{whole}Print Assumptions all_theorems.\n"))
-                if _axioms(said["axioms"]) - AXIOMS:
+                output["axioms"] = _PROMPT.sub("", session.ask(f"{whole}Print Assumptions all_theorems.\n"))
+                if _axioms(output["axioms"]) - AXIOMS:
                     for name in proved:
-                        said[f"axioms of {name}"] = _PROMPT.sub("", session.ask(f"Print Assumptions {name}.\n"))
-        return {"axioms": "", **said}, f"coqtop was stopped after {limit} s" if session.stopped else ""
+                        output[f"axioms of {name}"] = _PROMPT.sub("", session.ask(f"Print Assumptions {name}.\n"))
+        return {"axioms": "", **output}, f"coqtop was stopped after {limit} s" if session.stopped else ""
 
     def checked(self, files: Sequence[File], results: Sequence[Result], seconds: float = 1800) -> str:
-        """Return the objections of `coqc` and then `coqchk` to the files of accepted theorems; "" without any."""
+        """Return the objections of `coqc`, then of `coqchk`, to files of the accepted theorems alone; "" without any.
+
+        `seconds` is the limit for each of these commands.
+        """
         accepted = {j.name: j.way for r in results for j in r.judged if j.accepted}
-        found = {**ways(), **{name: way for name, way in accepted.items() if way is not None}}
-        known = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
+        scripts = {**ways(), **{name: way for name, way in accepted.items() if way is not None}}
+        paths = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
         with tempfile.TemporaryDirectory() as folder:
             for file in files:
-                (Path(folder) / f"{file.name}.v").write_text(file.text(lambda t: t.name in accepted, found, self.limit))
-                code, told = bounded([self.library.coqc, "-w", "none", *known, f"{file.name}.v"], folder, seconds)
+                (Path(folder) / f"{file.name}.v").write_text(
+                    file.text(lambda t: t.name in accepted, scripts, self.limit)
+                )
+                code, output = bounded([self.library.coqc, "-w", "none", *paths, f"{file.name}.v"], folder, seconds)
                 if code:
-                    return f"{file.name}.v: {told[-2000:]}"
+                    return f"{file.name}.v: {output[-2000:]}"
             checker = str(Path(self.library.coqc).with_name("coqchk"))
             names = [f"Exported.{file.name}" for file in files]
-            code, told = bounded([checker, "-silent", *known, *names], folder, seconds)
-        return "" if code == 0 else told[-2000:] or f"stopped after {seconds:g} s"
+            code, output = bounded([checker, "-silent", *paths, *names], folder, seconds)
+        return "" if code == 0 else output[-2000:] or f"stopped after {seconds:g} s"
 
 
 class Session:
-    """A process that answers queries, and is killed when its time is over."""
+    """A process that answers queries on its standard input, and is killed after `seconds`; `stopped` says if it was."""
 
     def __init__(self, command: Sequence[str], folder: str, seconds: float) -> None:
         self.stopped = False
@@ -234,7 +251,10 @@ class Session:
         _kill(self._process)
 
     def ask(self, text: str) -> str:
-        """Return the answer to a text, up to the end mark or the end of the process."""
+        """Return the output for a text, up to an end mark that the process echoes, or up to the end of the process.
+
+        A thread writes the text, as the process blocks while its output is not read.
+        """
         self._asked += 1
         end = f"@done {self._asked}@"
         writer = threading.Thread(target=self._write, args=(f"{text}\n{echo_sentence(end)}\n",), daemon=True)
@@ -256,18 +276,18 @@ class Session:
 
 
 def _surroundings() -> dict[str, str]:
-    """The environment's own, with Coq's memory in larger pieces if it says nothing of that."""
+    """Return the environment variables for Coq, with `MEMORY` unless the user set OCAMLRUNPARAM."""
     return {"OCAMLRUNPARAM": MEMORY, **os.environ}
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """The process and its children."""
+    """Kill the process and its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | None, str]:
-    """Run a command, which is killed when its time is up, with None for its exit code then."""
+    """Run a command, and return its exit code and its output; it is killed after `seconds`, and the code is None."""
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -279,12 +299,12 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
         env=_surroundings(),
     ) as process:
         try:
-            told, _ = process.communicate(timeout=seconds)
-            return process.returncode, told
+            output, _ = process.communicate(timeout=seconds)
+            return process.returncode, output
         except subprocess.TimeoutExpired:
             _kill(process)
-            told, _ = process.communicate()
-            return None, told or ""
+            output, _ = process.communicate()
+            return None, output or ""
 
 
 _PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
@@ -294,26 +314,29 @@ _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
 def _distinct(files: Sequence[File]) -> bool:
-    """Return whether no name is defined twice: such files may share a session."""
+    """Return whether no name is defined twice in the files, so that they may share a session."""
     names = [d.name for f in files for s in f.sections for d in s.definitions]
     names += [t.name for f in files for t in f.theorems]
     return len(names) == len(set(names))
 
 
 def _with_needs(files: Sequence[File], names: Sequence[str]) -> list[Theorem]:
-    """Return these theorems with those that their proofs use, which have to be compiled even if they are known."""
+    """Return the named theorems and all that their proofs use, which have to be compiled even if already judged.
+
+    They are in the order of the files. A theorem that was not printed is left out.
+    """
     theorems = {t.name: t for f in files for t in f.theorems}
-    found: set[str] = set()
+    needed: set[str] = set()
     left = list(names)
     while left:
-        if (name := left.pop()) not in found:
-            found.add(name)
+        if (name := left.pop()) not in needed:
+            needed.add(name)
             left += theorems[name].needs
-    return [t for t in theorems.values() if t.name in found and not t.reason]
+    return [t for t in theorems.values() if t.name in needed and not t.reason]
 
 
 def _output_by_theorem(told: str) -> dict[str, str]:
-    """Return, by theorem, the output from its beginning to that of the next."""
+    """Return the parts of Coq's output by the name that was echoed before each (see `File.session`)."""
     return {name: _PROMPT.sub("", rest) for name, _, rest in (p.partition("\n") for p in told.split("@@")[1:])}
 
 
@@ -322,11 +345,14 @@ def _is_proved(told: str) -> bool:
 
 
 def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str, limit: int) -> Judged:
-    """The verdict on one theorem."""
+    """Return the verdict on one theorem: `told` is Coq's output for it, `axioms` that of `Print Assumptions`.
+
+    If no proof was found, the reason is Coq's message, or why the session was `stopped`.
+    """
     if theorem.reason:
         return Judged(theorem.name, theorem.kind, False, theorem.reason, 0.0, theorem.stated)
-    found = _SECONDS.search(told or "")
-    by_the_clock, seconds = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    timing = _SECONDS.search(told or "")
+    by_the_clock, seconds = (float(timing[1]), float(timing[2])) if timing else (0.0, 0.0)
     if told is None or not _is_proved(told):
         message = " ".join((told or "").partition("Error:")[2].partition("Toplevel input")[0].split())[:200]
         reason = (
@@ -344,13 +370,18 @@ def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str, limit
 
 
 def _axioms(said: str) -> frozenset[str]:
-    """Return the axioms that are named. A line of unknown form counts as an axiom of that name."""
+    """Return the axioms that the output of `Print Assumptions` names.
+
+    If that has an error, or names nothing and does not say that there are none, the result is a made-up name, which is
+    no allowed axiom.
+    """
     lines = said.splitlines()
-    found = {m[1] for line in lines if (m := _AXIOM.match(line)) and m[1] != "Axioms"}
-    if "Error" in said or (not found and not any("Closed under the global context" in line for line in lines)):
+    names = {m[1] for line in lines if (m := _AXIOM.match(line)) and m[1] != "Axioms"}
+    if "Error" in said or (not names and not any("Closed under the global context" in line for line in lines)):
         return frozenset({"nothing that Print Assumptions said"})
-    return frozenset(found)
+    return frozenset(names)
 
 
 def count_accepted(results: Iterable[Result]) -> int:
+    """Return how many theorems are accepted in all results together."""
     return sum(j.accepted for r in results for j in r.judged)

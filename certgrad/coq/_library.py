@@ -1,4 +1,4 @@
-"""The library `proofs/`, compiled once for each of its versions and each version of Coq."""
+"""The Coq library in `proofs/`, compiled once for each of its versions and each version of Coq."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ORDER = (
     *("Algebra", "Laws", "Axes", "Labels", "Bilinear", "Entries", "Composed", "Defined", "Matrices", "Systems"),
     *("Windows", "Recurrences", "Order", "Points", "Graph", "Loops", "Library", "Signs", "Runs"),
 )
-"""The files that printed ones require, each after those that it requires itself."""
+"""The files of the library, each after those that it requires."""
 RECORD_FILE = "coq.json"
 """The file that says by which way each theorem was proved."""
 SECONDS = 300
-"""For one file of the library."""
+"""Most seconds for the compilation of one file of the library."""
 
 
 class NoCoqError(UsageError):
@@ -34,24 +34,24 @@ class NoCoqError(UsageError):
 
 
 def sources() -> Path:
-    """The folder of the library: beside the package in a clone, inside it where it is installed."""
-    inside = Path(__file__).parent / "proofs"
-    return inside if inside.is_dir() else Path(__file__).parents[2] / "proofs"
+    """Return the folder of the library: inside the package where it is installed, beside it in a clone."""
+    packaged = Path(__file__).parent / "proofs"
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "proofs"
 
 
 @cache
 def ways() -> Mapping[str, int]:
-    """Return the way by which each theorem about the op library was proved, as `certgrad report --coq` recorded it.
+    """Return by theorem the number of the proof script that proved it, as `certgrad report --coq` recorded it.
 
-    The record is in a clone's reports or inside the package. It spares a search, and is a hint only: Coq checks the
-    proof.
+    The record is about the op library, and is in a clone's reports or inside the package. It is only a hint that saves
+    a search: Coq checks the proof.
     """
-    inside = Path(__file__).parent / RECORD_FILE
-    return read_ways(inside if inside.is_file() else Path(__file__).parents[2] / "reports" / RECORD_FILE)
+    packaged = Path(__file__).parent / RECORD_FILE
+    return read_ways(packaged if packaged.is_file() else Path(__file__).parents[2] / "reports" / RECORD_FILE)
 
 
 def read_ways(path: Path) -> Mapping[str, int]:
-    """Return the ways in a file; none if it is missing or something else."""
+    """Return the record in a file (see `ways`); an empty one if the file is missing or not of that form."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
     except (OSError, msgspec.MsgspecError):
@@ -59,14 +59,14 @@ def read_ways(path: Path) -> Mapping[str, int]:
 
 
 class Library:
-    """The compiled library in a folder of the cache. Raises NoCoqError."""
+    """The compiled library in a folder of the cache. Raises NoCoqError where Coq is not installed."""
 
     def __init__(self, cache: Path) -> None:
-        found = shutil.which("coqc")
-        if found is None:
+        path = shutil.which("coqc")
+        if path is None:
             raise NoCoqError(f"coqc is not installed, which this needs: {INSTALL}")
-        self.coqc = found
-        self.coqtop = str(Path(found).with_name("coqtop"))
+        self.coqc = path
+        self.coqtop = str(Path(path).with_name("coqtop"))
         self.cache = cache.resolve()
 
     @cached_property
@@ -76,9 +76,9 @@ class Library:
 
     @property
     def release(self) -> str:
-        """The version's number."""
-        found = re.search(r"version ([\d.]+)", self.version)
-        return found[1] if found else self.version
+        """The number of Coq's version."""
+        number = re.search(r"version ([\d.]+)", self.version)
+        return number[1] if number else self.version
 
     @cached_property
     def digest(self) -> str:
@@ -88,7 +88,11 @@ class Library:
 
     @cached_property
     def folder(self) -> Path:
-        """Return the folder of the compiled library; compile it first where need be."""
+        """The folder of the compiled library, which is compiled first if it is not in the cache.
+
+        It is compiled in a temporary folder and then renamed, so that processes that do so at once do not disturb each
+        other. Raises NoCoqError if a file does not compile.
+        """
         target = self.cache / f"library-{self.digest[:16]}"
         if (target / "Library.vo").is_file():
             return target
@@ -116,6 +120,7 @@ class Library:
         return target
 
     def _why(self, name: str, said: str) -> str:
+        """Return the reason why a file of the library did not compile, by Coq's output."""
         if "Coquelicot" in said and "Cannot find a physical path" in said:
             return f"Coq's library Coquelicot is not installed, which this needs: {INSTALL}"
         return f"{self.version} does not compile proofs/{name}.v: {' '.join(said.split())[:400]}"

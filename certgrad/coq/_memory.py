@@ -1,9 +1,9 @@
 """Results of Coq, remembered by digest, one theorem at a time.
 
-An acceptance depends on the theorem's statement, its programs, and the definitions of the library that these mention,
-directly or not; not on tactics or the time of the proof. A failure depends on tactics and limit as well, and is
-remembered with these. The result of a whole file is remembered too, by a key for all that it was printed from, so that
-it need not be printed again.
+An acceptance is remembered by the theorem's statement, its programs, and the definitions of the library that these
+mention, directly or not; tactics and the time of the proof do not matter. A failure is remembered by these, the tactics
+and the time limit. The results of a whole file are remembered too, by a key for all that the file is printed from, so
+that it need not be printed again.
 """
 
 from __future__ import annotations
@@ -31,38 +31,41 @@ _SENTENCE = re.compile(r"^(?:Definition|Fixpoint|Record|Inductive)\s+([\w']+).*?
 
 @dataclass(frozen=True)
 class Judged:
-    """The result of one theorem: accepted, or why not."""
+    """The result of one theorem: whether Coq accepts it, and else the reason why not."""
 
     name: str
     kind: str
     accepted: bool
     reason: str = ""
     seconds: float = 0.0
-    """Processor time of its proof."""
+    """Processor time of the proof."""
     stated: bool = True
     """False where the rule has no program that such a claim is about: there is nothing to prove."""
     way: int | None = None
-    """The one of the theorem's ways that found the proof."""
+    """The number of the theorem's proof script that found the proof."""
 
     @property
     def why(self) -> str:
-        """The reason without what Coq said of it."""
+        """The reason without Coq's message."""
         return "no proof was found" if self.reason.startswith("no proof was found:") else self.reason
 
 
 class Memory:
-    """A folder of verdicts. With `used` false nothing is remembered and nothing known."""
+    """A folder of results. If `used` is false, nothing is stored and nothing is recalled."""
 
     def __init__(self, library: Library, limit: int, used: bool = True) -> None:
         self.library, self.limit, self.used = library, limit, used
         self._sentences: dict[str, str] | None = None
 
     def recall(self, section: Section, theorem: Theorem) -> Judged | None:
-        """Return the result of a theorem: accepted by any tactics, or not proved by these within this limit."""
+        """Return the remembered result of a theorem; None if there is none.
+
+        It was accepted, by whatever tactics, or was not proved by these tactics within a limit at least as long.
+        """
         if not self.used:
             return None
         accepted = self._read(self._says(section, theorem))
-        if accepted is not None and isinstance(accepted.get("way"), int):  # older entries do not tell it
+        if accepted is not None and isinstance(accepted.get("way"), int):  # older entries have no way
             return Judged(theorem.name, theorem.kind, True, "", accepted["seconds"], way=accepted["way"])
         tried = self._read(self._trial(section, theorem))
         if tried is None or tried["limit"] < self.limit:
@@ -70,7 +73,7 @@ class Memory:
         return Judged(theorem.name, theorem.kind, False, tried["reason"], tried["seconds"])
 
     def keep(self, section: Section, theorem: Theorem, judged: Judged) -> None:
-        """Store a result. An error is ignored: the result will be found again."""
+        """Store a result. An error of the file system is ignored: the theorem will be proved again."""
         if not self.used:
             return
         if judged.accepted:
@@ -79,7 +82,7 @@ class Memory:
             self._write(self._trial(section, theorem), {**asdict(judged), "limit": self.limit})
 
     def known_file(self, key: str) -> tuple[Judged, ...] | None:
-        """Return the results of the theorems of the file with this key, by these tactics within this limit."""
+        """Return the remembered results of the file with this key, by this library and limit; None without any."""
         if not self.used:
             return None
         try:
@@ -88,6 +91,7 @@ class Memory:
             return None
 
     def keep_file(self, key: str, judged: tuple[Judged, ...]) -> None:
+        """Store the results of the file with this key."""
         if self.used:
             _write(self._file(key), msgspec.json.encode(judged))
 
@@ -95,16 +99,18 @@ class Memory:
         return self._path("files", _digest(self.library.digest, str(self.limit), key))
 
     def _says(self, section: Section, theorem: Theorem) -> str:
+        """Return the digest of all that the theorem's truth depends on."""
         text = "\n".join(
             [*(d.text for d in (*section.before, *section.definitions)), f"{theorem.name}: {theorem.statement}"]
         )
         return _digest(self.library.version, *self._mentioned(text), text)
 
     def _trial(self, section: Section, theorem: Theorem) -> str:
+        """Return the digest of all that a failure depends on, but for the limit."""
         return _digest(self._says(section, theorem), self.library.digest, *theorem.ways)
 
     def _mentioned(self, text: str) -> Iterable[str]:
-        """The definitions of the library that a text mentions, and that those mention."""
+        """Yield the definitions of the library that a text mentions, directly or through other definitions."""
         if self._sentences is None:
             self._sentences = {
                 m[1]: m[0] for file in sorted(sources().glob("*.v")) for m in _SENTENCE.finditer(file.read_text())

@@ -1,4 +1,4 @@
-"""A lemma of a graph in Coq: its programs, its theorems, and the operation of `proofs/Graph.v` that is made of them."""
+"""A lemma of a graph in Coq: its programs, its theorems, and an operation (of `proofs/Graph.v`) made of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ from ._statements import Case, Section
 from ._theorem import Theorem
 
 MAX_RANK = 5
-"""Of tensors in slots: `proofs/Graph.v` has their readings by rank."""
+"""Highest rank of a tensor in a slot: `proofs/Graph.v` has a function for each rank that reads one (`at0` … `at5`)."""
 
 
 class Operation:
-    """A lemma's programs and theorems, the operation made of them, and the theorem that it has its certificates."""
+    """A lemma's programs and theorems, the operation made of them, and the theorem that the operation is lawful.
+
+    An operation of `proofs/Graph.v` has the shapes of its inputs and outputs, its forward (`run`), JVP (`push`) and VJP
+    (`pull`) on slots, and its `domain`, the hypotheses. `moving` are the lemma's inputs that have tangents, which are
+    read from slots; `held` are the others, which are arguments of the definition.
+    """
 
     def __init__(self, lemma: Lemma, name: str) -> None:
         self.lemma, self.name = lemma, name
@@ -42,6 +47,7 @@ class Operation:
         self.lawful = self._lawful()
 
     def _defined(self) -> Function:
+        """Return the definition of the operation."""
         case = self.case
         run, push, pull = (require_no_hypotheses(group) for group in (case.forward, case.jvp, case.vjp))
         self.forward = run
@@ -49,7 +55,7 @@ class Operation:
         dx = x | {identifier(t.name): f"({_slot_tensor('dx', k, t)})" for k, t in enumerate(case.tangents)}
         seed = x | {identifier(t.name): f"({_slot_tensor('seed', k, t)})" for k, t in enumerate(case.seeds)}
         name = f"{self.name}_operation"
-        asked = [f"fun x' => {_applied(h, self.moving, x)}" for h in case.assumptions(self.lemma.hypotheses)]
+        in_domain = [f"fun x' => {_applied(h, self.moving, x)}" for h in case.assumptions(self.lemma.hypotheses)]
         lines = [
             f"Definition {name}{self.binders} : operation := {{|",
             f"  takes := {shapes(self.moving)};",
@@ -57,18 +63,22 @@ class Operation:
             f"  run := fun x' => {_slots(run, x)};",
             f"  push := fun x' dx' => {_slots(push, dx)};",
             f"  pull := fun x' seed' => {_slots(pull, seed)};",
-            f"  domain := [{'; '.join(asked)}]",
+            f"  domain := [{'; '.join(in_domain)}]",
             "|}.",
         ]
         return Function(name, (), "\n".join(lines), run[0].output, ())
 
     def at(self, sizes: Mapping[str, e.Node], held: Sequence[str]) -> str:
-        """The operation at sizes and at what does not move."""
+        """Return the operation applied to a node's sizes, and to the names of its values that do not move.
+
+        Raises NotPrintedError where the node does not say what a size of the lemma is.
+        """
         if unknown := [n for n in self.case.sizes if n not in sizes]:
             raise NotPrintedError(f"{self.lemma.title}: the size {unknown[0]} at a node")
         return " ".join([self.definition.name, *(printed(sizes[n]) for n in self.case.sizes), *held])
 
     def _lawful(self) -> Theorem:
+        """Return the theorem that the operation is lawful, by the lemma's theorems on its JVP and its VJP."""
         case = self.case
         values = [
             _slot_tensor("x", self.moving.index(t), t) if t in self.moving else identifier(t.name) for t in case.inputs
@@ -88,22 +98,25 @@ class Operation:
         return Theorem(f"{self.name}_lawful", "is_lawful", self.of_nodes("lawful"), (script,), needs=needs)
 
     def of_itself(self, predicate: str) -> str:
-        """Return a predicate of the operation as a theorem's statement."""
+        """Return the statement that the operation, at all sizes and held values, has the predicate."""
         words = call(self.definition.name, [*self.sizes, *(identifier(t.name) for t in self.held)])
         over = f"  forall{self.binders},\n" if self.binders else ""
         return f"{over}{''.join(f'  {says} ->{chr(10)}' for says in self.case.sizes_hold())}  {predicate} {words}"
 
     def of_nodes(self, predicate: str, *others: str) -> str:
-        """Return a predicate of every node with this operation as a theorem's statement."""
+        """Return the statement that every node with this operation, whatever it reads, has the predicate.
+
+        `others` are further arguments of the predicate.
+        """
         words = " ".join([self.definition.name, *self.sizes, *(identifier(t.name) for t in self.held)])
-        given = "".join(f"  {says} ->\n" for says in self.case.sizes_hold())
+        premises = "".join(f"  {premise} ->\n" for premise in self.case.sizes_hold())
         node = f"{{| does := {words}; reads := reads' |}}"
-        return f"  forall{self.binders} (reads' : list N),\n{given}  {' '.join([predicate, node, *others])}"
+        return f"  forall{self.binders} (reads' : list N),\n{premises}  {' '.join([predicate, node, *others])}"
 
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A node in its place: the operation that it is an instance of, if of one, and the first slot that it fills."""
+    """A node with the first slot that it fills, and the operation that it is an instance of; None for a loop."""
 
     node: Node
     operation: Operation | None
@@ -111,18 +124,21 @@ class Placed:
 
 
 def binders(sizes: Sequence[str], tensors: Sequence[p.Tensor]) -> str:
-    """The binders of a definition or a theorem: sizes, and tensors that are held."""
+    """Return the binders of a definition or a theorem, for sizes and for tensors that do not move."""
     of_sizes = f" ({' '.join(sizes)} : Z)" if sizes else ""
     return of_sizes + "".join(f" ({identifier(t.name)} : {type_of(t)})" for t in tensors)
 
 
 def call(name: str, words: Sequence[str]) -> str:
-    """A name applied to words."""
+    """Return a name applied to words, in parentheses; the name alone without any."""
     return f"({' '.join([name, *words])})" if words else name
 
 
 def require_no_hypotheses(group: list[Function] | NotPrintedError | None) -> list[Function]:
-    """Return the functions, if no hypotheses or equations are about them."""
+    """Return the functions of a program, if they need no hypotheses on functions and no equations for arrays.
+
+    Raises NotPrintedError otherwise, and for a program that could not be printed, or does not exist (None).
+    """
     if group is None or isinstance(group, NotPrintedError):
         raise group or NotPrintedError("a rule without a JVP")
     if any(f.assumed or f.solved for f in group):
@@ -131,39 +147,42 @@ def require_no_hypotheses(group: list[Function] | NotPrintedError | None) -> lis
 
 
 def _rank(tensor: p.Tensor) -> int:
+    """Return the rank of a tensor in a slot. Raises NotPrintedError if it is too high, or the entries are not reals."""
     if len(tensor.shape) > MAX_RANK or tensor.sort != "real":
         raise NotPrintedError(f"a tensor of rank {len(tensor.shape)} of {tensor.sort} entries that moves")
     return len(tensor.shape)
 
 
 def _slot_tensor(slots: str, k: int, tensor: p.Tensor, *, of_time: bool = False) -> str:
-    """The tensor in a slot as a function of its indices."""
+    """Return slot `k` of `slots`, read as a function of the tensor's indices; with `of_time`, of a curve at time t'."""
     return f"at{_rank(tensor)} ({f'curve{_P} t{_P}' if of_time else f'{slots}{_P}'} {k}%nat)"
 
 
 _P = "'"
-"""Ends the names of bound variables: no tensor has such a name."""
+"""The last character of the names of bound variables: the name of a tensor never ends so."""
 
 
 def in_slot(k: int, tensor: p.Tensor) -> str:
-    """The tensor in a slot of x' as a function of its indices."""
+    """Return slot `k` of x', read as a function of the tensor's indices."""
     return f"({_slot_tensor('x', k, tensor)})"
 
 
 def as_tensor(tensor: p.Tensor, function: str) -> str:
-    """A function of indices as a tensor."""
+    """Return a function of indices as a tensor that fills a slot."""
     return f"(of{_rank(tensor)} {function})"
 
 
 def _slots(outputs: Sequence[Function], given: Mapping[str, str]) -> str:
+    """Return the slots of the outputs of a program, at the given arguments."""
     return f"slots_of [{'; '.join(f'of{_rank(f.output)} {f.at([], **given)}' for f in outputs)}]"
 
 
 def _applied(proposition: str, tensors: Sequence[p.Tensor], values: Mapping[str, str]) -> str:
+    """Return a proposition about tensors at the given values of them."""
     binders = "".join(f" ({identifier(t.name)} : {type_of(t)})" for t in tensors)
     return f"(fun{binders} => {proposition}) {' '.join(values.values())}" if tensors else proposition
 
 
 def shapes(tensors: Sequence[p.Tensor]) -> str:
-    """A list of shapes."""
+    """Return the list of the tensors' shapes."""
     return f"[{'; '.join('[' + '; '.join(map(printed, t.shape)) + ']' for t in tensors)}]"

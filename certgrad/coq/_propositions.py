@@ -14,14 +14,14 @@ from ._names import identifier
 
 _SIGNS = {"!=": "<>"}
 _MATRICES = {("determinant", "!="): "invertible", ("smallest minor", ">"): "positive_definite"}
-"""What a comparison of what a matrix determines with 0 says of it: a determinant that is not 0, that there is an
-inverse."""
+"""Coq's predicate of a matrix for a comparison of its determinant or its smallest minor with 0."""
 
 
 def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
-    """Return a formula as a proposition of Coq; an entry of `inputs` is defined where it is inside of its array.
+    """Return a formula as a proposition of Coq.
 
-    Raises NotPrintedError for other forms.
+    "This entry is defined" is, for an array of `inputs`, that its indices are inside of the shape, and for any other
+    tensor the condition that is printed beside it. Raises NotPrintedError for a formula of an unknown form.
     """
 
     def says(part: e.Node) -> str:
@@ -57,11 +57,11 @@ def proposition(x: e.Node, inputs: Mapping[str, p.Tensor]) -> str:
         case e.Unique((over,), body, ()):
             return f"(unique_max {printed(over.size)} (fun {identifier(over.variable)} => {printed(body)}))"
         case e.Unique(over, body, where):
-            # of the places where all conditions hold, one at which the body is greater than at any other
+            # among the places where all conditions hold, the body is greatest at exactly one
             names = ", ".join(identifier(r.variable) for r in over)
             place = f"'({names})" if len(over) > 1 else names
-            kept = " /\\ ".join([*map(_in_range, over), *map(says, where)])
-            return f"(unique_at (fun {place} => {kept}) (fun {place} => {printed(body)}))"
+            condition_at = " /\\ ".join([*map(_in_range, over), *map(says, where)])
+            return f"(unique_at (fun {place} => {condition_at}) (fun {place} => {printed(body)}))"
         case e.Distinct((over,), body):
             return f"(distinct_lt {printed(over.size)} (fun {identifier(over.variable)} => {printed(body)}))"
         case e.IsDefined(entry):
@@ -78,11 +78,11 @@ def _in_range(r: e.Range) -> str:
 
 
 def indices_within_shape(indices: Sequence[e.Node], tensor: p.Tensor) -> str:
-    """The indices are within the tensor's shape."""
+    """Return the proposition that the indices are within the tensor's shape."""
     ranges = [f"(0 <= {printed(i)} < {printed(n)})%Z" for i, n in zip(indices, tensor.shape, strict=True)]
     return "(" + " /\\ ".join(ranges) + ")" if ranges else "True"
 
 
 def that_it_is_defined(tensor: str) -> str:
-    """The name of the condition of a tensor's entries."""
+    """Return the name of the function from an index to the condition under which the tensor's entry is defined."""
     return f"{identifier(tensor)}_is_defined"

@@ -1,7 +1,7 @@
-"""That the nodes of a graph compute what the function's program says, by `proofs/Runs.v`.
+"""The theorem that the nodes of a graph compute the function's program, by `proofs/Runs.v`.
 
-The program is the specification's reading of the whole trace, which knows nothing of nodes, lemmas and shapes of
-families. Each of its tensors has a definition of its own, and the theorem is about those of its outputs.
+The program is the specification's reading of the whole trace, which does not depend on how the trace was divided into
+nodes and lemmas. Each of its tensors has a definition of its own; the theorem is about the tensors that are outputs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _SEEN = (
     "read places reads does run gives slots_of List.nth List.map N.to_nat Pos.to_nat Pos.iter_op Init.Nat.add "
     "Nat.ltb Nat.leb Init.Nat.sub at0 at1 at2 at3 at4 at5 of0 of1 of2 of3 of4 of5"
 )
-"""What is unfolded to see what stands in a slot."""
+"""The definitions that Coq unfolds to see which value a slot has."""
 
 
 class Runs:
-    """The program of a graph, and the theorems that its nodes compute it. Raises NotPrintedError."""
+    """The definitions of a graph's program, and the theorems that its nodes compute it."""
 
     def __init__(
         self,
@@ -33,10 +33,11 @@ class Runs:
         slots: Mapping[Value, int],
         scope: tuple[str, Sequence[str], str],
     ) -> None:
-        """Print the whole program beside the graph's nodes. `scope` has the theorem's binders, their names and its
-        premises.
+        """Print the whole program.
 
-        Raises NotPrintedError where the program has a loop, reads a large constant or does not compute a node's value.
+        `placed` are the graph's nodes, and `slots` the slots of its values. `scope` are the binders of each theorem,
+        the names that these bind, and the premises. Raises NotPrintedError where the program has a loop, reads a large
+        constant or does not compute the value of some node.
         """
         self.graph, self.name, self.placed, self.slots = graph, name, placed, slots
         self.binders, self.words, self.given = scope
@@ -62,7 +63,7 @@ class Runs:
     def definitions(self) -> Iterator[Function]:
         """Yield the definitions of the program, of the value in each slot, and of the outputs."""
         yield from self.program.values()
-        filled = [self._tensor(n) if n in self.program else "zero" for one in self.placed for n in one.node.said]
+        filled = [self._tensor(n) if n in self.program else "zero" for place in self.placed for n in place.node.said]
         for what, text in (
             ("tensors", f"list tensor := [\n  {_lines(filled)}]"),
             ("says", f"slots := slots_of [{_lines([self._tensor(t.name) for t in self.outputs])}]"),
@@ -72,6 +73,7 @@ class Runs:
             yield Function(name, (), text, self.outputs[0], ())
 
     def _tensor(self, name: str) -> str:
+        """Return a tensor of the program as the content of a slot."""
         function = self.program[name]
         return as_tensor(function.output, self._at_inputs(function.name))
 
@@ -79,7 +81,11 @@ class Runs:
         return call(name, [*self.words, "x'"])
 
     def theorems(self, operations: Sequence[Operation], lists: Sequence[str]) -> Iterator[Theorem]:
-        """Each operation reads inside shapes, the nodes of each list compute, and so does the whole."""
+        """Yield the theorems that the graph computes the program.
+
+        First, each operation is local: it reads entries inside of shapes only. Then, the nodes of each list compute the
+        program's tensors, and are local. Last, the graph's outputs are the program's.
+        """
         for operation in operations:
             forward = ", ".join(f.name for f in operation.forward)
             script = f"reads_inside ltac:(unfold {operation.definition.name}) ltac:(unfold {forward})"
@@ -90,7 +96,7 @@ class Runs:
             script = "; ".join(["intros", f"unfold {name}", *map(self._computed, chunk), "exact I"])
             statement = f"{self.given}  forall x' : slots, computes {chunk[0].slot} {nodes} {every}"
             yield Theorem(f"{name}_compute", "nodes_compute", statement, (script,))
-            laws = [f"{one.operation.name}_is_local" for one in chunk if one.operation]
+            laws = [f"{place.operation.name}_is_local" for place in chunk if place.operation]
             steps = [f"(apply List.Forall_cons; [apply {law}; sizes_hold | ])" for law in laws]
             script = "; ".join(["intros", f"unfold {name}", *steps, "apply List.Forall_nil"])
             statement = f"{self.given}  List.Forall (fun n' => local (does n')) {nodes}"
@@ -100,17 +106,21 @@ class Runs:
         yield self._whole(lists)
 
     def _computed(self, one: Placed) -> str:
-        """The tactic for a node."""
+        """Return the tactic that proves that a node computes the program's tensors in its slots."""
         assert one.operation is not None
         operation = one.operation.definition.name
-        read = [self.program[n].name for n in (*one.node.said, *one.node.through) if n in self.program]
-        known = " ".join([*(f.name for f in one.operation.forward), *dict.fromkeys(read)])
+        tensors = [self.program[n].name for n in (*one.node.said, *one.node.through) if n in self.program]
+        definitions = " ".join([*(f.name for f in one.operation.forward), *dict.fromkeys(tensors)])
         seen = f"cbv [{self.name}_tensors beyond {operation} {_SEEN}]"
-        made, to = f"unfold {operation} in * ", one.slot + len(one.node.outputs)
-        return f"(node_computes {to}%nat ltac:({made}) ltac:({seen}) ltac:(cbv delta [{known}]))"
+        unfold_operation, to = f"unfold {operation} in * ", one.slot + len(one.node.outputs)
+        return f"(node_computes {to}%nat ltac:({unfold_operation}) ltac:({seen}) ltac:(cbv delta [{definitions}]))"
 
     def _whole(self, lists: Sequence[str]) -> Theorem:
-        """Return the theorem that the program's outputs are the graph's values at all points of its domain."""
+        """Return the theorem that the program's outputs are the graph's values at all points of its domain.
+
+        It follows from the theorems on the lists: all nodes are local, and all compute the program's tensors. The
+        script puts these together, list by list, and then compares the outputs.
+        """
         name, count = self.name, self.placed[0].slot
         nodes, inputs, outs, gives = (
             call(f"{name}_{what}", self.words) for what in ("nodes", "inputs", "outputs", "gives")
@@ -119,20 +129,20 @@ class Runs:
         computed = [f"(apply computes_app; [apply {n}_compute; assumption | ])" for n in lists[:-1]]
         local = [f"unfold {name}_nodes", *local, f"apply {lists[-1]}_are_local; assumption"]
         computed = [f"unfold {name}_nodes", *computed, f"apply {lists[-1]}_compute; assumption"]
-        tensors, says = (self._at_inputs(f"{name}_{what}") for what in ("tensors", "says"))
+        tensors, program_values = (self._at_inputs(f"{name}_{what}") for what in ("tensors", "says"))
         all_slots = f"(beyond {count} x' {tensors})"
         unfolding = f"cbv [of_slots {name}_outputs {name}_says {name}_tensors beyond {_SEEN}]"
-        known = ", ".join(self.program[t.name].name for t in self.outputs)
+        defined = ", ".join(self.program[t.name].name for t in self.outputs)
         script = (
-            f"intros; apply (program_is_run {inputs} {nodes} {outs} {gives} x' {tensors} {says}); "
+            f"intros; apply (program_is_run {inputs} {nodes} {outs} {gives} x' {tensors} {program_values}); "
             f"[apply {name}_nodes_are_wired; assumption | {'; '.join(local)} | "
             f"change (computes {count} {nodes} {all_slots}); {'; '.join(computed)} | "
-            f"change (agree {gives} (of_slots {outs} {all_slots}) {says}); "
-            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({unfolding}) ltac:(unfold {known}) | assumption]"
+            f"change (agree {gives} (of_slots {outs} {all_slots}) {program_values}); "
+            f"outputs_same ltac:(unfold {name}_gives in * ) ltac:({unfolding}) ltac:(unfold {defined}) | assumption]"
         )
         statement = (
             f"{self.given}  forall x' : slots, in_domain {count} {nodes} x' ->\n"
-            f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {says}"
+            f"  agree {gives} (of_slots {outs} (values {count} {nodes} x')) {program_values}"
         )
         parts = (f"{n}_{what}" for n in lists for what in ("are_local", "compute"))
         return Theorem(f"{name}_{RUN_KIND}", RUN_KIND, statement, (script,), needs=(f"{name}_nodes_are_wired", *parts))

@@ -1,8 +1,8 @@
 """The statements of a rule's obligations in Coq, from the specification's reading of its traced programs.
 
-Sizes are integers of at least 1, tensors functions of their indices, the hypotheses those of the certificate. Star
-groups are one axis, as in the certificate's digest; that an op treats axes of a star group alike is what the
-certificate says, and no part of these theorems.
+Sizes are integers of at least 1, tensors are functions of their indices, and the hypotheses are those of the
+certificate. A star group (any number of axes, as in `*s`) is one axis here: that an op treats all axes of a group alike
+is a claim of the certificate, and no part of these theorems.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from ._theorem import Theorem, first_solving_tactic
 
 Entry = Callable[[list[str]], str]
 _AND = " /\\\n  "
-"""Between the parts of a conclusion."""
+"""The separator of the parts of a conclusion."""
 _Conclusion = tuple[str, list[p.Tensor], list[Function], tuple[str, ...]]
-"""A conclusion, the tensors that it is about, the programs that it mentions, and ways to prove it."""
+"""A conclusion's text, the tensors that it is about, the programs that it mentions, and proof scripts for it."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Section:
     definitions: tuple[Function, ...]
     theorems: tuple[Theorem, ...]
     before: tuple[Function, ...] = ()
-    """Definitions of other sections that its own mention."""
+    """Definitions of other sections that those of this section mention."""
 
 
 DEFINED_SUFFIX = "_where_defined"
-"""Ends the kind of a theorem that says that an obligation's programs are defined where its hypotheses hold."""
+"""The end of a theorem's kind, where it says that an obligation's programs are defined under its hypotheses."""
 
 
 CAN_HOLD_KIND = "hypotheses_can_hold"
@@ -63,7 +63,7 @@ CAN_HOLD_KIND = "hypotheses_can_hold"
 STEPS = frozenset(
     "is_lawful nodes_are_lawful nodes_are_wired is_told nodes_are_told is_local nodes_are_local nodes_compute".split()
 )
-"""The kinds of theorems about graphs by which those about the whole are proved."""
+"""The kinds of theorems about the parts of a graph, which only serve to prove those about the whole graph."""
 
 
 def is_obligation(kind: str) -> bool:
@@ -108,7 +108,7 @@ ASSUMPTIONS = {
         "(exp (Rabs x) * (bessel_i0e x - bessel_i1e x / x)))",
     ),
 }
-"""What a theorem assumes of a function that is not defined in `proofs/`: other functions, and the hypothesis."""
+"""By function that `proofs/` does not define: the other functions in the hypothesis on it, and the hypothesis."""
 
 
 class Case:
@@ -117,7 +117,7 @@ class Case:
     def __init__(self, subject: Subject, case: Any, programs: Any, name: str, *, curves: bool = False) -> None:
         """Prepare the statements of a case: sizes, inputs, tangents and seeds, and its programs as functions of Coq.
 
-        With `curves` the derivative is that along any curves with these derivatives, and not along lines alone.
+        Inputs move along the lines x + t·dx; with `curves`, along any curves that have the derivatives dx at t = 0.
         """
         self.subject, self.name = subject, name
         spec = case.signature.inputs
@@ -125,15 +125,15 @@ class Case:
         count = len(spec)
         shapes = [t.shape for t in forward.inputs]
         read = [forward, *self._read(programs.primal, programs.jvp, programs.vjp)]
-        own = (n for shape in shapes for x in shape for n in _sizes(x))
-        self.sizes = tuple(dict.fromkeys((*own, *(n for program in read for n in _sizes_of(program)))))
+        of_inputs = (n for shape in shapes for x in shape for n in _sizes(x))
+        self.sizes = tuple(dict.fromkeys((*of_inputs, *(n for program in read for n in _sizes_of(program)))))
         self._words = {*of_sizes(self.sizes), *ASSUMED}
         names = [self._called(n) for n in (*subject.arg_names, *subject.params)]
         if len(names) != len(shapes):
             raise NotPrintedError("arguments that are two arrays each")
         self.inputs = [replace(t, name=n) for n, t in zip(names, forward.inputs, strict=True)]
         self.original = dict(zip((*subject.arg_names, *subject.params), self.inputs, strict=True))
-        self.moving = [k for k, one in enumerate(spec) if one.dtype == "float"]
+        self.moving = [k for k, spec_of_input in enumerate(spec) if spec_of_input.dtype == "float"]
         self.tangents = [replace(self.inputs[k], name=self._called(f"d{names[k]}")) for k in self.moving]
         moved = [self._called(f"{names[k]}_t") for k in self.moving] if curves else []
         self.curves = [replace(self.inputs[k], name=n) for k, n in zip(self.moving, moved, strict=False)]
@@ -156,7 +156,7 @@ class Case:
         }
 
     def _called(self, name: str) -> str:
-        """A name for a tensor that no other tensor has, no size, and nothing that is printed."""
+        """Return the name with `_` appended until it is that of no other tensor, size or printed definition."""
         while identifier(name) in self._words or is_generated(name):
             name = f"{name}_"
         self._words.add(identifier(name))
@@ -191,24 +191,24 @@ class Case:
     @property
     def definitions(self) -> tuple[Function, ...]:
         groups = (self.forward, self.primal, self.jvp, self.vjp)
-        found = tuple(f for group in groups if isinstance(group, list) for f in group)
-        return (*found, *self.defining) if self.infinite else found
+        printed_functions = tuple(f for group in groups if isinstance(group, list) for f in group)
+        return (*printed_functions, *self.defining) if self.infinite else printed_functions
 
     @property
     def infinite(self) -> bool:
-        """Whether an infinity stands in a program."""
+        """Whether some program still contains an infinity."""
         groups = (self.forward, self.primal, self.jvp, self.vjp)
         return any(INFINITE in f.assumed for group in groups if isinstance(group, list) for f in group)
 
     @property
     def defining(self) -> tuple[Function, ...]:
-        """The conditions under which the programs are defined."""
+        """The definitions of the conditions under which the programs are defined."""
         return tuple(f for group in self.conditions.values() if isinstance(group, list) for f in group)
 
     def theorem(self, kind: str, hypotheses: Sequence[Statement], *, where: bool = False) -> Theorem:
-        """Return the obligation as a theorem; with `where`, that its programs are defined under the hypotheses.
+        """Return the obligation as a theorem; with `where`, the theorem that its programs are defined.
 
-        Where it cannot be printed, the theorem has the reason in the place of a statement.
+        Both have the hypotheses as premises. A theorem that cannot be printed has the reason instead of a statement.
         """
         kind = f"{kind}{DEFINED_SUFFIX}" if where else kind
         name = identifier(f"{self.name}_{kind}")
@@ -222,26 +222,26 @@ class Case:
     def point(self, hypotheses: Sequence[Statement]) -> Theorem:
         """Return the theorem that these hypotheses hold together at some sizes and inputs.
 
-        Where they cannot be printed, or no point is found, it has the reason in the place of a statement.
+        If they cannot be printed, or no point is found, the theorem has the reason instead of a statement.
         """
         name = identifier(f"{self.name}_{CAN_HOLD_KIND}")
         try:
             constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
-            says = [*self.sizes_hold(), *self.assumptions(hypotheses)]
-            if any(re.search(rf"\b{function}\b", one) for function in ASSUMED for one in says):
+            premises = [*self.sizes_hold(), *self.assumptions(hypotheses)]
+            if any(re.search(rf"\b{function}\b", premise) for function in ASSUMED for premise in premises):
                 raise NotPrintedError("a hypothesis on a function that is not defined")
-            found = point([*constraints, *hypotheses], self.original, self.sizes)
+            solution = point([*constraints, *hypotheses], self.original, self.sizes)
         except NotPrintedError as error:
             return Theorem(name, CAN_HOLD_KIND, reason=f"not printed: {error}")
-        if found is None:
+        if solution is None:
             return Theorem(name, CAN_HOLD_KIND, reason="no point was found")
-        sizes, entries = found
+        sizes, entries = solution
         binders = [f"exists ({of_size(n)} : Z)," for n in self.sizes]
         binders += [f"exists ({identifier(t.name)} : {type_of(t)})," for t in self.inputs]
         values = [f"{sizes[n]}%Z" for n in self.sizes]
         values += [constant_tensor(t, entries.get(n, Fraction(1))) for n, t in self.original.items()]
         shown = "".join(f"exists {v}; " for v in values)
-        statement = "\n".join(f"  {line}" for line in [*binders, " /\\ ".join(f"({one})" for one in says) or "True"])
+        statement = "\n".join(f"  {line}" for line in [*binders, " /\\ ".join(f"({s})" for s in premises) or "True"])
         return Theorem(name, CAN_HOLD_KIND, statement, (f"{shown}can_hold",))
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
@@ -264,21 +264,21 @@ class Case:
             raise NotPrintedError(f"a size or an array with the name {taken}, which a definition has")
         if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED_SUFFIX):
             conclusion, tensors, used, ways = self._and_defined(kind, conclusion, tensors, used, ways)
-        assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
+        assumed = tuple(dict.fromkeys(f for function in used for f in function.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
         lines = [f"  forall ({f} : {function_type(ASSUMED[f])})," for f in (*assumed, *extra)]
         if self.sizes:
             lines.append(f"  forall ({' '.join(map(of_size, self.sizes))} : Z),")
         lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
-        given = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
+        preconditions = [*self.sizes_hold(), *(ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS)]
         premises = self.assumptions(hypotheses)
         if kind == "jvp_is_derivative":
             lines += [f"  forall ({identifier(t.name)} : R -> {type_of(t)})," for t in self.curves]
-            given += [*map(self._along, self.curves, self.moving, self.tangents)]
-        lines += [f"  {text} ->" for text in (*given, *premises)]
+            preconditions += [*map(self._along, self.curves, self.moving, self.tangents)]
+        lines += [f"  {text} ->" for text in (*preconditions, *premises)]
         start = "start; plain_hypotheses" if any(isinstance(s, OffBoundaries) for s in hypotheses) else "start"
         ways = (*self._composed(kind, used), *_unfolded(used, ways))
-        if _AND in conclusion and len(ways) > 1:  # each part may have its own way
+        if _AND in conclusion and len(ways) > 1:  # the parts may need different ways
             ways = (*ways, first_solving_tactic(ways))
         return Theorem(
             name,
@@ -289,18 +289,18 @@ class Case:
         )
 
     def sizes_hold(self) -> list[str]:
-        """The premises that each size is at least 1."""
+        """Return the premises that each size is at least 1."""
         return [f"(1 <= {printed(x)})%Z" for x in (*map(e.Size, self.sizes), *self._compound())]
 
     def assumptions(self, hypotheses: Sequence[Statement]) -> list[str]:
-        """The constraints of parameters and the hypotheses as propositions."""
+        """Return the constraints of parameters and the hypotheses as propositions, each once."""
         speaking = Hypotheses(self.inputs, self.sizes)
         speaking.tensors = self.original
         constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
         return list(dict.fromkeys(f"({self._assumed(speaking, s)})" for s in (*constraints, *hypotheses)))
 
     def _assumed(self, speaking: Hypotheses, statement: Statement) -> str:
-        """A hypothesis as a proposition; one about all comparisons in the words of the forward."""
+        """Return a hypothesis as a proposition; `OffBoundaries` is about the comparisons in the forward."""
         if not isinstance(statement, OffBoundaries):
             return speaking.statement(statement)
         try:
@@ -309,11 +309,12 @@ class Case:
             raise NotPrintedError(str(error)) from error
 
     def _compound(self) -> list[e.Node]:
-        """Return sizes of the arguments' axes that are no names: each is at least 1."""
-        found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
-        return list(found)
+        """Return the sizes of the arguments' axes that are expressions in other sizes, such as 2·n."""
+        sizes = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
+        return list(sizes)
 
     def _derivative(self) -> _Conclusion:
+        """Return the conclusion that each output of the JVP is d/dt of the forward, of moved inputs, at t = 0."""
         forward, jvp = _require_printed(self.forward), self.jvp
         if jvp is None:
             raise NotPrintedError("a rule without a JVP of its own")
@@ -328,14 +329,14 @@ class Case:
         return conclusion, [*self.inputs, *self.tangents], [*forward, *_require_printed(jvp)], ("derivative",)
 
     def _along(self, curve: p.Tensor, k: int, tangent: p.Tensor) -> str:
-        """Return the value and derivative of an input's curve at time 0, at all indices."""
+        """Return the premise on a curve: at time 0 it has the input's value, and the tangent as its derivative."""
         names = _indices(curve)[0]
         x_t = " ".join([identifier(curve.name), "t", *names])
         over = f"forall {' '.join(names)} : Z, " if names else ""
         return f"({over}dual (fun t => {x_t}) {_entry_text(self.inputs[k], names)} {_entry_text(tangent, names)})"
 
     def _moved(self) -> dict[str, str]:
-        """The moving inputs, at the time t: on their curves, or along their tangents."""
+        """Return by name the moving inputs at the time t: on their curves, or on the lines x + t·dx."""
         if self.curves:
             pairs = zip(self.moving, self.curves, strict=True)
             return {identifier(self.inputs[k].name): f"({identifier(c.name)} t)" for k, c in pairs}
@@ -348,6 +349,7 @@ class Case:
         return moved
 
     def _adjoint(self) -> _Conclusion:
+        """Return the conclusion Σ JVP(x, dx)·seed = Σ dx·VJP(x, seed)."""
         if self.jvp is None:
             return self._seeded()
         vjp, jvp = _require_printed(self.vjp), _require_printed(self.jvp)
@@ -360,7 +362,7 @@ class Case:
         return f"{solved}  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], ways
 
     def _composed(self, kind: str, used: Sequence[Function]) -> list[str]:
-        """Return the proofs that are tried first, while the definitions inside programs are folded."""
+        """Return the proof scripts that are tried first, which do not unfold the definitions inside programs."""
         names = " ".join(f.name for f in used)
         if kind.endswith(DEFINED_SUFFIX):
             return [f"cbv beta delta [{names}]; defined_by_parts"]
@@ -374,9 +376,7 @@ class Case:
         return [f"cbv beta delta [{names}]; {law} ({_names(tensors)})"]
 
     def _seeded(self) -> _Conclusion:
-        """Return the conclusion for a rule with a VJP only: the derivative of seeded outputs along a line is given by
-        the VJP.
-        """
+        """Return the conclusion for a rule with a VJP only: d/dt Σ seed·f(x + t·dx) at t = 0 is Σ VJP(x, seed)·dx."""
         forward, vjp, moved = _require_printed(self.forward), _require_printed(self.vjp), self._moved()
         left = [
             _summed(f.output, partial(_entry_text, s), partial(f.at, **moved))
@@ -389,6 +389,7 @@ class Case:
         return conclusion, tensors, [*forward, *vjp], ("seeded",)
 
     def _primal(self) -> _Conclusion:
+        """Return the conclusion that the rule's own forward (`fwd`) gives the outputs of the forward."""
         forward = _require_printed(self.forward)
         if self.primal is None:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
@@ -403,14 +404,14 @@ class Case:
     def _and_defined(
         self, kind: str, conclusion: str, tensors: list[p.Tensor], used: list[Function], ways: tuple[str, ...]
     ) -> _Conclusion:
-        """Return a conclusion about programs with infinities together with the claim that no output reads one."""
+        """Return a conclusion about programs with infinities, together with the claim that all outputs are defined."""
         programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
         where, _, conditions, by = self._defined(*programs.get(kind, ("fwd", "forward")))
         both = f"  ({conclusion.strip()}){_AND}({where.strip()})"
         return both, tensors, [*used, *conditions], (*by, *ways)
 
     def _defined(self, *programs: str) -> _Conclusion:
-        """Every entry of what these programs give is defined."""
+        """Return the conclusion that every entry of the outputs of these programs is defined."""
         if self.primal is None and "fwd" in programs:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
         if self.jvp is None:
@@ -429,7 +430,7 @@ class Case:
 
 
 def _unfolded(used: Sequence[Function], ways: tuple[str, ...]) -> Iterator[str]:
-    """Yield proofs with the programs unfolded; last, where a law leaves several goals, one with a way for each goal."""
+    """Yield the proof scripts with the programs unfolded, inside tactics for the loops, windows … of the programs."""
     names = ", ".join(f.name for f in used)
     laws = []
     if any("least_lt" in f.text for f in used):
@@ -458,7 +459,7 @@ def _names(tensors: Sequence[p.Tensor]) -> str:
 
 
 def _indices(tensor: p.Tensor) -> tuple[list[str], str]:
-    """Return names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
+    """Return names for the indices of the tensor, and the beginning of a proposition "for all of them in range"."""
     names = [f"i{k}" for k in range(len(tensor.shape))]
     if not names:
         return [], ""
@@ -471,7 +472,7 @@ def _entry_text(tensor: p.Tensor, indices: Sequence[str]) -> str:
 
 
 def _summed(tensor: p.Tensor, left: Entry, right: Entry) -> str:
-    """The sum of products over all entries of the tensor's shape."""
+    """Return Σ left·right over all indices of the tensor's shape, the inner product of two arrays."""
     names, _ = _indices(tensor)
     text = f"{left(names)} * {right(names)}"
     for i, n in reversed(list(zip(names, tensor.shape, strict=True))):
@@ -490,7 +491,7 @@ def _sizes(x: e.Node) -> Iterator[str]:
 
 
 def _sizes_of(program: p.Program) -> Iterator[str]:
-    """The sizes that a program mentions: also those that no argument has, as the length of a pad."""
+    """Yield the sizes that a program mentions, also those that no argument has, such as the length of a pad."""
     for tensor in program.outputs:
         for n in tensor.shape:
             yield from _sizes(n)

@@ -1,1 +1,1 @@
-"""Access to JAX's internals, apart from any calculus: programs, what equations run, keys, solvers."""
+"""Access to JAX's internals that needs no calculus: programs, the programs that equations run, keys, solvers."""

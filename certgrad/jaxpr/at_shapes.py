@@ -20,12 +20,16 @@ DTYPES = {"float": np.float64, "held": np.float64, "int": np.int64, "bool": np.b
 
 
 class DoesNotTraceError(Exception):
-    """A callable that does not trace, or returns the wrong number, shape or type of arrays."""
+    """A callable does not trace, or returns arrays of a wrong number, shape or type."""
 
 
 @dataclass(frozen=True, eq=False)
 class Programs:
-    """The traced callables (closed jaxprs); `jvp` takes inputs, tangents, parameters, and so on, as flat lists."""
+    """The traced callables of a subject, as closed jaxprs; None for one that the subject does not have.
+
+    Arguments and outputs are flat lists: `jvp` takes inputs, tangents and parameters, `vjp` inputs, seeds and
+    parameters. `primal` is the rule's own forward (the `fwd` of a custom_vjp). `shapes` are those of the inputs.
+    """
 
     forward: Any
     jvp: Any | None
@@ -36,12 +40,13 @@ class Programs:
     reference: Any | None = None
 
     def all(self) -> dict[str, Any]:
+        """Return the programs that there are, by name."""
         names = ("forward", "jvp", "vjp", "primal", "reference")
         return {name: program for name in names if (program := getattr(self, name)) is not None}
 
 
 def _dtype(kind: str) -> Any:
-    """Return the dtype of a kind of argument, or an integer type by its name."""
+    """Return the dtype of a kind of argument ("float", "key" …); another word is the name of a dtype."""
     return jax.eval_shape(jax.random.key, 0).dtype if kind == "key" else np.dtype(DTYPES.get(kind, kind))
 
 
@@ -51,7 +56,8 @@ def traced(
     """Return an op's programs at these shapes, traced in 64 bits through the same callables that run.
 
     Raises:
-        DoesNotTraceError: naming the callable.
+        DoesNotTraceError: a callable does not trace, or returns other shapes or types than it should; the message
+            names it.
     """
     floats = [k for k, d in enumerate(dtypes) if d == "float"]
     rules = op.rules(statics)
@@ -80,15 +86,19 @@ def _avals(program: Any) -> list[Any]:
 
 
 def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any] | None = None) -> Any:
+    """Return the closed jaxpr of a callable, on real numbers if that is possible (`of_reals`).
+
+    `returns` are the shapes and dtypes that it must return; None does not check them.
+    """
     try:
         program = jax.make_jaxpr(fn)(*specs)
     except Exception as error:  # whatever a user's function raises
         raise DoesNotTraceError(f"the {what} does not trace at {_shapes(specs[0])}: {first_line(error)}") from error
-    with suppress(NotOfRealsError):  # then what evaluates it says so
+    with suppress(NotOfRealsError):  # such a program stays as it is, and its evaluation fails with the reason
         program = of_reals(program, jax.tree.leaves(specs))
     if returns is not None:
-        found = [(tuple(a.shape), a.dtype) for a in _avals(program)]
-        if found != [(tuple(a.shape), a.dtype) for a in returns]:
+        returned = [(tuple(a.shape), a.dtype) for a in _avals(program)]
+        if returned != [(tuple(a.shape), a.dtype) for a in returns]:
             raise DoesNotTraceError(f"the {what} returns other shapes or types than expected at {_shapes(specs[0])}")
     return program
 
@@ -98,13 +108,14 @@ def _shapes(args: Sequence[Any]) -> str:
 
 
 class NotOfRealsError(Exception):
-    """A program that has no reading as one of values and of real numbers. The message says why."""
+    """A program cannot be rewritten as one of values and real numbers. The message says why."""
 
 
 def of_reals(program: Any, arguments: Sequence[Any]) -> Any:
-    """The closed program as one of values, for references that it makes, with pairs of reals for complex numbers.
+    """Return the closed program without references that it makes, and with pairs of reals for complex numbers.
 
-    Raises NotOfRealsError for a primitive of complex numbers that has no such reading, and for state that is shared.
+    Raises NotOfRealsError for a reference that it shares with the outside, and for a primitive of complex numbers that
+    has no rule on pairs.
     """
     if shares_references(program):
         raise NotOfRealsError("a mutable reference from outside")

@@ -1,4 +1,4 @@
-"""The callables of a subject, traced at symbolic sizes."""
+"""The callables of an op, traced at symbolic sizes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from certgrad.signatures.cases import Case
 from .at_shapes import Programs, traced
 
 _SCOPE = export.SymbolicScope()
-"""One for all, so that JAX finds in its caches what it traced before."""
+"""One scope for all traces, so that JAX's caches recognise equal sizes of an earlier trace."""
 
 
 def at_symbols(op: Subject, case: Case) -> Programs:
-    """The programs at symbolic dimensions, every star group as one axis of the size of its name.
+    """Return the programs at symbolic dimensions, with every star group as one axis, whose size has the group's name.
 
-    Raises DoesNotTraceError.
+    An op that broadcasts is traced on vectors of one size n. Raises DoesNotTraceError.
     """
     inputs = case.signature.inputs
     if op.broadcast:
         names = ["n"]
     else:
         dims = (dim for spec in inputs for dim in spec.dims)
-        found = [n for d in dims for n in getattr(d, "names", None) or ([d.name] if d.name else [])]
-        names = list(dict.fromkeys([*found, *case.names]))
+        declared = [n for d in dims for n in getattr(d, "names", None) or ([d.name] if d.name else [])]
+        names = list(dict.fromkeys([*declared, *case.names]))
     sizes = dict(zip(names, export.symbolic_shape(", ".join(names), scope=_SCOPE), strict=True)) if names else {}
     groups = {star: (sizes.get(star),) for star in case.signature.stars}
     shapes = [(sizes["n"],) if op.broadcast else spec.shape(sizes, groups) for spec in inputs]

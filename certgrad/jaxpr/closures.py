@@ -1,4 +1,4 @@
-"""What functions close over, and which objects hold a derivative rule."""
+"""The values that functions close over, and which objects hold a derivative rule."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ _FILTERED = ("filter_custom_vjp", "filter_custom_jvp")
 
 
 def captured(function: Any) -> list[Any]:
-    """The values that a function closes over. (A cell is empty before its variable is assigned.)"""
-    found = []
+    """Return the values that a function closes over; the cell of a variable that is not assigned yet is left out."""
+    values = []
     for cell in getattr(function, "__closure__", None) or ():
         with suppress(ValueError):
-            found.append(cell.cell_contents)
-    return found
+            values.append(cell.cell_contents)
+    return values
 
 
 def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
-    """The variables that a function closes over and that are assigned, with their values."""
-    found = []
+    """Return the names and values of the variables that a function closes over, those that are assigned."""
+    variables = []
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):
-            found.append((name, cell.cell_contents))
-    return found
+            variables.append((name, cell.cell_contents))
+    return variables
 
 
 def module_of(kind: type) -> str:
-    """Return the name of the module of a class; "" where its `__module__` is a descriptor, of its instances."""
+    """Return the name of the module of a class; "" where its `__module__` is no string but a descriptor."""
     return kind.__module__ if isinstance(kind.__module__, str) else ""
 
 
 def kind_of_rule(value: Any) -> str:
-    """Return the kind of custom function that an object is, as users write it; "" for anything else."""
-    import jax  # which reading a configuration does not need
+    """Return the decorator that made an object with a derivative rule, as users write it; "" for any other object."""
+    import jax  # imported here, as reading a configuration does not need JAX
 
     if isinstance(value, jax.custom_vjp):
         return "jax.custom_gradient" if _of_custom_gradient(value) else "jax.custom_vjp"

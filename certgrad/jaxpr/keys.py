@@ -1,4 +1,4 @@
-"""Random keys: which equations of a traced program draw from them, and what they draw when JAX runs them."""
+"""Random keys: which equations of a traced program draw numbers from them, and facts about the numbers."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ _SAMPLERS = frozenset(
     "_uniform _normal _normal_real _truncated_normal _bernoulli _exponential _gumbel _laplace _logistic _cauchy "
     "_rademacher _randint _shuffle".split()
 )
-"""The functions of jax.random that return numbers, never NaN or an infinity, whatever the key."""
+"""The functions of jax.random that return finite numbers for every key, never NaN or an infinity."""
 _COMPUTED = frozenset("uniform normal normal_real truncated_normal exponential gumbel laplace logistic cauchy".split())
 _RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
 
 
 @lru_cache(maxsize=64)
 def is_key(dtype: Any) -> bool:
-    """Return whether a dtype is one of random keys."""
+    """Return whether a dtype is that of random keys."""
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key))
 
 
 def key_dtype() -> Any:
-    """The dtype of random keys, as `jax.random.key` makes them now."""
+    """Return the dtype of random keys, as `jax.random.key` makes them under the present configuration."""
     return jax.eval_shape(jax.random.key, 0).dtype
 
 
 def keys_from(numbers: np.ndarray) -> Any:
-    """Return random keys in the place of integers."""
+    """Return an array of random keys with the numbers as seeds."""
     seeds = np.asarray(numbers).astype(np.uint32)
     return jax.random.key(seeds) if not seeds.shape else jax.vmap(jax.random.key)(seeds.ravel()).reshape(seeds.shape)
 
 
 def sampler(eqn: Any) -> str:
-    """The function of `jax.random` that an equation calls to draw numbers, such as `normal`; empty for any other.
+    """Return the function of `jax.random` by which an equation draws numbers, such as `normal`; "" for any other.
 
-    What it returns is some number for each key: which one, nothing here knows. What is drawn with a probability that is
-    computed is no such number: it is 1 where a number of the key alone is below the probability, as its program says.
+    Such a draw is read as an unknown number for each key. A Bernoulli draw with a computed probability is not: it
+    depends on the probability, by a comparison with a uniform number, and is read by its program. Nor is a draw with a
+    parameter that is not finite.
     """
     name, inner = eqn.params.get("name"), eqn.params.get("jaxpr")
     if name not in _SAMPLERS or inner is None or eqn.primitive.name != "jit":
         return ""
-    if not eqn.invars or len(eqn.outvars) != 1:  # a part of one, as derivatives take functions apart
+    if not eqn.invars or len(eqn.outvars) != 1:  # a part of such a function, which differentiation has split
         return ""
     info = str(getattr(getattr(jaxpr_of(inner), "debug_info", None), "func_src_info", ""))
     if not info.startswith(f"{name} at {_RANDOM}") or not is_key(eqn.invars[0].aval.dtype):
@@ -65,15 +66,19 @@ def computed_draw(eqn: Any) -> bool:
 
 
 def at_least(eqn: Any) -> int | None:
-    """Return the operand that is a lower bound of a draw: the program ends with a maximum that takes it."""
+    """Return the position of the operand that is a lower bound of a draw; None if there is none.
+
+    The program of such a draw (`uniform`) ends with a maximum of the numbers and the bound, which may be broadcast or
+    cast before.
+    """
     jaxpr = jaxpr_of(eqn.params["jaxpr"])
-    made = {v: e for e in jaxpr.eqns for v in e.outvars}
-    last = made.get(jaxpr.outvars[0])
-    if last is None or last.primitive.name != "max":
+    equation_of = {v: e for e in jaxpr.eqns for v in e.outvars}
+    maximum = equation_of.get(jaxpr.outvars[0])
+    if maximum is None or maximum.primitive.name != "max":
         return None
-    for v in last.invars:
-        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in KEEPS_CONSTANTS:
-            v = made[v].invars[0]
+    for v in maximum.invars:
+        while not isinstance(v, jex.Literal) and v in equation_of and equation_of[v].primitive.name in KEEPS_CONSTANTS:
+            v = equation_of[v].invars[0]
         if v in jaxpr.invars:
             return int(jaxpr.invars.index(v))
     return None

@@ -1,4 +1,4 @@
-"""A linear map with a declared transpose, as a JAX primitive: what an op's tangent is computed by.
+"""A linear map with a declared transpose, as a JAX primitive: an op computes its tangent by it.
 
 JAX has `jax.custom_derivatives.linear_call` for this, but it can neither be batched nor differentiated with respect to
 its residuals. Uses jax.extend.core and the registration tables of jax.interpreters; nothing else of certgrad.ops
@@ -20,21 +20,24 @@ Avals = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """`apply(residuals, inputs)` and `transpose(residuals, cotangents)`: each takes and returns tuples of arrays."""
+    """A map `apply(residuals, inputs)`, linear in the inputs, and its transpose `transpose(residuals, cotangents)`.
+
+    Each takes tuples of arrays and returns one.
+    """
 
     apply: Callable[[Arrays, Arrays], Arrays]
     transpose: Callable[[Arrays, Arrays], Arrays]
     inputs: Avals | None = None
     outputs: Avals | None = None
-    """The abstract values of both sides, which `apply` and `transpose` refuse to depart from. Where they are not given
-    JAX traces the map to learn them, each time that it meets it."""
+    """The abstract values of inputs and outputs, which `apply` and `transpose` have to keep to. If they are None, JAX
+    traces the map for them each time that it needs them."""
 
     def flip(self) -> "Linear":
-        """The transposed map, whose transpose is this one."""
+        """Return the transposed map, whose transpose is this one."""
         return Linear(self.transpose, self.apply, self.outputs, self.inputs)
 
     def map(self, in_axes: Sequence[int | None], size: int) -> "Linear":
-        """The map over a batch of that size: the residuals batched along `in_axes`, inputs and outputs along axis 0."""
+        """Return the map over a batch: the residuals are batched along `in_axes`, inputs and outputs along axis 0."""
 
         def over(fun: Callable[[Arrays, Arrays], Arrays]) -> Callable[[Arrays, Arrays], Arrays]:
             return jax.vmap(lambda res, lin: tuple(fun(res, lin)), in_axes=(tuple(in_axes), 0), axis_size=size)
@@ -43,17 +46,20 @@ class Linear:
 
 
 def call_linear(linear: Linear, residuals: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-    """`linear.apply(residuals, inputs)`, transposed by `linear.transpose`, differentiable in both arguments."""
+    """Return `linear.apply(residuals, inputs)`, which JAX transposes by `linear.transpose`.
+
+    The result is differentiable in the inputs and in the residuals.
+    """
     return _linear_p.bind(*residuals, *inputs, linear=linear, count=len(residuals))
 
 
 def program_of(params: Mapping[str, Any], avals: Sequence[Any]) -> Any:
-    """The closed jaxpr that an equation of the primitive runs on arrays of these shapes."""
+    """Return the closed jaxpr that the primitive with these parameters runs on arrays of these shapes."""
     return jax.make_jaxpr(lambda *args: _run(*args, **params))(*avals)
 
 
 def linear_program(eqn: Any) -> Any:
-    """The closed jaxpr that an equation of the primitive stands for: what the rule of an op runs there."""
+    """Return the closed jaxpr that an equation of the primitive runs: its linear map at the equation's types."""
     avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
     with jax.enable_x64(any(a.dtype in (jnp.dtype("float64"), jnp.dtype("int64")) for a in avals)):
         return program_of(eqn.params, avals[: len(eqn.invars)])
@@ -70,16 +76,20 @@ def _run(*args: Any, linear: Linear, count: int) -> list[Any]:
 
 
 def _array(x: Any) -> Any:
-    """`x` as what a rule is written for: JAX may evaluate a jaxpr on numpy arrays, and on Python scalars."""
+    """Return `x` as a JAX array, for which rules are written: JAX may evaluate a jaxpr on numpy arrays and scalars."""
     return x if isinstance(x, jax.Array) else jnp.asarray(x, getattr(x, "dtype", None))
 
 
 def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
-    known = linear.outputs
-    return list(known) if known is not None else program_of({"linear": linear, "count": count}, avals).out_avals
+    declared = linear.outputs
+    return list(declared) if declared is not None else program_of({"linear": linear, "count": count}, avals).out_avals
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[Any]]:
+    """Return outputs and tangents: the map of the inputs' tangents, plus the derivative in the residuals.
+
+    The first term is a call of the same map, so that it can be transposed; the second is JAX's JVP of `apply`.
+    """
     arrays = list(map(_array, primals))
     residuals, inputs = arrays[:count], arrays[count:]
     out = call_linear(linear, residuals, inputs)
@@ -95,12 +105,13 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, cou
                 full[i] = value
             return tuple(_run(*full, *inputs, linear=linear, count=count))
 
-        _, more = jax.jvp(of_residuals, [residuals[i] for i in moving], [tangents[i] for i in moving])
-        terms.append(list(more))
+        _, by_residuals = jax.jvp(of_residuals, [residuals[i] for i in moving], [tangents[i] for i in moving])
+        terms.append(list(by_residuals))
     return out, terms[0] if len(terms) == 1 else [jnp.add(a, b) for a, b in zip(*terms, strict=True)]
 
 
 def _transpose(cotangents: Sequence[Any], *args: Any, linear: Linear, count: int) -> list[Any]:
+    """Return the cotangents of the inputs by the transposed map; None for residuals and for inputs that are known."""
     residuals, inputs = args[:count], args[count:]
     seeds = [ad.instantiate_zeros(ct) for ct in cotangents]
     out = call_linear(linear.flip(), residuals, seeds)
@@ -109,6 +120,7 @@ def _transpose(cotangents: Sequence[Any], *args: Any, linear: Linear, count: int
 
 
 def _batch(args: Sequence[Any], axes: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[int]]:
+    """Return the outputs of a batch, along axis 0: inputs are moved or broadcast to axis 0, residuals stay."""
     args = [_array(x) for x in args]
     size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
     inputs = []

@@ -1,4 +1,4 @@
-"""JAX's own solver of linear systems by LU factors, recognised by the program that JAX makes of it."""
+"""JAX's own solver of linear systems by LU factors, recognised by its program."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from certgrad.jaxpr.programs import jaxpr_of, same_program
 
 @dataclass(frozen=True)
 class LuSolver:
-    """A solve by JAX's LU solver: with the matrix or its transpose, along `axis` of its right-hand side.
+    """How JAX's LU solver is called: with the matrix or its transpose, along `axis` of the right-hand side.
 
-    `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
+    `batch` has, for each batch axis of the factors, the axis of the right-hand side that belongs to it.
     """
 
     transposed: bool
@@ -28,10 +28,10 @@ class LuSolver:
 
 
 def lu_solver(closed: Any) -> LuSolver | None:
-    """Return how a program solves with factors, a permutation and a right-hand side; None where it is not JAX's LU
-    solver.
+    """Return how a program of factors, a permutation and a right-hand side calls JAX's LU solver; None if it does not.
 
-    It may stand under any number of `vmap`s.
+    The solver may be under `vmap`s. JAX's solver is traced in every way that fits the shapes, with the matrix or its
+    transpose and each choice of batch axes, and the program is compared with these traces.
     """
     avals = [v.aval for v in jaxpr_of(closed).invars]
     if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:

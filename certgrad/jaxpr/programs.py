@@ -1,5 +1,5 @@
-"""Inner programs of equations in each version of JAX; equality of programs by their equations, never by their texts;
-values that are no numbers, and integers that wrap.
+"""Programs (jaxprs) apart from what they mean: inner programs of equations, in each version of JAX; equality of
+programs, by their equations and not by their texts; running one by a given rule; undefined values; integers that wrap.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from . import kinds
 
 
 def no_number(shape: Sequence[int], dtype: Any) -> Any:
-    """An array whose entries are undefined: what memory holds that nothing was written to, a choice nobody made."""
+    """Return an array of undefined entries, made from NaN, as in memory to which nothing was written."""
     nothing = jnp.full(tuple(shape), jnp.nan, jnp.result_type(float))
     return nothing > 0 if jnp.issubdtype(dtype, jnp.bool_) else nothing.astype(dtype)
 
 
 def jaxpr_of(program: Any) -> Any:
-    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
+    """Return the open jaxpr of a closed one (the same object where JAX has one class for both)."""
     return getattr(program, "jaxpr", program)
 
 
 def consts_of(program: Any) -> tuple[Any, ...]:
-    """The values of a program's constants."""
+    """Return the values of a program's constants; () for an open jaxpr."""
     return tuple(getattr(program, "consts", ()) or ())
 
 
 def is_literal(atom: Any) -> bool:
-    """Return whether it is a constant written into the equation."""
+    """Return whether an operand is a constant that is written into the equation."""
     return isinstance(atom, jex.Literal)
 
 
 def is_dropped(var: Any) -> bool:
-    """Return whether it is an output that nothing reads."""
+    """Return whether an output of an equation is one that nothing reads."""
     return type(var).__name__ == "DropVar"
 
 
 def programs_in(eqn: Any) -> Iterator[Any]:
-    """The programs that an equation holds."""
+    """Yield the programs among an equation's parameters, also those in tuples and lists."""
     for value in eqn.params.values():
-        for one in value if isinstance(value, (tuple, list)) else (value,):
-            if hasattr(jaxpr_of(one), "eqns"):
-                yield one
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(jaxpr_of(item), "eqns"):
+                yield item
 
 
 def equations_of(program: Any) -> Iterator[Any]:
-    """The equations of a program, those of programs inside it too."""
+    """Yield the equations of a program, and of the programs inside it."""
     for eqn in jaxpr_of(program).eqns:
         yield eqn
         for inner in programs_in(eqn):
@@ -65,36 +65,38 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
 
 
 _INNER = ("jaxpr", "call_jaxpr", "call", "callee", "fwd_jaxpr")
-"""The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
+"""Names of the parameter that holds a primitive's inner program; they differ between primitives and versions of JAX."""
 
 
 def called_program(eqn: Any) -> Any:
-    """The closed jaxpr that an equation holds and runs on its operands; None where it does not say which."""
+    """Return the closed jaxpr that an equation runs on its operands (`kinds.CALLS`); None for any other equation."""
     if eqn.primitive.name not in kinds.CALLS:
         return None
-    found = [eqn.params[key] for key in _INNER if key in eqn.params]
-    return found[0] if len(found) == 1 else None
+    programs = [eqn.params[key] for key in _INNER if key in eqn.params]
+    return programs[0] if len(programs) == 1 else None
 
 
 def same_program(a: Any, b: Any) -> bool:
-    """Return whether two programs have equal primitives, parameters, operands, constants and types, equation by
-    equation.
+    """Return whether two programs are equal, equation by equation, up to the names of variables.
+
+    They have the same primitives, equal parameters and constants, values of the same types, and operands that stand for
+    each other.
     """
     x, y = jaxpr_of(a), jaxpr_of(b)
     consts = [consts_of(c) for c in (a, b)]
     ends = [(p.constvars, p.invars, p.eqns, p.outvars) for p in (x, y)]
     if [*map(len, ends[0])] != [*map(len, ends[1])] or not _equal_params(*consts):
         return False
-    names: dict[Any, Any] = {}
+    counterpart: dict[Any, Any] = {}
 
     def bound(vs: Any, ws: Any) -> bool:
-        names.update(zip(vs, ws, strict=True))
+        counterpart.update(zip(vs, ws, strict=True))
         return all(v.aval.shape == w.aval.shape and v.aval.dtype == w.aval.dtype for v, w in zip(vs, ws, strict=True))
 
     def read(v: Any, w: Any) -> bool:
         if is_literal(v) or is_literal(w):
             return is_literal(v) and is_literal(w) and _constant(v, w)
-        return names.get(v) is w
+        return counterpart.get(v) is w
 
     return (
         bound([*x.constvars, *x.invars], [*y.constvars, *y.invars])
@@ -117,9 +119,10 @@ def results(
     rule: Callable[[Any, list[Any]], Sequence[Any]],
     constant: Callable[[Any, Any], Any] = lambda value, aval: value,
 ) -> list[Any]:
-    """The outputs of a program: of each equation what `rule` gives, of it and of the values that it reads.
+    """Return the outputs of a program that is run by a given rule, on values of any kind.
 
-    What the program holds itself, arrays and literals, is read as `constant` says, of the value and its type.
+    `rule(eqn, operands)` returns the results of an equation. `constant(value, aval)` returns the value for a constant
+    or a literal of the program.
     """
     jaxpr = jaxpr_of(program)
     values = {v: constant(c, v.aval) for v, c in zip(jaxpr.constvars, consts_of(program), strict=False)}
@@ -134,19 +137,26 @@ def results(
 
 
 def needed_for(equations: Sequence[Any], wanted: Iterable[Any], at_hand: Collection[Any] = ()) -> list[Any]:
-    """The equations that compute the values that are wanted, literals among them, of what is at hand."""
-    needed, kept = {v for v in wanted if not is_literal(v)}, []
+    """Return in order the equations that are needed to compute the `wanted` values from those `at_hand`.
+
+    Literals among the wanted values need no equation.
+    """
+    needed, chosen = {v for v in wanted if not is_literal(v)}, []
     for eqn in reversed(equations):
         if any(v in needed and v not in at_hand for v in eqn.outvars):
-            kept.append(eqn)
+            chosen.append(eqn)
             needed.update(v for v in eqn.invars if not is_literal(v))
-    return kept[::-1]
+    return chosen[::-1]
 
 
 def rounded_constant(eqn: Any, held: Mapping[Any, Any], is_float: Callable[[Any], bool]) -> np.ndarray | None:
-    """A constant that is cast to another float, as that dtype has it: a table of 64 bits that is cast to 32 in a
-    program is the table that was cast before. None for other equations."""
-    if eqn.primitive.name != "convert_element_type" or "new_dtype" not in eqn.params:  # a user's, by that name
+    """Return the result of an equation that casts a constant from one float type to another; None for other equations.
+
+    A table in 64 bits that a program casts to 32 is then read as the rounded table. `held` are the values of the
+    variables that are constants.
+    """
+    # A user's primitive may have the same name.
+    if eqn.primitive.name != "convert_element_type" or "new_dtype" not in eqn.params:
         return None
     (v,), new = eqn.invars, eqn.params["new_dtype"]
     value = v.val if is_literal(v) else held.get(v)
@@ -154,36 +164,41 @@ def rounded_constant(eqn: Any, held: Mapping[Any, Any], is_float: Callable[[Any]
 
 
 def bound(eqn: Any, operands: Sequence[Any], params: Mapping[str, Any] | None = None) -> list[Any]:
-    """Return the results of an equation's primitive at these operands, with its own parameters or others."""
+    """Return the results of an equation's primitive at these operands; `params` replaces the equation's parameters."""
     params = eqn.params if params is None else params
-    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
-    return list(found) if eqn.primitive.multiple_results else [found]
+    out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+    return list(out) if eqn.primitive.multiple_results else [out]
 
 
 Run = Callable[[Any, list[Any]], Sequence[Any]]
-"""What a program gives of values of any kind."""
+"""Runs a program on values of any kind: from the program and its arguments to its outputs."""
 
 
 def scanned(
     params: Mapping[str, Any], operands: Sequence[Any], run: Run, row: Callable[[Any, int], Any]
 ) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """What a `scan` carries after its last step, and the rows, in order, of each array that it stacks; of no array
-    where it takes no step. `row` takes one from an operand.
+    """Return the carry of a `scan` after its last step, and the rows of each array that it stacks, in order.
+
+    The steps are run one after the other by `run`; `row(x, k)` returns row k of a scanned operand. For a scan of no
+    steps the list of stacked arrays is empty.
     """
     consts, carries = scan_counts(params)
     fixed, carry, arrays = operands[:consts], operands[consts : consts + carries], operands[consts + carries :]
     steps = range(int(params["length"]))
-    found: dict[int, Sequence[Any]] = {}
+    rows_of_step: dict[int, Sequence[Any]] = {}
     for k in reversed(steps) if params["reverse"] else steps:
         out = run(params["jaxpr"], [*fixed, *carry, *(row(x, k) for x in arrays)])
-        carry, found[k] = out[:carries], out[carries:]
-    return list(carry), list(zip(*(found[k] for k in steps), strict=True))
+        carry, rows_of_step[k] = out[:carries], out[carries:]
+    return list(carry), list(zip(*(rows_of_step[k] for k in steps), strict=True))
 
 
 def repeated(
     params: Mapping[str, Any], operands: Sequence[Any], run: Run, goes_on: Callable[[Any], bool], most: int
 ) -> list[Any] | None:
-    """Return what a `while` carries when its test no longer holds; None where it does after so many steps."""
+    """Return the carry of a `while` when its test fails; None where the test still holds after `most` steps.
+
+    The test and the steps are run one after the other by `run`; `goes_on` says whether the output of the test is true.
+    """
     ends = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     of_test, of_body, carry = operands[: ends[0]], operands[ends[0] : ends[1]], operands[ends[1] :]
     for _ in range(most):
@@ -196,33 +211,34 @@ def repeated(
 def reaches_as_number(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
     """Return, for each output of a program, whether one of the `inputs` reaches it through floats alone.
 
-    Where none does, they are only compared or rounded to integers on the way, and every derivative in them is 0 where
-    it exists.
+    An output that none reaches depends on these inputs only by comparisons and rounding to integers, so that its
+    derivative in them is 0 wherever it exists.
     """
-    moved = {v for v, is_one in zip(jaxpr.invars, inputs, strict=True) if is_one}
+    moved = {v for v, reaches in zip(jaxpr.invars, inputs, strict=True) if reaches}
     for eqn in jaxpr.eqns:
-        own = [not is_literal(v) and v in moved for v in eqn.invars]
-        if not any(own):
+        moved_in = [not is_literal(v) and v in moved for v in eqn.invars]
+        if not any(moved_in):
             continue
         inner = jaxpr_of(called_program(eqn))
-        within = inner is not None and (len(inner.invars), len(inner.outvars)) == (len(own), len(eqn.outvars))
-        reached = reaches_as_number(inner, own) if within else [True] * len(eqn.outvars)
-        moved |= {v for v, is_one in zip(eqn.outvars, reached, strict=True) if is_one and _is_number(v.aval)}
+        within = inner is not None and (len(inner.invars), len(inner.outvars)) == (len(moved_in), len(eqn.outvars))
+        reached = reaches_as_number(inner, moved_in) if within else [True] * len(eqn.outvars)
+        moved |= {v for v, reaches in zip(eqn.outvars, reached, strict=True) if reaches and _is_number(v.aval)}
     return [not is_literal(v) and v in moved for v in jaxpr.outvars]
 
 
 def _is_number(aval: Any) -> bool:
-    """Return whether a value may have a tangent: it is no array of integers or booleans."""
+    """Return whether a value may have a tangent, as its dtype is none of integers or booleans."""
     dtype = getattr(aval, "dtype", None)
     return dtype is None or not (jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.bool_))
 
 
 def _constant(v: Any, w: Any) -> bool:
+    """Return whether two literals have the same dtype and value."""
     return bool(v.aval.dtype == w.aval.dtype) and _equal_params(np.asarray(v.val), np.asarray(w.val))
 
 
 def _equal_params(p: Any, q: Any) -> bool:
-    """Return whether two parameters are equal; False for those that cannot be compared."""
+    """Return whether two parameters are equal: programs by their equations, arrays by their bytes, others by `==`."""
     if p is q:
         return True
     if hasattr(jaxpr_of(p), "eqns") and hasattr(jaxpr_of(q), "eqns"):
@@ -239,19 +255,19 @@ def _equal_params(p: Any, q: Any) -> bool:
     return bool(p == q)
 
 
-# --- integers that a machine keeps in few bits, or without a sign: which operations on them are not those of numbers
+# --- integers of few bits, or without a sign: which operations on them differ from those on numbers
 
 NUMBERING = kinds.ENTRIES | {"iota"}
 """Primitives that number entries, move or choose them: no arithmetic, so that unsigned integers do not wrap."""
 EXACT = kinds.ENTRIES | kinds.LOGIC - {"not"} | {"convert_element_type", "shift_right_logical"}
-"""Primitives whose results are in the range of a narrow type where their operands are: no arithmetic, or they wrap."""
+"""Primitives whose results are in the range of a narrow type if their operands are, or that wrap by definition."""
 
 
 def wraps(dtype: np.dtype, primitive: str) -> bool:
     """Return whether a result of this integer dtype may differ from that of exact arithmetic.
 
-    So it is for unsigned types, and types so narrow that ordinary sizes overflow; wider signed ones are read as exact,
-    which certificates say.
+    True for arithmetic in unsigned types, and in types so narrow that ordinary sizes overflow. Wider signed types are
+    read as exact, which certificates mention as an idealisation.
     """
     narrow = dtype.itemsize < 4
     return (narrow or dtype.kind == "u") and primitive not in (EXACT if narrow else NUMBERING)

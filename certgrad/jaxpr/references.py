@@ -1,9 +1,9 @@
-"""Programs that write into mutable references (`jax.new_ref`), as programs of values: what JAX itself compiles.
+"""Programs that write into mutable references (`jax.new_ref`), as the programs of values that JAX compiles.
 
-A reference that a program makes and keeps to itself is a value that is handed from one equation to the next, also
-through loops and branches. JAX turns every program with references into that one before it compiles it ("discharges"
-it), and it is taken from JAX here. A reference from outside, or one that is returned, is state: such a program stays as
-it is, and has side effects.
+A reference that a program makes and does not return is like a value that each equation hands on to the next, also
+through loops and branches. JAX rewrites a program with references in that form before it compiles it ("discharge"); the
+same function of JAX is used here. A reference from outside, or one that is returned, is state: a program with one stays
+as it is, and has side effects.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from jax._src.state.discharge import discharge_state
 from certgrad.jaxpr.programs import jaxpr_of
 
 _MAKE = frozenset({"empty_ref", "new_ref", "run_state"})
-"""What makes a reference, and hands it on or keeps it."""
+"""Primitives that make a reference."""
 _OF_ITS_OWN = frozenset({"pallas_call"})
-"""What runs a program of references in its own way."""
+"""Primitives that run a program of references in their own way, and are left as they are."""
 
 
 def without_references(program: Any) -> Any:
-    """The closed program as one of values; None where it makes no reference, or shares one with the outside."""
+    """Return the closed program without references; None where it makes none, or shares one with the outside."""
     return None if shares_references(program) or not _makes_one(program) else discharge_state(program)
 
 
@@ -33,6 +33,7 @@ def shares_references(program: Any) -> bool:
 
 
 def _makes_one(program: Any) -> bool:
+    """Return whether the program, or a program inside it, makes a reference."""
     for eqn in jaxpr_of(program).eqns:
         if eqn.primitive.name in _MAKE:
             return True

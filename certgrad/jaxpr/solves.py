@@ -1,8 +1,8 @@
-"""`certgrad.solves`: a solver of the author's own, beside the equation that its result satisfies.
+"""`certgrad.solves`: a user's own solver together with the equation that its result satisfies.
 
-In a trace the solver is one equation that holds two programs, the solver's and the residual's, so that what is proved
-of it names both. Running it runs the solver's program alone. Like `linear`, this uses jax.extend.core and the
-registration tables of jax.interpreters.
+In a trace the solver is one primitive whose parameters are two programs, the solver's and the residual's, so that a
+proof can use both. Running the primitive runs the solver's program alone. Like `linear`, this uses jax.extend.core and
+the registration tables of jax.interpreters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from certgrad.jaxpr.programs import jaxpr_of
 
 F = TypeVar("F", bound=Callable)
 NAME = "certgrad_solution"
-"""The primitive: operands are what the solver captured, what the residual captured, and the arguments."""
+"""The primitive. Its operands are the values that the solver captures, those that the residual captures, and the
+arguments."""
 
 
 def solves(residual: Callable) -> Callable[[F], F]:
@@ -59,28 +60,29 @@ def solves(residual: Callable) -> Callable[[F], F]:
 
 
 def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Return what the solver returns, as one primitive that holds its residual; while nothing is traced, by a plain
-    call.
+    """Return the solver's result: by the primitive while JAX traces, else by a plain call.
 
-    Raises UsageError where solver and residual do not return one array of the same shape.
+    A solver that needs the values of its arguments cannot be traced, and is called as it is. Raises UsageError where
+    solver and residual do not each return one float array, of the same shape.
     """
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
     moving = [k for k, x in enumerate(leaves) if isinstance(x, (jax.Array, np.ndarray, np.generic))]
     if trace_state_clean() and not any(isinstance(leaves[k], jax.core.Tracer) for k in moving):
         return solver(*args, **kwargs)
 
-    def given(arrays: Sequence[Any]) -> tuple[tuple, dict[str, Any]]:
+    def arguments(arrays: Sequence[Any]) -> tuple[tuple, dict[str, Any]]:
         full = list(leaves)
         for k, x in zip(moving, arrays, strict=True):
             full[k] = x
         return jax.tree_util.tree_unflatten(tree, full)
 
     def run(*arrays: Any) -> Any:
-        positional, named = given(arrays)
+        positional, named = arguments(arrays)
         return solver(*positional, **named)
 
     def left(z: Any, *arrays: Any) -> Any:
-        positional, named = given(arrays)
+        """Return the residual of the equation at z."""
+        positional, named = arguments(arrays)
         return residual(z, *positional, **named)
 
     arrays = [leaves[k] for k in moving]
@@ -89,7 +91,7 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
     try:
         solving, of_solver = _traced(run, arrays)
     except jax.errors.ConcretizationTypeError:
-        return solver(*args, **kwargs)  # it looks at values; where those are known it runs, and else says the same
+        return solver(*args, **kwargs)  # the solver needs values: it runs if they are known, or raises the same error
     (z,) = _one_float(solving, f"The {shown}")
     equation, of_residual = _traced(left, [z, *arrays], keep=1)
     (r,) = _one_float(equation, f"The residual of the {shown}")
@@ -106,10 +108,10 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
 
 
 def _traced(function: Callable, args: Sequence[Any], keep: int = 0) -> tuple[Any, list[Any]]:
-    """Return the program of a function over the traced values that it captures and its arguments, and these captured
-    values.
+    """Return the program of a function, and the traced values that it captures.
 
-    The first `keep` arguments stay in front of the captured ones.
+    The captured values are operands of the program, after the first `keep` arguments and before the others, as a
+    parameter of a primitive may not hold tracers.
     """
     closed = jax.make_jaxpr(function)(*args)
     captured = [c for c in closed.consts if isinstance(c, jax.core.Tracer)]
@@ -130,10 +132,13 @@ def _traced(function: Callable, args: Sequence[Any], keep: int = 0) -> tuple[Any
 
 
 def _one_float(closed: Any, what: str) -> list[Any]:
+    """Return the type of a program's one output. Raises UsageError unless that is one float array."""
     avals = closed.out_avals
     if len(avals) != 1 or not jnp.issubdtype(avals[0].dtype, jnp.floating):
-        found = f"{len(avals)} arrays" if len(avals) != 1 else f"an array of {avals[0].dtype}"
-        raise UsageError(f"{what} returns {found}, but it must return one float array. Mark the part of it that does.")
+        outputs = f"{len(avals)} arrays" if len(avals) != 1 else f"an array of {avals[0].dtype}"
+        raise UsageError(
+            f"{what} returns {outputs}, but it must return one float array. Mark the part of it that does."
+        )
     return [jax.ShapeDtypeStruct(avals[0].shape, avals[0].dtype)]
 
 
@@ -142,6 +147,7 @@ _solution_p.multiple_results = True
 
 
 def _run(*args: Any, solver: Any, residual: Any, counts: tuple[int, int], called: str) -> list[Any]:
+    """Run the solver's program, without the values that the residual captures."""
     first, second = counts
     return jaxpr_as_fun(solver)(*args[:first], *args[first + second :])
 
@@ -151,7 +157,7 @@ def _shapes(*avals: Any, solver: Any, **_: Any) -> tuple[list[Any], Any]:
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
-    """The derivative of the solver's own program."""
+    """Return outputs and tangents by the derivative of the solver's own program."""
     moving = [k for k, t in enumerate(tangents) if type(t) is not ad.Zero]
 
     def of_moving(*values: Any) -> list[Any]:
@@ -166,7 +172,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tupl
 def _batch(
     args: Sequence[Any], axes: Sequence[Any], *, solver: Any, residual: Any, counts: tuple[int, int], called: str
 ) -> tuple[list[Any], list[int]]:
-    """Return both programs over a batch: one solver for all, whose equations are those of each."""
+    """Return the primitive for a batch: solver and residual are both mapped, so that each element has its equation."""
     first, second = counts
     size = next(x.shape[a] for x, a in zip(args, axes, strict=True) if a is not None)
     of_solver, of_residual, rest = args[:first], args[first : first + second], args[first + second :]

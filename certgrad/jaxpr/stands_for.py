@@ -9,6 +9,6 @@ from jax._src import core, dtypes
 
 
 def stands_for(kind: type, value: Callable[[Any], Any]) -> None:
-    """Have JAX's primitives and `jit` take objects of a class as the arrays that they stand for."""
+    """Make JAX's primitives and `jit` accept objects of a class; `value` returns the array that one stands for."""
     core.pytype_aval_mappings[kind] = lambda x: core.typeof(value(x))
     dtypes.register_canonicalize_value_handler(kind, value)

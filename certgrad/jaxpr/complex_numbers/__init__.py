@@ -1,9 +1,9 @@
-"""Programs of complex numbers as programs of pairs of real ones: what a complex value means.
+"""Programs of complex numbers, rewritten as programs of pairs of real numbers.
 
-A complex value is its real and its imaginary part, and each primitive is read as what it does to these; the discrete
-Fourier transform is the sum over roots of unity, at any length. Nothing is claimed of rounding, so it does not matter
-in which order JAX multiplies. What JAX takes for the derivative of a complex function needs no convention here: the
-programs of a rule start and end in real numbers, and the transposes of `complex`, `real` and `imag` stand in them.
+A complex value is its real and its imaginary part, and each primitive is rewritten as what it does to these two; the
+discrete Fourier transform is the sum over roots of unity, at any length. Nothing is claimed of rounding, so it does not
+matter in which order JAX multiplies. No convention for complex derivatives is needed: the programs of a rule take and
+return real numbers, and contain JAX's transposes of `complex`, `real` and `imag`.
 
 The calculus and the second check read the same pairs; that they are what JAX computes is tested against JAX itself.
 """

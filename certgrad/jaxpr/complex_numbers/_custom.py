@@ -1,4 +1,4 @@
-"""Functions with a rule of their own on pairs: the rule stays, and is called with complex numbers as JAX calls it."""
+"""Functions with a custom derivative rule, on pairs: the rule is kept, and is called with complex numbers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ KINDS = ("custom_jvp_call", "custom_vjp_call")
 
 
 def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> list[Any]:
-    """Return the outputs of a function with a custom rule, called on pairs, with the derivative by that rule.
+    """Return the outputs of a function with a custom rule, called on pairs; their derivative is by that rule.
 
-    `run` computes the function on pairs; `bind` calls the function with its rule on complex numbers. A rule that sees
-    symbolic zeros has no derivative here, as one pair has one zero for its two parts.
+    `run` computes the function on pairs; `bind` calls the function with its rule on complex numbers. So the result is a
+    custom function of the parts, whose rule puts the parts together, differentiates `bind`, and takes the results
+    apart. For a rule that sees symbolic zeros, differentiation raises TraceError: a pair has only one zero for its two
+    parts.
     """
     widths = [2 if isinstance(x, Pair) else 1 for x in operands]
     outputs: list[bool] = []
 
     def grouped(given: Sequence[Any]) -> list[Any]:
+        """Return the operands with their parts in pairs."""
         rest = iter(given)
         return [Pair(next(rest), next(rest)) if width == 2 else next(rest) for width in widths]
 
@@ -55,6 +58,6 @@ def ruled(eqn: Any, operands: Sequence[Any], run: Outputs, bind: Outputs) -> lis
 
 
 def _name(eqn: Any) -> str:
-    """The function's, for messages."""
+    """Return the name of the function that an equation calls, for messages."""
     info = getattr(getattr(eqn.params["call_jaxpr"], "jaxpr", None), "debug_info", None)
     return str(getattr(info, "func_name", "") or "function").split(" ")[0]

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms, as JAX's `fft` primitive has them, as sums over roots of unity.
 
-X[k] = Σ_j x[j]·exp(−2πi·j·k/n), the inverse with the sign of the exponent turned and 1/n before the sum; a transform of
-real numbers gives k ≤ n/2 alone, and its inverse takes these for one half of a Hermitian array.
+X[k] = Σ_j x[j]·exp(−2πi·j·k/n). The inverse has the other sign in the exponent, and 1/n before the sum. A transform of
+real numbers (RFFT) returns only the k ≤ n/2, and its inverse (IRFFT) takes these as one half of a Hermitian array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ Parts = tuple[Any, Any]
 
 
 def transform(re: Any, im: Any, kind: FftType, lengths: Sequence[Any]) -> Parts:
-    """Return real and imaginary part of a transform over the last axes, which have (or get) the lengths."""
+    """Return real and imaginary part of a transform over the last axes.
+
+    `lengths` are the lengths of these axes, for IRFFT those of the result.
+    """
     rank = len(re.shape)
     axes = range(rank - len(lengths), rank)
     inverse = kind in (FftType.IFFT, FftType.IRFFT)
@@ -34,17 +37,18 @@ def transform(re: Any, im: Any, kind: FftType, lengths: Sequence[Any]) -> Parts:
 
 
 def _angles(rows: Any, columns: Any, n: Any, dtype: Any) -> Any:
-    """Return 2π·j·k/n for j of the rows and k of the columns."""
+    """Return the matrix 2π·j·k/n for j < rows and k < columns."""
     j, k = lax.iota(dtype, rows), lax.iota(dtype, columns)
     return 2 * pi(dtype) * j[:, None] * k[None, :] / n
 
 
 def _times(x: Any, matrix: Any, axis: int) -> Any:
-    """The matrix, which is first in its indices, applied to an axis of x."""
+    """Return Σ_j x[…, j, …]·matrix[j, k], where j runs along an axis of x and k along that axis of the result."""
     return jnp.moveaxis(jnp.matmul(jnp.moveaxis(x, axis, -1), matrix, precision=lax.Precision.HIGHEST), -1, axis)
 
 
 def _dft_along_axis(parts: Parts, axis: int, n: Any, inverse: bool, half: bool = False) -> Parts:
+    """Return the transform, or its inverse, along one axis of length n; with `half`, only at k ≤ n/2."""
     re, im = parts
     angles = _angles(n, n // 2 + 1 if half else n, n, re.dtype)
     cos, sin = jnp.cos(angles), jnp.sin(angles)
@@ -55,7 +59,10 @@ def _dft_along_axis(parts: Parts, axis: int, n: Any, inverse: bool, half: bool =
 
 
 def _from_half(parts: Parts, axis: int, n: Any) -> Parts:
-    """Σ_k w[k]·Re(X[k]·exp(2πi·j·k/n))/n, where each k stands for itself and for n − k, if that is another."""
+    """Return the inverse transform of X, given at k ≤ n/2: Σ_k w[k]·Re(X[k]·exp(2πi·j·k/n))/n.
+
+    The weight w[k] is 2 where k stands for n − k too, and 1 where these are the same place: k = 0 and k = n/2.
+    """
     re, im = parts
     m = re.shape[axis]
     angles = _angles(m, n, n, re.dtype)

@@ -1,8 +1,8 @@
 """Linear systems and determinants of complex matrices, as those of real matrices of twice the size.
 
-On the parts of z, one below the other, z ↦ (A + iB)·z is the real matrix M = [[A, −B], [B, A]]. So what solves
-M·(re z, im z) = (re c, im c) is the solution of (A + iB)·z = c; it is the only one where A + iB is invertible, which is
-where M is: det M = |det(A + iB)|². Read so are JAX's own LU solver and its own logarithm of a determinant, which are
+On the parts of z, one below the other, z ↦ (A + iB)·z is the real matrix M = [[A, −B], [B, A]]. So the solution of
+M·(re z, im z) = (re c, im c) is that of (A + iB)·z = c. It is unique where A + iB is invertible, which is where M is,
+as det M = |det(A + iB)|². Only JAX's own LU solver and its own logarithm of a determinant are rewritten so; they are
 recognised by their programs.
 """
 
@@ -25,26 +25,27 @@ from certgrad.process.threads import Kept
 from ._pair import Factors, NoPairsError, Pair, Unread, is_complex, lifted
 
 Run = Callable[[Any, Sequence[Any]], list[Any]]
-"""Runs a program that an equation holds, on pairs."""
+"""Runs an equation's inner program on pairs: from the program and its arguments to its outputs."""
 
 
 def block(z: Pair) -> Any:
-    """The real matrix that a complex one is, on real and imaginary parts."""
+    """Return the real matrix [[A, −B], [B, A]] of a complex matrix A + iB."""
     above, below = jnp.concatenate([z.re, -z.im], -1), jnp.concatenate([z.im, z.re], -1)
     return jnp.concatenate([above, below], -2)
 
 
 def factors(eqn: Any, operands: Sequence[Any]) -> list[Any]:
-    """The results of an LU factorisation: nothing but a solver reads them."""
+    """Return the results of an LU factorisation as `Factors`, which only a solver can use."""
     matrix = lifted(operands[0])
     return [Factors(matrix, place) for place in range(len(eqn.outvars))]
 
 
 def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
-    """Return the solution by JAX's own LU solver for one right-hand side or a stack of them, on pairs.
+    """Return the solution of a linear system by JAX's own LU solver, as a pair, for one right-hand side or a stack.
 
-    The matrix is that of the equation; whether the solver holds its factors is left to whoever reads the program, as
-    with real numbers. Raises NoPairsError for another solver, or a stack of matrices.
+    The result is again a `custom_linear_solve`, of the real block matrix. That its solver solves with the matrix of the
+    equation is not checked here, as it is not for real systems. Raises NoPairsError for another solver, or a stack of
+    matrices.
     """
     groups, start = [], 0
     for count in eqn.params["const_lengths"]:
@@ -84,7 +85,7 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
 
 
 def _factored(held: Sequence[Any]) -> Pair | None:
-    """Return the matrix whose factors and permutation a solver holds."""
+    """Return the matrix whose factors and permutation are the constants of a solver; None for other constants."""
     if len(held) != 2 or not all(isinstance(x, Factors) for x in held):
         return None
     lu, permutation = held
@@ -92,9 +93,9 @@ def _factored(held: Sequence[Any]) -> Pair | None:
 
 
 def log_modulus(eqn: Any, operands: Sequence[Any]) -> list[Any] | None:
-    """Of JAX's own slogdet of complex matrices, log |det| = ½·log det M; None for another equation.
+    """Return the results of JAX's own slogdet of complex matrices; None for another equation.
 
-    The sign, det/|det|, is not read.
+    The second is log |det| = ½·log det M. The first, the sign det/|det|, has no reading and may not be used.
     """
     if not _is_slogdet(eqn):
         return None
@@ -118,6 +119,7 @@ _slogdets = Kept()
 
 
 def _is_slogdet(eqn: Any) -> bool:
+    """Return whether an equation is JAX's slogdet of a complex matrix, by comparison with its trace."""
     if eqn.primitive.name != "custom_jvp_call" or len(eqn.invars) != 1 or not is_complex(eqn.invars[0].aval):
         return False
     aval = eqn.invars[0].aval
@@ -128,8 +130,8 @@ def _is_slogdet(eqn: Any) -> bool:
     if key not in _slogdets.table:
         equations = jaxpr_of(_traced(_unwrapped, [aval])).eqns
         _slogdets.table[key] = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
-    known = _slogdets.table[key]
-    return known is not None and same_program(eqn.params["call_jaxpr"], known)
+    slogdet = _slogdets.table[key]
+    return slogdet is not None and same_program(eqn.params["call_jaxpr"], slogdet)
 
 
 def _traced(function: Callable[..., Any], avals: Sequence[Any]) -> Any:

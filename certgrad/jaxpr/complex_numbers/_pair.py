@@ -1,4 +1,4 @@
-"""A complex value as two real ones, and values that cannot be read so."""
+"""Complex values as pairs of real values, and values that cannot be expressed as pairs."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ class Pair(NamedTuple):
 
 
 class NoPairsError(Exception):
-    """A primitive that has no reading in pairs. The message names it."""
+    """A primitive has no rule on pairs. The message names it."""
 
 
 class Unread:
-    """A value that cannot be read as a pair; an error only where it is used."""
+    """A value that cannot be expressed as a pair. It is no error unless it is used."""
 
     def __init__(self, what: str) -> None:
         self.what = what
 
 
 class Factors(Unread):
-    """An output of JAX's LU factorisation of a complex matrix, to be read by those who solve with it."""
+    """An output of JAX's LU factorisation of a complex matrix, which only a solver may use.
+
+    `place` is the position of the output: 0 are the factors, 2 is the permutation.
+    """
 
     def __init__(self, matrix: Pair, place: int) -> None:
         super().__init__("lu")
@@ -39,23 +42,24 @@ class Factors(Unread):
 
 
 def lifted(x: Any) -> Pair:
-    """A value as a complex one."""
+    """Return a real or complex value as a pair."""
     return x if isinstance(x, Pair) else Pair(x, jnp.zeros_like(x))
 
 
 def flat(values: Sequence[Any]) -> list[Any]:
-    """The values, each pair as its two parts. Raises NoPairsError where a value has no reading."""
+    """Return the values, each pair as its two parts. Raises NoPairsError for a value that is `Unread`."""
     if unread := [x for x in values if isinstance(x, Unread)]:
         raise NoPairsError(unread[0].what)
     return [part for x in values for part in (x if isinstance(x, Pair) else (x,))]
 
 
 def real_dtype(dtype: Any) -> Any:
-    """The dtype of the parts."""
+    """Return the dtype of the parts of a complex dtype."""
     return np.finfo(dtype).dtype
 
 
 def is_complex(aval: Any) -> bool:
+    """Return whether a type, or an array, is of complex numbers."""
     return getattr(getattr(aval, "dtype", None), "kind", "") == "c"
 
 
@@ -68,7 +72,8 @@ def touches(eqn: Any) -> bool:
 
 def has_complex(jaxpr: Any) -> bool:
     """Return whether a program reads or makes complex numbers."""
-    types = {id(v.aval): v.aval for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}  # few, of many values
+    # Many variables share few types.
+    types = {id(v.aval): v.aval for eqn in jaxpr.eqns for v in (*eqn.invars, *eqn.outvars)}
     return any(map(is_complex, types.values())) or any(
         has_complex(jaxpr_of(program)) for eqn in jaxpr.eqns if eqn.params for program in jaxprs_in_params(eqn.params)
     )

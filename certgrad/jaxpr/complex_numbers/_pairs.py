@@ -1,4 +1,4 @@
-"""Each primitive on pairs of reals."""
+"""The rule of each primitive on pairs of reals, and programs run by these rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ._pair import lifted as _lifted
 
 
 def pair_of(value: Any) -> Any:
-    """A constant: as a pair where it is complex."""
+    """Return a constant as it is, or as a pair if it is complex."""
     if not is_complex(value):
         return value
     array, dtype = np.asarray(value), real_dtype(value.dtype)
@@ -33,7 +33,7 @@ def pair_of(value: Any) -> Any:
 
 
 def to_complex(value: Any) -> Any:
-    """Return the complex value of a pair. Raises NoPairsError for an unread value."""
+    """Return the complex value of a pair; real values as they are. Raises NoPairsError for an unread value."""
     if isinstance(value, Unread):
         raise NoPairsError(value.what)
     return lax.complex(value.re, value.im) if isinstance(value, Pair) else value
@@ -60,6 +60,7 @@ def _ones_like(z: Pair) -> Pair:
 
 
 def _integer_pow(z: Pair, y: int) -> Pair:
+    """Return z to a whole power, by multiplication; 1/z^(−y) for a negative one."""
     if y < 0:
         return _div(_ones_like(z), _integer_pow(z, -y))
     out = _ones_like(z)
@@ -104,7 +105,7 @@ def _sign(z: Pair) -> Pair:
 
 
 def _root(z: Pair, power: float) -> Pair:
-    """A power of z on the branch whose argument is above −π and at most π."""
+    """Return z to a real power, on the branch where the argument of z is in (−π, π]."""
     log = _log(z)
     return _exp(Pair(log.re * power, log.im * power))
 
@@ -136,7 +137,7 @@ _UNARY: dict[str, Callable[[Pair], Any]] = {
     "tan": lambda z: _div(_sin(z), _cos(z)),
     "tanh": lambda z: _div(_sinh(z), _cosh(z)),
 }
-"""By the primitive's name: functions of one complex number."""
+"""Functions of one complex number, by the name of the primitive."""
 
 _BINARY: dict[str, Callable[[Pair, Pair], Any]] = {
     "div": _div,
@@ -150,18 +151,20 @@ _BINARY: dict[str, Callable[[Pair, Pair], Any]] = {
 
 
 def _bound(eqn: Any, operands: Sequence[Any], **other: Any) -> list[Any]:
+    """Return the results of the equation's primitive at these operands, with some parameters replaced."""
     params = {**eqn.params, **other}
-    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
-    return list(found) if eqn.primitive.multiple_results else [found]
+    out = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+    return list(out) if eqn.primitive.multiple_results else [out]
 
 
 def _by_parts(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the results of a real-linear primitive: it is applied to all real parts, and to all imaginary parts."""
     other: dict[str, Any] = {}
     sides = [[getattr(x, part) if isinstance(x, Pair) else x for x in operands] for part in ("re", "im")]
-    if eqn.params.get("update_jaxpr") is not None:  # of numbers of this dtype
+    if eqn.params.get("update_jaxpr") is not None:  # a scatter's addition was traced for complex numbers
         adds = lax.sub if eqn.primitive.name == "scatter-sub" else lax.add
-        one = jnp.zeros((), sides[0][0].dtype)
-        other["update_jaxpr"] = jax.make_jaxpr(adds)(one, one).jaxpr
+        scalar = jnp.zeros((), sides[0][0].dtype)
+        other["update_jaxpr"] = jax.make_jaxpr(adds)(scalar, scalar).jaxpr
     parts = [_bound(eqn, side, **other) for side in sides]
     return [Pair(re, im) for re, im in zip(*parts, strict=True)]
 
@@ -175,12 +178,13 @@ def _cast(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _bilinear(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the result of a product of two operands, such as `dot_general`, by the products of their parts."""
     x, y = operands
     preferred = eqn.params.get("preferred_element_type")
-    given = {"preferred_element_type": real_dtype(preferred)} if preferred is not None else {}
+    dtype_params = {"preferred_element_type": real_dtype(preferred)} if preferred is not None else {}
 
     def product(a: Any, b: Any) -> Any:
-        return _bound(eqn, [a, b], **given)[0]
+        return _bound(eqn, [a, b], **dtype_params)[0]
 
     if not isinstance(y, Pair):
         return [Pair(product(x.re, y), product(x.im, y))]
@@ -203,6 +207,7 @@ def _iota(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _packed(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    """Return the values of these types, with the parts of complex ones in pairs: the inverse of `flat`."""
     rest = iter(parts)
     return [Pair(next(rest), next(rest)) if is_complex(a) else next(rest) for a in avals]
 
@@ -212,7 +217,7 @@ def _avals(variables: Sequence[Any]) -> list[Any]:
 
 
 def _real_program(closed: Any) -> Any:
-    """A closed jaxpr on the parts, with the dtypes and the order that it had."""
+    """Return a closed jaxpr on the parts: each complex argument and output becomes two real ones, in its place."""
     jaxpr = jaxpr_of(closed)
 
     def run(*parts: Any) -> list[Any]:
@@ -227,10 +232,12 @@ def _real_program(closed: Any) -> Any:
 
 
 def _width(variables: Sequence[Any]) -> int:
+    """Return how many parts the variables have: two for each complex one."""
     return len(variables) + sum(is_complex(v.aval) for v in variables)
 
 
 def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a scan over pairs: a pair is a tree of two arrays, which `lax.scan` takes as it is."""
     consts, carries = scan_counts(eqn.params)
     body, first = eqn.params["jaxpr"], consts + carries
 
@@ -239,16 +246,18 @@ def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
         return outs[:carries], outs[carries:]
 
     carry, rows = list(operands[consts:first]), list(operands[first:])
-    length = None if rows else eqn.params["length"]  # JAX takes a symbolic one from the rows alone
+    length = None if rows else eqn.params["length"]  # JAX accepts a symbolic length from the rows only
     last, out = lax.scan(step, carry, rows, length=length, reverse=eqn.params["reverse"])
     return [*last, *out]
 
 
 def _cond(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a `cond` whose branches are rewritten on the parts."""
     return _rebound(eqn, operands, branches=tuple(map(_real_program, eqn.params["branches"])))
 
 
 def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a `while`, with test and body rewritten on the parts; a complex constant counts twice."""
     p = eqn.params
     test, body = jaxpr_of(p["cond_jaxpr"]), jaxpr_of(p["body_jaxpr"])
     return _rebound(
@@ -262,6 +271,7 @@ def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _rebound(eqn: Any, operands: Sequence[Any], **params: Any) -> list[Any]:
+    """Return the results of an equation with inner programs, on the parts, with the programs replaced."""
     return _packed(_bound(eqn, _flat(operands), **params), _avals(eqn.outvars))
 
 
@@ -280,11 +290,11 @@ _WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
 
 
 def _evaluate_on_pairs(eqn: Any, operands: Sequence[Any]) -> list[Any]:
-    """Return the results of an equation of complex numbers, on pairs. Raises NoPairsError."""
+    """Return the results of an equation of complex numbers, on pairs. Raises NoPairsError where there is no rule."""
     name = eqn.primitive.name
     if name in _WITH_PARAMETERS:
         return _WITH_PARAMETERS[name](eqn, operands)
-    if name in LINEAR:  # the real part is made of the real parts as the imaginary of those
+    if name in LINEAR:  # with real coefficients, so that real and imaginary parts do not mix
         return _by_parts(eqn, operands)
     if name in CONTRACTS:
         return _bilinear(eqn, operands)
@@ -296,29 +306,35 @@ def _evaluate_on_pairs(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _run(program: Any, args: Sequence[Any]) -> list[Any]:
+    """Return the outputs of a program on pairs."""
     return results(program, args, _at_its_line, lambda value, aval: pair_of(value))
 
 
 def _at_its_line(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the results of an equation; new equations get the source line of the given one, for messages."""
     source = eqn.source_info
-    # What is made here was made by the code that made the equation: messages name its line.
     with source_info_util.user_context(source.traceback, name_stack=source.name_stack):
         return _results(eqn, operands)
 
 
 def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """Return the results of an equation on pairs.
+
+    An equation without complex numbers runs as it is. Of an unread operand, the results are unread too, so that it is
+    no error unless the program needs them.
+    """
     unread = next((x for x in operands if isinstance(x, Unread)), None)
     if not touches(eqn) and unread is None:
         return _bound(eqn, operands)
-    if (found := log_modulus(eqn, operands)) is not None:
-        return found
+    if (log_and_sign := log_modulus(eqn, operands)) is not None:
+        return log_and_sign
     if eqn.primitive.name in KINDS and unread is None:
         run, bind = partial(_run, executed_program(eqn)), partial(_bound, eqn)
         return ruled(eqn, operands, run, bind)
     if (inner := executed_program(eqn)) is not None and len(jaxpr_of(inner).invars) == len(eqn.invars):
         return _run(inner, operands)
     if unread is not None and eqn.primitive.name != "custom_linear_solve":
-        return [unread] * len(eqn.outvars)  # of no matter, if nothing is made of it either
+        return [unread] * len(eqn.outvars)
     return _evaluate_on_pairs(eqn, operands)
 
 

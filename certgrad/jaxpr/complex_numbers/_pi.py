@@ -1,4 +1,4 @@
-"""π as a value of a traced program, exact, as a literal near it would not be."""
+"""π as a primitive of traced programs, which is read as the exact number; a literal would be a rounded one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _pi_p = Primitive(PI)
 
 
 def pi(dtype: Any) -> jax.Array:
-    """π, a scalar of a float dtype."""
+    """Return π as a scalar of a float dtype."""
     return _pi_p.bind(dtype=np.dtype(dtype))
 
 

@@ -1,7 +1,7 @@
 """`shard_map` as a program without devices: each axis of the mesh is an axis of the arrays.
 
-A device's part of an array is its block along that axis, and collectives are sums, moves and copies along it. The mesh
-is an object of the program, so the number of its devices is a number.
+A device's part of an array is its entry along that axis, and collectives are sums, moves and copies along it. The mesh
+is an object in the program, so that the number of devices is a concrete number.
 """
 
 from typing import TYPE_CHECKING

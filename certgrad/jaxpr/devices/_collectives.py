@@ -1,7 +1,7 @@
 """The meaning of collectives: sums, moves and copies along the axes of devices.
 
-Each is JAX's definition of it (`jax.lax.psum` and the others), and what it lowers to: along several axes of the mesh at
-once, devices are counted with the last one fastest.
+The rules follow JAX's definitions (`jax.lax.psum` and the others) and lowerings. Where a collective is along several
+axes of the mesh, its devices are counted with the last axis fastest.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _UNREAD = frozenset(
     reduce_scatter_done all_to_all_done pbroadcast_done ppermute_done""".split()
 )
 NAMES = frozenset({*_UNREAD, "axis_index"})
-"""Primitives that are about devices; those of `_BY_NAME` are added below."""
+"""Names of all primitives that are about devices; those of `_BY_NAME` are added below."""
 
 
 def meaning(mesh: Mesh, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
-    """The arrays that each device holds after an equation of `NAMES`. Raises DevicesError where it has no rule."""
+    """Return the results of an equation of `NAMES` for all devices. Raises DevicesError where there is no rule."""
     name, params = eqn.primitive.name, eqn.params
     if params.get("axis_index_groups") is not None:
         raise DevicesError(f"{name} within groups of devices")
@@ -58,12 +58,15 @@ _CASTS = "pvary pcast preduced reduced_vary_cast reduced_vary_cast_p vary_unredu
 
 @_collective(*_CASTS.split())
 def _cast(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """Return the same arrays; only JAX's type of them changes, as to "a part of a sum"."""
+    """Return the same arrays: only their types in JAX change, for example to "a part of a sum"."""
     return x
 
 
 def _reduction(reduce: Callable[..., Any]) -> Collective:
-    """The collective that sums (or takes the maximum or minimum of) all devices' arrays, over axes of the array too."""
+    """Return the collective that reduces the arrays of all devices by a sum, a maximum or a minimum.
+
+    Its axes may be names of the mesh and, where a `vmap` is around it, axes of the array.
+    """
 
     def reduced(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
         names = [axis for axis in params["axes"] if not isinstance(axis, int)]
@@ -82,17 +85,17 @@ _collective("pmin")(_reduction(jnp.min))
 
 @_collective("ppermute")
 def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """Return the array that each device is sent, zeros where it is sent none.
+    """Return the array that each device receives, zeros for a device that receives none.
 
-    Where axes are given in another order than that of the mesh, JAX 0.10 counts devices as the mesh does, and JAX 0.11
-    raises unless it is told not to.
+    Runs of devices that receive from consecutive senders are moved as one slice. Raises DevicesError for axes in
+    another order than that of the mesh: JAX 0.10 then counts devices as the mesh does, and JAX 0.11 raises by default.
     """
     names = _names(params["axis_name"])
     if names != mesh.ordered(names):
         raise DevicesError("ppermute along axes in another order than that of the mesh")
     array, rest = mesh.front(x, names)
     count = mesh.count(names)
-    source: list[int | None] = [None] * count
+    source: list[int | None] = [None] * count  # by receiver, its sender
     for sender, receiver in params["perm"]:
         if source[receiver % count] is not None:
             raise DevicesError("ppermute to a device from two others")
@@ -107,7 +110,7 @@ def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 
 def _runs(source: Sequence[int | None]) -> Iterator[tuple[int | None, int]]:
-    """Yield runs of consecutive numbers, by the first one, and runs of None, each with its length."""
+    """Yield the runs of consecutive numbers and the runs of None: the first item of each, and its length."""
     start = 0
     for k in range(1, len(source) + 1):
         first = source[start]
@@ -125,13 +128,13 @@ def _from_one(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 
 def _merge_axes(array: Any, axis: int) -> Any:
-    """The axis and the next one as one, the next one fastest."""
+    """Return the array with an axis and the next one merged into one, in row-major order."""
     shape = list(array.shape)
     return lax.reshape(array, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
 
 
 def _split_axis(array: Any, axis: int, count: int) -> Any:
-    """An axis as `count` blocks."""
+    """Return the array with an axis split into two: `count` blocks, and the places in a block."""
     shape = list(array.shape)
     return lax.reshape(array, (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
 
@@ -147,7 +150,7 @@ def _gathered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 @_collective("reduce_scatter", "unreduced_reduce_scatter")
 def _scattered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """Each device holds its block, or its entry, of the sum of what all hold."""
+    """Return for each device its block (if `tiled`) or its entry of the sum of all devices' arrays."""
     names = _names(params["axis_name"])
     array, rest = mesh.front(x, names)
     total = jnp.sum(array, 0, dtype=array.dtype)
@@ -159,13 +162,16 @@ def _scattered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
 
 @_collective("all_to_all")
 def _exchanged(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """Device j holds the j-th block of each device along one axis, one after another along another."""
+    """Return for each device j the j-th blocks of all devices' arrays.
+
+    The blocks are cut along `split_axis`, and concatenated in the order of devices along `concat_axis`.
+    """
     names = _names(params["axis_name"])
     array, rest = mesh.front(x, names)
     outside = 1 + len(rest)
     split, concat = outside + params["split_axis"], outside + params["concat_axis"]
     array = _split_axis(array, split, mesh.count(names))
-    array = jnp.moveaxis(array, split, 0)  # the receiver, the sender, the rest, and what each sees
+    array = jnp.moveaxis(array, split, 0)  # axes: the receiver, the sender, other devices, the array
     array = jnp.moveaxis(array, 1, concat)
     return mesh.back(_merge_axes(array, concat), names, rest)
 

@@ -1,4 +1,4 @@
-"""The body of a `shard_map`, on all devices at once."""
+"""The body of a `shard_map`, evaluated for all devices at once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ._shards import DevicesError, Mesh, Shards
 
 
 def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
-    """A function of the operands of the `shard_map`. Raises DevicesError when it is traced."""
+    """Return a function of the operands of the `shard_map`, which raises DevicesError if the body has no reading."""
     return lambda *operands: [x.array for x in _Run(Mesh({})).mapped(params, [Shards(x) for x in operands])]
 
 
 def devices(params: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of devices along each axis that the body sees."""
+    """Return the number of devices along each axis over which the `shard_map` splits its operands."""
     return {name: n for name, n in dict(params["mesh"].shape).items() if name in params["newly_manual_axes"]}
 
 
@@ -33,19 +33,21 @@ class _Run:
         self.mesh = mesh
 
     def mapped(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        inside, sizes = devices(params), dict(params["mesh"].shape)
-        known = {**self.mesh.sizes, **inside}
-        inner = _Run(Mesh({name: known[name] for name in {**sizes, **known} if name in known}))
+        """Return the outputs of a `shard_map`: its operands are cut, the body is run, and the parts are joined."""
+        new_sizes, sizes = devices(params), dict(params["mesh"].shape)
+        all_sizes = {**self.mesh.sizes, **new_sizes}
+        inner = _Run(Mesh({name: all_sizes[name] for name in {**sizes, **all_sizes} if name in all_sizes}))
         cut = [inner.mesh.cut(x, spec) for x, spec in zip(operands, params["in_specs"], strict=True)]
-        found = inner.closed(params["jaxpr"], cut)
-        specs = zip(found, params["out_specs"], strict=True)
-        return [inner.mesh.joined(x, spec, tuple(inside), params["check_vma"]) for x, spec in specs]
+        results = inner.closed(params["jaxpr"], cut)
+        specs = zip(results, params["out_specs"], strict=True)
+        return [inner.mesh.joined(x, spec, tuple(new_sizes), params["check_vma"]) for x, spec in specs]
 
     def closed(self, program: Any, args: Sequence[Shards]) -> list[Shards]:
-        """The outputs of a program, with or without constants."""
+        """Return the outputs of a program, closed or open."""
         return results(program, args, self.equation, _constant)
 
     def equation(self, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
+        """Return the results of an equation: device by device, unless it has collectives inside."""
         name = eqn.primitive.name
         if name in NAMES:
             return meaning(self.mesh, eqn, operands)
@@ -65,27 +67,33 @@ class _Run:
         return self.mesh.each(bound, operands)
 
     def steady(self, step: Callable[[list[Shards]], list[Shards]], carried: Sequence[Shards]) -> list[Shards]:
-        """Return the carry of a loop with all axes along which it may differ after any number of steps."""
+        """Return the initial carry of a loop, with all axes along which the carry may differ after some steps.
+
+        A step can make a carry differ along more axes. So the step is traced until it adds no axes.
+        """
         carried = list(carried)
         while True:
             axes: list[tuple[str, ...]] = []
 
             def after(*arrays: Any, before: Sequence[Shards] = carried, axes: list = axes) -> list[Any]:
-                found = step([Shards(a, x.axes) for a, x in zip(arrays, before, strict=True)])
-                axes += [x.axes for x in found]
-                return [x.array for x in found]
+                outputs = step([Shards(a, x.axes) for a, x in zip(arrays, before, strict=True)])
+                axes += [x.axes for x in outputs]
+                return [x.array for x in outputs]
 
             jax.eval_shape(after, *(x.array for x in carried))
-            wider = [self.mesh.along(x, more) for x, more in zip(carried, axes, strict=True)]
+            wider = [self.mesh.along(x, new_axes) for x, new_axes in zip(carried, axes, strict=True)]
             if all(a.axes == b.axes for a, b in zip(wider, carried, strict=True)):
                 return carried
             carried = wider
 
     def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        """Return the outputs of a scan over parts of arrays, with the axes along which each carry is split settled."""
+        """Return the outputs of a scan; the axes along which the carry differs are found first (`steady`).
+
+        `lax.scan` needs the scanned axis in front of the axes of devices, so that it is moved there, and back after.
+        """
         consts_of, carries = scan_counts(params)
-        consts, others = operands[:consts_of], operands[consts_of:]
-        init, rows = others[:carries], others[carries:]
+        consts, carry_and_rows = operands[:consts_of], operands[consts_of:]
+        init, rows = carry_and_rows[:carries], carry_and_rows[carries:]
         first_rows = [Shards(lax.index_in_dim(x.array, 0, len(x.axes), keepdims=False), x.axes) for x in rows]
 
         def step(carried: Sequence[Shards], of_rows: Sequence[Shards]) -> list[Shards]:
@@ -97,8 +105,8 @@ class _Run:
         def body(carried: Sequence[Any], of_rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             carries_now = [Shards(a, x.axes) for a, x in zip(carried, start, strict=True)]
             outputs = step(carries_now, [Shards(a, x.axes) for a, x in zip(of_rows, rows, strict=True)])
-            after = [self.mesh.along(x, known.axes).array for x, known in zip(outputs[:carries], start, strict=True)]
-            axes[:] = [x.axes for x in outputs[carries:]]
+            after = [self.mesh.along(x, first.axes).array for x, first in zip(outputs[:carries], start, strict=True)]
+            axes[:] = [x.axes for x in outputs[carries:]]  # known only after the step was traced
             return after, [x.array for x in outputs[carries:]]
 
         by_step = [jnp.moveaxis(x.array, len(x.axes), 0) for x in rows]
@@ -107,9 +115,10 @@ class _Run:
         return [*(Shards(a, x.axes) for a, x in zip(last, start, strict=True)), *stacked]
 
     def switch(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        """Return the outputs of the branch that is taken, split along the axes that any branch's outputs are.
+        """Return the outputs of the branch that is taken.
 
-        Raises DevicesError where devices may take different branches.
+        Every branch is traced first, and each output gets the axes along which it differs in any of them, so that all
+        branches return the same types. Raises DevicesError where devices may take different branches.
         """
         which, *args = operands
         if which.axes:
@@ -127,18 +136,18 @@ class _Run:
             jax.eval_shape(
                 lambda *a, branch=branch: axes.append([x.axes for x in run(branch, a)]), *(x.array for x in args)
             )
-        every = [self.mesh.ordered({name for one in of for name in one}) for of in zip(*axes, strict=True)]
+        joint_axes = [self.mesh.ordered({name for names in of for name in names}) for of in zip(*axes, strict=True)]
 
         def taken(branch: Any) -> Callable[..., list[Any]]:
-            return lambda *a: [self.mesh.along(x, of).array for x, of in zip(run(branch, a), every, strict=True)]
+            return lambda *a: [self.mesh.along(x, of).array for x, of in zip(run(branch, a), joint_axes, strict=True)]
 
         found = lax.switch(which.array, [taken(branch) for branch in branches], *(x.array for x in args))
-        return [Shards(a, of) for a, of in zip(found, every, strict=True)]
+        return [Shards(a, of) for a, of in zip(found, joint_axes, strict=True)]
 
     def loop(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
-        """Return the outputs of a `while`, once the axes along which each carry is split are settled.
+        """Return the outputs of a `while`; the axes along which the carry differs are found first (`steady`).
 
-        Raises DevicesError where devices may leave it at different steps.
+        Raises DevicesError where devices may leave the loop at different steps.
         """
         of_test, of_body = params["cond_nconsts"], params["body_nconsts"]
         for_test, for_body = operands[:of_test], operands[of_test : of_test + of_body]
@@ -152,10 +161,10 @@ class _Run:
             return [Shards(a, x.axes) for a, x in zip(arrays, start, strict=True)]
 
         def test(arrays: Sequence[Any]) -> Any:
-            (found,) = self.closed(params["cond_jaxpr"], [*for_test, *as_shards(arrays)])
-            if found.axes:
+            (test_output,) = self.closed(params["cond_jaxpr"], [*for_test, *as_shards(arrays)])
+            if test_output.axes:
                 raise DevicesError("a loop with a collective that some devices may leave before others")
-            return found.array
+            return test_output.array
 
         def body(arrays: Sequence[Any]) -> list[Any]:
             after = zip(step(as_shards(arrays)), start, strict=True)
@@ -165,7 +174,7 @@ class _Run:
 
 
 _LOOPS: dict[str, Callable[..., list[Shards]]] = {"scan": _Run.scan, "cond": _Run.switch, "while": _Run.loop}
-"""What runs programs and may hold collectives."""
+"""The primitives that run inner programs which may have collectives."""
 
 
 def _constant(value: Any, aval: Any) -> Shards:

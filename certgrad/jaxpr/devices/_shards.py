@@ -1,7 +1,8 @@
-"""Arrays of which each device of a mesh has its own, as one array whose first axes go along the devices.
+"""The arrays of all devices of a mesh as one array, whose first axes run along the devices.
 
-An axis of the mesh stands in front only where devices along it may hold different arrays. Where it does not, all of
-them hold the same: that is what an output without this axis needs, and it is seen here, not taken from a declaration.
+The array has an axis of the mesh only if devices along that axis may hold different arrays. Else all of them hold the
+same array, which is what an output that is not split along the axis needs. So that is derived here, and not taken from
+a declaration.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from certgrad.jaxpr.programs import no_number
 
 
 class DevicesError(Exception):
-    """A program for many devices that is not read. The message says why."""
+    """A program for many devices cannot be rewritten. The message says why."""
 
 
 @dataclass(frozen=True)
 class Shards:
-    """`array` has an axis for each of `axes`, in their order, and then the axes that each device sees."""
+    """The arrays of all devices: `array` has first an axis for each name in `axes`, then the axes on each device."""
 
     array: Any
     axes: tuple[str, ...] = ()
@@ -37,7 +38,7 @@ class Shards:
 
 @dataclass(frozen=True)
 class Mesh:
-    """How many devices there are along each axis, in an order in which all shards have their axes."""
+    """The number of devices along each axis, by name. All shards have their axes in the order of `sizes`."""
 
     sizes: Mapping[str, int]
 
@@ -45,25 +46,27 @@ class Mesh:
         return tuple(name for name in self.sizes if name in names)
 
     def union(self, many: Sequence[Shards]) -> tuple[str, ...]:
-        return self.ordered({name for one in many for name in one.axes})
+        return self.ordered({name for shards in many for name in shards.axes})
 
     def along(self, x: Shards, names: Sequence[str]) -> Shards:
-        """Return the same arrays with an axis for each of `names` as well."""
+        """Return the same arrays, broadcast along those of the `names` that are no axes of them yet."""
         axes = self.ordered({*x.axes, *names})
         shape = (*(self.sizes[name] for name in axes), *x.shape)
         at = [axes.index(name) for name in x.axes] + [len(axes) + k for k in range(len(x.shape))]
         return x if axes == x.axes else Shards(lax.broadcast_in_dim(x.array, shape, at), axes)
 
     def each(self, function: Callable[..., Sequence[Any]], operands: Sequence[Shards]) -> list[Shards]:
-        """Return a function's results on each device; it uses no collectives."""
+        """Return a function's results on each device. The function may not use collectives."""
         axes = self.union(operands)
         for name in reversed(axes):
             function = jax.vmap(function, in_axes=[0 if name in x.axes else None for x in operands])
         return [Shards(out, axes) for out in function(*(x.array for x in operands))]
 
     def front(self, x: Shards, names: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
-        """The array with one axis in front for the devices along `names`, counted with the last name fastest, and the
-        other axes of the mesh that follow it."""
+        """Return the array with one axis in front for the devices along `names`, and the names of its other mesh axes.
+
+        The devices are counted with the last name fastest.
+        """
         x = self.along(x, names)
         rest = tuple(name for name in x.axes if name not in names)
         order = [x.axes.index(name) for name in (*names, *rest)]
@@ -74,12 +77,12 @@ class Mesh:
         return array, rest
 
     def back(self, array: Any, names: Sequence[str], rest: Sequence[str]) -> Shards:
-        """Return the inverse of `front`."""
+        """Return the shards of an array whose first axis is for the devices along `names`: the inverse of `front`."""
         if len(names) != 1:
             array = lax.reshape(array, (*(self.sizes[name] for name in names), *array.shape[1:]))
-        stands = (*names, *rest)
-        axes = self.ordered(set(stands))
-        order = [stands.index(name) for name in axes]
+        present = (*names, *rest)
+        axes = self.ordered(set(present))
+        order = [present.index(name) for name in axes]
         order += range(len(axes), array.ndim)
         return Shards(turned(array, order), axes)
 
@@ -87,27 +90,34 @@ class Mesh:
         return prod(self.sizes[name] for name in names)
 
     def cut(self, x: Shards, spec: Any) -> Shards:
-        """Return each device's part of an array by a specification: along an axis, blocks in the order of devices."""
+        """Return each device's part of an array, by a partition specification: blocks in the order of devices.
+
+        An axis that is split over devices becomes axes for the devices and one for the block, by a reshape; then the
+        axes of devices are moved to the front.
+        """
         parts = names_of(spec, len(x.shape))
         outside = len(x.axes)
         shape: list[Any] = list(x.array.shape[:outside])
-        kept, stands = [], list(x.axes)
+        block_axes, present = [], list(x.axes)
         at: dict[str, int] = {name: k for k, name in enumerate(x.axes)}
         for n, names in zip(x.shape, parts, strict=True):
             for name in names:
                 at[name] = len(shape)
                 shape.append(self.sizes[name])
-                stands.append(name)
-            kept.append(len(shape))
+                present.append(name)
+            block_axes.append(len(shape))
             shape.append(n // self.count(names) if names else n)
-        axes = self.ordered(set(stands))
-        order = [at[name] for name in axes] + kept
+        axes = self.ordered(set(present))
+        order = [at[name] for name in axes] + block_axes
         array = x.array if len(shape) == x.array.ndim else lax.reshape(x.array, shape)
         return Shards(turned(array, order), axes)
 
     def joined(self, x: Shards, spec: Any, inside: Sequence[str], checked: bool) -> Shards:
-        """The array that the parts of devices along `inside` make. Where the specification leaves an axis out, all
-        devices along it are to hold the same: JAX has `checked` it, or what differs is no number."""
+        """Return the array that the parts of the devices along `inside` make, by a partition specification.
+
+        Along an axis that the specification leaves out, all devices have to hold the same array: either JAX has
+        `checked` that, or entries that differ are undefined.
+        """
         parts = names_of(spec, len(x.shape))
         named = [name for names in parts for name in names]
         for name in [name for name in x.axes if name in inside and name not in named]:
@@ -123,28 +133,28 @@ class Mesh:
         return Shards(lax.reshape(array, shape) if named else array, outside)
 
     def same(self, x: Shards, name: str, checked: bool) -> Shards:
-        """Return the array that all devices along an axis hold alike."""
+        """Return the array that all devices along an axis hold; entries that differ are undefined, unless `checked`."""
         axis = x.axes.index(name)
-        first, *others = (lax.index_in_dim(x.array, k, axis, keepdims=False) for k in range(self.sizes[name]))
-        for other in () if checked else others:
+        first, *other_arrays = (lax.index_in_dim(x.array, k, axis, keepdims=False) for k in range(self.sizes[name]))
+        for other in () if checked else other_arrays:
             first = jnp.where(first == other, first, no_number((), x.array.dtype))
         return Shards(first, tuple(other for other in x.axes if other != name))
 
 
 def turned(array: Any, order: Sequence[int]) -> Any:
-    """The array with its axes in another order; itself where that is the one that they have."""
+    """Return the array with its axes in another order; the same array if the order does not change."""
     return array if [*order] == [*range(array.ndim)] else lax.transpose(array, order)
 
 
 def names_of(spec: Any, rank: int) -> list[tuple[str, ...]]:
-    """The axes of the mesh along each axis of an array.
+    """Return for each axis of an array of this rank the names of the mesh axes over which it is split.
 
     Raises:
-        DevicesError: the specification says something else too.
+        DevicesError: the specification also has parts of sums, or leaves the partition of an axis open.
     """
     if getattr(spec, "unreduced", None) or getattr(spec, "reduced", None):
         raise DevicesError("arrays whose parts are yet to be summed")
-    parts = [() if one is None else (one,) if isinstance(one, str) else one for one in spec]
-    if not all(isinstance(one, tuple) for one in parts):
+    parts = [() if names is None else (names,) if isinstance(names, str) else names for names in spec]
+    if not all(isinstance(names, tuple) for names in parts):
         raise DevicesError("an axis whose partition is left open")
     return [*parts, *((),) * (rank - len(parts))]

@@ -1,8 +1,9 @@
-"""What a Pallas kernel computes, as a program without references: its grid gone through step by step.
+"""A Pallas kernel as a program without references, which runs the steps of the kernel's grid one after the other.
 
-A step works on blocks of the operands and of the outputs. What it leaves in a block and in its scratch is the next
-step's, where that works on the same block, as Pallas promises for a grid whose steps run one after another; all else
-that a kernel finds in its outputs and its scratch is no number. What the compiler makes of a kernel is not seen.
+A step works on blocks of the operands and of the outputs. The contents of an output block and of the scratch memory
+after a step are there at the start of the next step, if that works on the same block, as Pallas promises for a grid
+whose steps run one after another. Anything else that a kernel reads from its outputs or its scratch is undefined. What
+a compiler makes of the kernel is not modelled.
 """
 
 from typing import TYPE_CHECKING

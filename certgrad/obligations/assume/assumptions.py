@@ -1,14 +1,14 @@
-"""Which hypotheses are assumed, and of what.
+"""Which hypotheses a proof may assume, and at which entries of arrays.
 
-A hypothesis is used at the entries that a question mentions, wherever these are. So it is assumed only if it is asked
-at every place at which all that it reads is there, and if its indices tell where that is: each numbers axes, from a
-start on, in steps of a stride.
+A proof uses a hypothesis at the entries that a question (a term whose sign is wanted) mentions, at whatever index. So a
+hypothesis is assumed only if it is required at every index at which all entries that it reads exist, and if its form
+shows which indices these are: each of its index variables runs along axes, from a start on, in steps of a stride.
 
-Where an index numbers axes of one size, which are not empty, from 0 on, it says something at all of their entries: it
-stays true of arrays that go on with their last entry, so that an assumption on entries that are not there is one on
-copies of some that are.
-Else it says something at some entries alone: that x[i + 1] > x[i] is nothing on the last one. It is then used on what
-mentions all that it reads, with no condition on places inside, so that all of this is there.
+A hypothesis is about all entries if each of its index variables runs along non-empty axes of one size, from 0 on. It
+stays true of arrays that are continued with copies of their last entry, so that using it at an entry that does not
+exist does no harm. Else it is about some entries alone ("local"): x[i + 1] > x[i] says nothing at the last i. A local
+hypothesis is used only for a question that mentions all entries that it reads, and has no condition on indices inside,
+so that all these entries exist.
 """
 
 from __future__ import annotations
@@ -34,11 +34,9 @@ from .signs import NONZERO
 
 
 def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tuple[Clause, ...]]:
-    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are.
+    """Return hypotheses as assumptions: facts (signs of terms), and the clauses that are no single unguarded sign.
 
-    What is asked at the steps of a loop that ends by its values is not assumed: it says nothing beyond its last step.
-    Nor is what is asked at some places of an axis, as an assumption is one on all.
-    Nor is the equation of a solver, which may be about a part of an argument's entries alone.
+    `shapes` are the shapes of arrays by name. A clause that may not be assumed (see `assumed`) is left out.
     """
     facts, rest = [], []
     for clause in clauses:
@@ -55,21 +53,27 @@ def facts_of(clauses: Iterable[Clause], shapes: Shapes) -> tuple[list[Fact], tup
 
 
 def _never_zero(poly: Poly) -> bool:
-    """Return whether the term is the inverse of a product, which is 0 nowhere: 1/x ≥ 0 says x > 0."""
+    """Return whether the term is never 0 by its form, as the inverse of a product: 1/x ≥ 0 says x > 0."""
     single = poly.single()
     return single is not None and all(e < 0 or a.positive for a, e in single[0])
 
 
 def assumed(clause: Clause, shapes: Shapes) -> bool:
-    """Return whether a hypothesis is one of those that are assumed."""
+    """Return whether a hypothesis may be assumed.
+
+    Three kinds may not: a condition on the steps of a loop that ends by its values, which says nothing beyond the last
+    step; a condition on some places of an axis only, as an assumption is used at all of them; and the equation of a
+    solver, which may be about a part of an argument's entries. Nor may one whose indices do not show where it holds.
+    """
     if any(v[0] in (LOOP_STEP, PARTIAL_RANGE) for v in clause.free) or of_solver(clause):
         return False
     return at_all_entries(clause, shapes) or all(extent(v, clause, shapes) is not None for v in clause.free)
 
 
 def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
-    """Return whether each index numbers axes of one size, which is at least 1, from 0 on, and no condition on places
-    names it.
+    """Return whether each index variable runs over whole axes of one size, and no condition on indices mentions it.
+
+    The size is at least 1, and the variable starts at 0. The clause is then about all entries of the arrays.
     """
     for v in clause.free:
         axes = _indexed_axes(v, clause, shapes)
@@ -79,37 +83,39 @@ def at_all_entries(clause: Clause, shapes: Shapes) -> bool:
 
 
 def extent(v: Var, clause: Clause, shapes: Shapes) -> Poly | None:
-    """Return at how many values of an index, from 0 on, all entries that the clause reads exist; None where that is
-    unknown.
+    """Return at how many values of an index variable, from 0 on, all entries that the clause reads exist.
+
+    None where it is unknown: for some axis, or as none of the counts is known to be the least.
     """
     counts = [a.places for a in _indexed_axes(v, clause, shapes) or ()]
-    known = [n for n in counts if n is not None]
-    if len(known) < len(counts):
+    known_counts = [n for n in counts if n is not None]
+    if len(known_counts) < len(counts):
         return None
-    return next((n for n in known if all(not_negative(other - n) for other in known)), None)
+    return next((n for n in known_counts if all(not_negative(m - n) for m in known_counts)), None)
 
 
 class _Axis(NamedTuple):
-    """An axis that an index numbers: from a start on, in steps of a stride."""
+    """An axis along which an index variable i runs: at the index start + stride·i."""
 
     size: Poly | None
-    """None where it is not known."""
+    """The length of the axis; None where it is not known."""
     start: Poly = ZERO
     stride: int = 1
     of_times: bool = False
-    """The times of a loop: what it carries makes sense at as many as there are entries of what its steps read."""
+    """Whether the axis is the time of a loop, which goes on as long as its steps have entries to read."""
 
     @property
     def whole(self) -> bool:
-        """Whether the index numbers an axis from its first entry on, which exists. A loop does not go on with its last
-        entry.
+        """Whether the index variable takes all places of a non-empty axis, which is not the time of a loop.
+
+        The time is excluded, as a loop cannot be continued with copies of its last entry (see above).
         """
-        there = self.size is not None and not_negative(self.size - ONE)
-        return there and self.start.is_zero and self.stride == 1 and not self.of_times
+        not_empty = self.size is not None and not_negative(self.size - ONE)
+        return not_empty and self.start.is_zero and self.stride == 1 and not self.of_times
 
     @property
     def places(self) -> Poly | None:
-        """The number of places; None where it is not known."""
+        """The number of values of the index variable at which the place is on the axis; None where it is not known."""
         if self.size is None or not not_negative(self.start) or self.stride < 1:
             return None
         return _quotient(self.size - self.start + number(self.stride - 1), self.stride)
@@ -125,27 +131,28 @@ def _quotient(p: Poly, divisor: int) -> Poly | None:
 
 
 def _indexed_axes(v: Var, clause: Clause, shapes: Shapes) -> list[_Axis] | None:
-    """The axes that an index numbers.
+    """Return the axes along which an index variable runs in a clause.
 
-    None where it does something else too, so that these do not tell where it makes sense.
+    None where the variable occurs in another way too: then the axes do not show for which of its values all entries
+    exist. None also where it is only the time of loops, as their steps do not show how many a clause is about.
     """
     if v in beyond_axes(clause):
         return None
     axes: list[_Axis] = []
-    for one in _in_terms(v, polys(clause), shapes):
-        if one is None:
+    for axis in _in_terms(v, polys(clause), shapes):
+        if axis is None:
             return None
-        axes.append(one)
-    # How many steps of a loop a clause is about, the entries beside it tell.
+        axes.append(axis)
     return None if axes and all(a.of_times for a in axes) else axes
 
 
 def _in_terms(v: Var, terms: Iterable[Poly], shapes: Shapes) -> Iterator[_Axis | None]:
-    """The axes that an index numbers in terms; None for what else it does."""
+    """Yield the axes along which an index variable runs in terms, and None for any other occurrence of it."""
     yield from _of_atoms(v, (a for p in terms for a in deep_atoms(p)), shapes)
 
 
 def _of_atoms(v: Var, atoms: Iterable[Atom], shapes: Shapes) -> Iterator[_Axis | None]:
+    """Yield what `_in_terms` yields, for atoms."""
     for a in atoms:
         if isinstance(a, Access):
             yield from _in_entry(v, a.index, shapes.get(a.tensor, ()), shapes)
@@ -155,28 +162,31 @@ def _of_atoms(v: Var, atoms: Iterable[Atom], shapes: Shapes) -> Iterator[_Axis |
             yield from _in_entry(v, a.index, a.carries[a.position].ranges, shapes)
             if v in a.time.free:
                 yield _times(v, a, shapes)
-        else:  # places in an order, or what else an index does in a condition or as a number
+        else:  # a condition on indices, or an index as a number: only the place of an entry in an order is an axis
             for t in (t for ix in own_indices(a) for t, _ in ix.terms if t == v or v in of_term(t).free):
                 yield from _in_index(v, t, shapes) if isinstance(t, Chosen) and is_permuted(v, t) else [None]
 
 
 def _times(v: Var, a: Rec, shapes: Shapes) -> _Axis | None:
-    """Return the times of a loop as an axis that an index numbers.
+    """Return the times of a loop as an axis, where the carry's time is the index variable; None where it is not shown.
 
-    They are as many as the axes have entries of which a step reads one, where these are of one size and read from the
-    first entry on.
+    There are as many times as the arrays that the steps read have entries along the axis of the step: the arrays have
+    to agree in that size, and are read from their first entry on, one entry a step.
     """
-    own = {carried(a.level, k) for k in range(len(a.carries))}
-    read = [b for c in a.carries for b in deep_atoms(c.step) if not (isinstance(b, Access) and b.tensor in own)]
+    carry_names = {carried(a.level, k) for k in range(len(a.carries))}
+    read = [b for c in a.carries for b in deep_atoms(c.step) if not (isinstance(b, Access) and b.tensor in carry_names)]
     axes = [*_of_atoms(("b", a.level, 0), read, shapes)]
-    sizes = {one.size for one in axes if one is not None and one.start.is_zero and one.stride == 1}
+    sizes = {axis.size for axis in axes if axis is not None and axis.start.is_zero and axis.stride == 1}
     if a.time.variable() != v or None in axes or len(sizes) != 1:
         return None
     return _Axis(sizes.pop(), of_times=True)
 
 
 def _in_entry(v: Var, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes) -> Iterator[_Axis | None]:
-    """Yield the axes that an index numbers in an entry of an array."""
+    """Yield the axes along which an index variable runs in the index of an entry; None for another occurrence of it.
+
+    `sizes` are those of the array's axes, or empty where they are not known.
+    """
     for k, ix in enumerate(index):
         if len(ix.terms) == 1 and ix.terms[0][0] == v:
             yield _Axis(sizes[k] if len(sizes) == len(index) else None, ix.const, ix.terms[0][1])
@@ -186,27 +196,30 @@ def _in_entry(v: Var, index: Sequence[Ix], sizes: Sequence[Poly], shapes: Shapes
 
 
 def _in_index(v: Var, t: IxTerm, shapes: Shapes) -> Iterator[_Axis | None]:
-    """Yield the axes that an index numbers in a part of an index: x[label[i]] makes sense where label[i] does."""
+    """Yield the axes along which an index variable runs inside a part of an index; None for another occurrence of it.
+
+    In x[label[i]], i runs along the axis of `label`: the entry exists where label[i] does.
+    """
     if t == v:
         yield None
     elif isinstance(t, Entry):
         yield from _in_entry(v, t.index, shapes.get(t.tensor, ()), shapes)
     elif isinstance(t, Chosen) and is_permuted(v, t):
-        place, *others = t.arguments
+        place, *rest = t.arguments
         if v in place.free:
             yield _Axis(t.room)
-        orders: dict[Var, Ix] = {("p", k, 0): ix for k, ix in enumerate(others)}
+        orders: dict[Var, Ix] = {("p", k, 0): ix for k, ix in enumerate(rest)}
         yield from _in_terms(v, [substitute(p, orders) for p in t.comparison.bodies], shapes)
     elif isinstance(t, IntegerAtom) and v in t.free:
-        if (terms := _decided_by(t)) is None:
+        if (deciding := _decided_by(t)) is None:
             yield None
         else:
             parameters: dict[Var, Ix] = {("p", k, 0): ix for k, ix in enumerate(t.parts())}
-            yield from _in_terms(v, [substitute(p, parameters) for p in terms], shapes)
+            yield from _in_terms(v, [substitute(p, parameters) for p in deciding], shapes)
 
 
 def _decided_by(t: IntegerAtom) -> list[Poly] | None:
-    """Return the terms in parameters that determine an integer; None where it depends on more than entries of them."""
+    """Return the terms, over parameters, whose values determine an integer atom; None for the other kinds of atoms."""
     if isinstance(t, Rounded):
         return [t.body]
     if isinstance(t, Chosen) and t.comparison.kind == "argmax":

@@ -1,9 +1,9 @@
-"""Hypotheses on arrays that are put together, part by part: "x[i]·[i < n] + y[i − n]·[i ≥ n] > 0" is x > 0 and y > 0.
+"""Hypotheses on concatenated or padded arrays, split by array: "x[i]·[i < n] + y[i − n]·[i ≥ n] > 0" is x > 0, y > 0.
 
-A condition on each entry of a padded or joined array is one clause whose index runs beyond each of the arrays that it
-reads. As a statement it needs the range of that index; and where no array says what stands at a place (a padding with
-0), it may not be satisfiable, which is seen at these places alone. So a clause is taken apart where the conditions on
-its index change. Nothing but the wording changes: the places of the parts cover the range.
+A condition on each entry of such an array is one clause, whose index runs beyond each of the arrays that it reads. As a
+statement it would need the range of that index. And it may be unsatisfiable at some places alone: at those of a padding
+with 0, where no array is read. So a clause is split where the conditions on its index change. Only the wording changes:
+together the parts cover the range.
 """
 
 from __future__ import annotations
@@ -26,65 +26,76 @@ from .simplify import possible
 from .tensor import for_all
 
 MOST = 8
-"""Parts of a clause, at most; one that falls into more stays whole."""
+"""Most parts of one clause; a clause that falls into more stays whole."""
 Ranges = Mapping[Var, Poly]
 _Part = tuple[Clause, dict[Var, Poly]]
 """A clause, and the ranges of its indices."""
 
 
 Shapes = Mapping[str, Sequence[Poly]]
-"""The sizes of the axes of arrays."""
+"""The sizes of the axes of arrays, by the array's name."""
 
 
 def by_place(
     clauses: Iterable[Clause], ranges: Ranges, shapes: Shapes
 ) -> tuple[list[Clause], list[Clause], dict[Var, Poly]]:
-    """The clauses that stay whole, the parts of the others, and the ranges of the indices of the parts."""
+    """Return the clauses that stay whole, the parts of the others, and the ranges of the indices of the parts.
+
+    `ranges` are those of the clauses' indices. The equation of a solver is not split.
+    """
     whole: list[Clause] = []
     parts: list[Clause] = []
-    known: dict[Var, Poly] = {}
+    part_ranges: dict[Var, Poly] = {}
     for clause in clauses:
-        found = None if of_solver(clause) else taken_apart(clause, ranges)
-        if found is None:
+        clause_parts = None if of_solver(clause) else taken_apart(clause, ranges)
+        if clause_parts is None:
             whole.append(clause)
         else:
-            for one in found:
-                part, own = _over_whole_axes(one, shapes)
+            for clause_part in clause_parts:
+                part, ranges_of_part = _over_whole_axes(clause_part, shapes)
                 parts.append(part)
-                known |= own
-    return whole, parts, known
+                part_ranges |= ranges_of_part
+    return whole, parts, part_ranges
 
 
 def taken_apart(clause: Clause, ranges: Ranges) -> list[_Part] | None:
-    """The parts of a clause with the ranges of their indices; None where it has none, or some of unknown extent."""
-    own = {v: ranges[v] for v in clause.free if v in ranges}
+    """Return the parts of a clause, each with the ranges of its indices; None where it is not split.
+
+    The range of an index is cut at the first place where a condition on it changes, until no part has such a place.
+    None also where a cut is not known to be inside the range at all sizes, or there are too many parts.
+    """
+    own_ranges = {v: ranges[v] for v in clause.free if v in ranges}
     done: list[_Part] = []
-    left: list[_Part] = [(clause, own)]
+    left: list[_Part] = [(clause, own_ranges)]
     while left:
-        part, here = left.pop()
-        where = next((b for b in _boundaries(part) if b[0] in here), None)
-        if where is None:
-            done.append((part, here))
+        part, part_ranges = left.pop()
+        boundary = next((b for b in _boundaries(part) if b[0] in part_ranges), None)
+        if boundary is None:
+            done.append((part, part_ranges))
             continue
-        v, place = where
-        beyond = here[v] - place
+        v, place = boundary
+        beyond = part_ranges[v] - place
         if not not_negative(beyond) or not not_negative(place) or len(done) + len(left) >= MOST:
             return None
         for start, size in ((ZERO, place), (place, beyond)):
-            if not size.is_zero and (found := _clause_at_places(part, here, v, start, size)) is not None:
-                left.append(found)
+            if not size.is_zero and (piece := _clause_at_places(part, part_ranges, v, start, size)) is not None:
+                left.append(piece)
     return None if [part for part, _ in done] == [clause] else done
 
 
 def _over_whole_axes(part: _Part, shapes: Shapes) -> _Part:
-    """The part with other names for those of its indices that run over all of the axes which they number."""
+    """Return the part with new names for those of its indices that run over whole axes after all.
+
+    An index of the kind `PARTIAL_RANGE` becomes an ordinary quantified one, if it stands alone in every index that
+    mentions it, and its range is the size of each of these axes.
+    """
     clause, ranges = part
     entries = [a for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)]
     for v in sorted(v for v in clause.free if v[0] == PARTIAL_RANGE):
         read = [(a, k) for a in entries for k, ix in enumerate(a.index) if v in ix.free]
-        plain = all(a.index[k].variable() == v for a, k in read)
-        known = all(len(shapes.get(a.tensor, ())) == len(a.index) for a, _ in read)
-        if read and plain and known and all(shapes[a.tensor][k] == ranges[v] for a, k in read):
+        alone = all(a.index[k].variable() == v for a, k in read)
+        has_shapes = all(len(shapes.get(a.tensor, ())) == len(a.index) for a, _ in read)
+        if read and alone and has_shapes and all(shapes[a.tensor][k] == ranges[v] for a, k in read):
             w = fresh("q")
             clause = clause.substituted({v: of_var(w)})
             ranges = {(w if u == v else u): n for u, n in ranges.items()}
@@ -92,25 +103,25 @@ def _over_whole_axes(part: _Part, shapes: Shapes) -> _Part:
 
 
 def _clause_at_places(clause: Clause, ranges: Ranges, v: Var, start: Poly, size: Poly) -> _Part | None:
-    """Return the part of a clause at `size` places of an index from `start` on; None where it says nothing there."""
-    here = {u: n for u, n in ranges.items() if u != v}
+    """Return a clause at the values start ≤ v < start + size of an index; None where a guard excludes them all."""
+    part_ranges = {u: n for u, n in ranges.items() if u != v}
     place = of_const(start)
     if size != ONE:
         w = fresh(PARTIAL_RANGE)
-        here[w] = size
+        part_ranges[w] = size
         place = of_var(w).shifted(start)
-    indices = Indices(here)
-    found = possible(clause.substituted({v: place}).rewritten(lambda p: resolved(p, indices)))
-    guards = [(g.constant(), g, value) for g, value in found.guards]
+    indices = Indices(part_ranges)
+    part = possible(clause.substituted({v: place}).rewritten(lambda p: resolved(p, indices)))
+    guards = [(g.constant(), g, value) for g, value in part.guards]
     if any(c is not None and (c != 0) != value for c, _, value in guards):
         return None
-    return replace(found, guards=tuple((g, value) for c, g, value in guards if c is None)), here
+    return replace(part, guards=tuple((g, value) for c, g, value in guards if c is None)), part_ranges
 
 
 def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
-    """Yield places of single indices at which a condition inside a term begins or ends to hold.
+    """Yield pairs (index variable, place) at which a condition inside a term begins or ends to hold.
 
-    As a guard, such a condition says itself where the clause applies.
+    Conditions in guards are left out: a guard is itself a statement of where the clause applies.
     """
     for term in clause.alternatives:
         for a in deep_atoms(term.poly):
@@ -121,9 +132,9 @@ def _boundaries(clause: Clause) -> Iterator[tuple[Var, Poly]]:
 
 
 def beyond_axes(clause: Clause) -> set[Var]:
-    """The indices on which conditions are: they may run beyond the axes that they number.
+    """Return the index variables on which the clause has conditions: they may run beyond the axes that they index.
 
-    That an entry comes to a place in an order is a condition on the place, not on the index of the entry.
+    A condition on an entry's place in an order is not one on the index of the entry.
     """
     atoms = (a for p in polys(clause) for a in deep_atoms(p))
     terms = (t for a in atoms if isinstance(a, (IxPred, IxEq)) for t, _ in a.ix.terms)
@@ -131,16 +142,18 @@ def beyond_axes(clause: Clause) -> set[Var]:
 
 
 def is_permuted(v: Var, t: Chosen) -> bool:
-    """Return whether the variable is an index of the axis that is sorted, or of one along which there are several
-    orders.
+    """Return whether v is an argument of a permutation as it is: the index on the sorted axis, or on another axis.
+
+    Every argument that mentions v has to be v alone.
     """
     return t.comparison.permutes and all(ix.variable() == v for ix in t.arguments if v in ix.free)
 
 
 def at_all_places(clauses: Iterable[Clause], variables: Sequence[tuple[Var, Poly]]) -> Clauses:
-    """The clauses of an array's entries, those with conditions on its places under names that tell how far these run.
+    """Return the clauses of an array's entries; those with conditions on the indices get fresh, ranged variables.
 
-    The same names number the entries of other arrays, of other sizes.
+    `variables` are the array's index variables with their sizes. Other arrays, of other sizes, use the same variables,
+    so that without fresh names the range of a condition's index would be lost.
     """
     names = {v for v, _ in variables}
     return tuple(

@@ -1,9 +1,9 @@
-"""Hypotheses with predicates inside, region by region: what is long as one formula is short where each sign is known.
+"""Hypotheses with predicates inside, rewritten region by region, as a formula is short where each sign is known.
 
-"[x > 0]·y > 0 or [x > 0] = 0" is "y > 0 wherever [x > 0]". Nothing but the wording changes: the regions of all signs of
-a predicate cover every point, in each the predicates are the numbers that they are there, and a region that the other
-hypotheses exclude, or in which the clause holds anyway, is left out. So together with the others the new clauses hold
-exactly where the clause does.
+"[x > 0]·y > 0 or [x > 0] = 0" becomes "y > 0 wherever [x > 0]". A region is where the terms of some predicates have
+given signs, so that these predicates are numbers there. Only the wording changes: the regions of all signs of a term
+cover every point, and a region is left out only if the other hypotheses exclude it, or the clause holds all over it. So
+together with the other hypotheses the new clauses hold exactly where the clause does.
 """
 
 from __future__ import annotations
@@ -24,38 +24,43 @@ from .signs import NEG, NONPOS, POS, ZERO
 from .simplify import coprime, simplified
 
 DEPTH = 4
-"""Predicates that are decided in turn at most; a clause with more stays as it is."""
+"""Most predicates that are decided one after the other; a clause with more stays as it is."""
 MOST = 2
-"""Clauses that one clause is split into at most; more are no easier to read."""
+"""Most clauses that one clause is split into; more are no easier to read."""
 
 
 def by_region(clauses: Sequence[Clause], facts: Facts, shapes: Shapes) -> list[Clause]:
-    """Return the clauses; one with predicates becomes shorter ones, one for each region, where the regions are few."""
-    others = [c for c in clauses if not _piecewise(c)]
-    known = facts.extended(facts_of(others, shapes)[0])
-    return _each_once(one for c in clauses for one in (_shorter(c, known) if _piecewise(c) else (c,)))
+    """Return the clauses, with each that has predicates replaced by one for each region, where the regions are few.
+
+    The clauses without predicates are assumed while the others are rewritten.
+    """
+    plain = [c for c in clauses if not _piecewise(c)]
+    assumed = facts.extended(facts_of(plain, shapes)[0])
+    return _each_once(part for c in clauses for part in (_shorter(c, assumed) if _piecewise(c) else (c,)))
 
 
 def off_flat_parts(clauses: Sequence[Clause], facts: Facts, moving: Collection[str]) -> list[Clause]:
-    """Return conditions of differentiability; "a term is no integer" is dropped in regions where the term is constant.
+    """Return conditions of differentiability, without "the term is no integer" in regions where the term is constant.
 
-    Rounding jumps where its argument passes an integer. In a region of strict signs, which is open, an argument without
-    entries of what is differentiated is constant: its rounding is as well, and has the derivative 0. So `clip(x, 0,
-    255).astype(int)` asks nothing of x > 255, although 255 is an integer.
+    Rounding jumps where its argument passes an integer. In a region of strict signs, which is open, an argument that
+    reads none of the arrays that are differentiated (`moving`) is constant: its rounding is as well, and has the
+    derivative 0. So `clip(x, 0, 255).astype(int)` has no condition at x > 255, although 255 is an integer.
     """
 
-    def flat(one: _Region) -> bool:
-        open_ = all(sign != ZERO for _, sign in one.signs)
-        return open_ and any(a.relation == "not integer" and not mentions(a.poly, {*moving}) for a in one.alternatives)
+    def flat(region: _Region) -> bool:
+        strict = all(sign != ZERO for _, sign in region.signs)
+        return strict and any(
+            a.relation == "not integer" and not mentions(a.poly, {*moving}) for a in region.alternatives
+        )
 
     def restricted(clause: Clause) -> Sequence[Clause]:
         if not _piecewise(clause) or all(a.relation != "not integer" for a in clause.alternatives):
             return [clause]
-        found = _regions_of(clause, facts)
-        left = [one for one in found or () if not flat(one)]
-        return [clause] if found is None or len(left) == len(found) else [_guarded(clause, one, facts) for one in left]
+        regions = _regions_of(clause, facts)
+        left = [r for r in regions or () if not flat(r)]
+        return [clause] if regions is None or len(left) == len(regions) else [_guarded(clause, r, facts) for r in left]
 
-    return _each_once(one for c in clauses for one in restricted(c))
+    return _each_once(part for c in clauses for part in restricted(c))
 
 
 def _each_once(clauses: Iterable[Clause]) -> list[Clause]:
@@ -67,28 +72,33 @@ def _piecewise(clause: Clause) -> bool:
 
 
 def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:
-    """The clause region by region; itself where that is no shorter, or something may lie on a boundary."""
+    """Return the clause region by region; the clause alone where that gives more than `MOST` clauses.
+
+    First regions by the signs +, 0 and − of each predicate's term are tried, then by + and "not +". Neither is used
+    where a region of sign 0 is left, that is a boundary on which the clause says something. If the clause says the same
+    in every region, it is one clause without guards.
+    """
     for signs in ((POS, ZERO, NEG), (POS, NONPOS)):
-        found = _regions_of(clause, facts, signs)
-        if found is not None and not any(sign == ZERO for one in found for _, sign in one.signs):
+        regions = _regions_of(clause, facts, signs)
+        if regions is not None and not any(sign == ZERO for region in regions for _, sign in region.signs):
             break
     else:
         return [clause]
-    same = {one.alternatives for one in found}
-    if len(same) == 1 and len(found) > 1 and _complete(found, facts):
-        return simplified([replace(clause, alternatives=found[0].alternatives)], facts)
-    guarded = [part for one in found for part in _plainly(_guarded(clause, one, facts), one, facts)]
+    same = {region.alternatives for region in regions}
+    if len(same) == 1 and len(regions) > 1 and _complete(regions, facts):
+        return simplified([replace(clause, alternatives=regions[0].alternatives)], facts)
+    guarded = [part for region in regions for part in _plainly(_guarded(clause, region, facts), region, facts)]
     return [clause] if len(guarded) > MOST else guarded
 
 
 def _plainly(clause: Clause, region: _Region, facts: Facts) -> list[Clause]:
-    """The clause as it reads in its region: 1/(h − l) > 0 is h > l."""
-    here = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
-    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
+    """Return a guarded clause simplified by the signs of its region: 1/(h − l) > 0 is h > l."""
+    region_facts = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
+    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], region_facts)]
 
 
 def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
-    """The clause in a region."""
+    """Return the clause of a region: its alternatives, guarded by the region's signs."""
     guards: list[tuple[Poly, bool]] = []
     for p, sign in _telling(region.signs, facts):
         p = coprime(p)
@@ -98,7 +108,11 @@ def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
 
 
 def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO, NEG)) -> list[_Region] | None:
-    """The regions in which a clause says something; None where they are too many, or a guard is not decided in one."""
+    """Return the regions in which a clause says something; None where a guard is not decided in one of them.
+
+    None also where a clause has more than `DEPTH` predicates, or has no value in a region. `signs` are the signs that a
+    predicate's term is given in turn.
+    """
     off = tuple(Atomic("= 0" if value else "!= 0", guard) for guard, value in clause.guards)
     try:
         return list(_regions(clause.alternatives, off, facts, (), DEPTH, signs))
@@ -112,7 +126,7 @@ class _NotDecidedError(Exception):
 
 @dataclass(frozen=True)
 class _Region:
-    """The signs of predicates' terms in a region, and the alternatives there."""
+    """A region: the signs of the terms of predicates, and the alternatives of a clause as they read in it."""
 
     signs: tuple[tuple[Poly, int], ...]
     alternatives: tuple[Atomic, ...]
@@ -128,8 +142,9 @@ def _regions(
 ) -> Iterator[_Region]:
     """Yield the regions, by the signs of predicates, in which no alternative holds already and all guards hold.
 
-    `off` are conditions of which each must fail. `tried` are signs that together are all; a predicate is decided by
-    whether its term is positive. Raises _NotDecidedError where `depth` predicates do not decide it.
+    `off` are the negated guards: each must fail. `signs` are those of the region so far, `tried` those that a term is
+    given in turn, which together cover all signs. Each level of the recursion decides one predicate, by the sign of its
+    term. Raises _NotDecidedError if predicates are left after `depth` levels, or a guard is not decided.
     """
     if any(holds(a, facts) or _no_integer(a) for a in (*alternatives, *off)):
         return
@@ -146,14 +161,15 @@ def _regions(
     for sign in tried:
         facts_here = facts.extended([Fact(p, sign, universal=False)])
         if facts.signs(p) & sign and not facts_here.contradictory:
-            there, off_there = (
-                tuple(Atomic(a.relation, decide_predicates(a.poly, facts_here)) for a in some)
-                for some in (alternatives, off)
+            decided, off_decided = (
+                tuple(Atomic(a.relation, decide_predicates(a.poly, facts_here)) for a in group)
+                for group in (alternatives, off)
             )
-            yield from _regions(there, off_there, facts_here, (*signs, (p, sign)), depth - 1, tried)
+            yield from _regions(decided, off_decided, facts_here, (*signs, (p, sign)), depth - 1, tried)
 
 
 def _no_integer(a: Atomic) -> bool:
+    """Return whether the relation says "no integer" of a number that is none."""
     constant = a.poly.constant()
     return a.relation == "not integer" and constant is not None and constant.q != 1
 
@@ -164,19 +180,19 @@ def _fails(a: Atomic, facts: Facts) -> bool:
 
 
 def _complete(found: Sequence[_Region], facts: Facts) -> bool:
-    """Return whether the regions are those of every sign that one term can have."""
-    terms = {p for one in found for p, _ in one.signs}
-    if len(terms) != 1 or any(len(one.signs) != 1 for one in found):
+    """Return whether the regions are by the sign of one term alone, and cover every sign that it can have."""
+    terms = {p for region in found for p, _ in region.signs}
+    if len(terms) != 1 or any(len(region.signs) != 1 for region in found):
         return False
     (p,) = terms
-    return sum(one.signs[0][1] for one in found) == facts.signs(p)
+    return sum(region.signs[0][1] for region in found) == facts.signs(p)
 
 
 def _telling(signs: tuple[tuple[Poly, int], ...], facts: Facts) -> list[tuple[Poly, int]]:
-    """Return the signs of a region without those that follow from the others."""
-    kept = list(signs)
-    for one in signs:
-        rest = facts.extended([Fact(p, sign, universal=False) for p, sign in kept if (p, sign) != one])
-        if rest.signs(one[0]) == one[1]:
-            kept.remove(one)
-    return kept
+    """Return the signs of a region, as pairs (term, sign), without those that follow from the others."""
+    independent = list(signs)
+    for condition in signs:
+        rest = facts.extended([Fact(p, sign, universal=False) for p, sign in independent if (p, sign) != condition])
+        if rest.signs(condition[0]) == condition[1]:
+            independent.remove(condition)
+    return independent

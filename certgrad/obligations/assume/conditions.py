@@ -1,7 +1,8 @@
 """Conditions: where a value is defined, and where it is differentiable.
 
-A clause is "guards ⇒ one of the alternatives", for every value of its index variables. A program's condition is a set
-of clauses that travels with each value; only `select_n` adds guards, and nothing but a proof removes a clause.
+A condition is a set of clauses. A clause is "guards ⇒ one of the alternatives", for every value of its index variables.
+Each value of a program carries its condition along; only `select_n` adds guards, and nothing but a proof removes a
+clause.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SIGNS = {"> 0": POS, ">= 0": NONNEG, "!= 0": POS | NEG, "= 0": ZERO}
 
 @dataclass(frozen=True)
 class Atomic:
-    """One relation on one term."""
+    """A relation of one term to 0, or to the integers or the poles of Γ: `p > 0`, `p not integer` …"""
 
     relation: Relation
     poly: Poly
@@ -58,9 +59,9 @@ class Clause:
     alternatives: tuple[Atomic, ...]
     guards: tuple[tuple[Poly, bool], ...] = ()
     origin: str = ""
-    """The operation that needs it, for the reader."""
+    """The operation that needs the condition, for the reader."""
     local: bool = False
-    """As an assumption it says something at some entries alone: `assumptions` says which."""
+    """Whether the clause, as an assumption, is about some entries of arrays alone (see the module `assumptions`)."""
 
     @property
     def key(self) -> str:
@@ -72,10 +73,11 @@ class Clause:
 
     @property
     def step(self) -> Var | None:
-        """The step of a loop that ends by its values, where the clause is about each step."""
+        """The variable that numbers the steps of a loop that ends by its values, if the clause is about each step."""
         return next((v for v in self.free if v[0] == LOOP_STEP), None)
 
     def rewritten(self, change: Callable[[Poly], Poly]) -> Clause:
+        """Return the clause with every term of it changed by the function."""
         return replace(
             self,
             alternatives=tuple(Atomic(a.relation, change(a.poly)) for a in self.alternatives),
@@ -86,7 +88,7 @@ class Clause:
         return self.rewritten(Rewriter(mapping)) if self.free & mapping.keys() else self
 
     def guarded(self, guard: Poly, value: bool) -> Clause:
-        """Return the clause where `guard` has the value; none where it has the other value."""
+        """Return the clause with one guard more: it applies only where `guard` has the value."""
         return replace(self, guards=(*self.guards, (guard, value)))
 
 
@@ -104,9 +106,9 @@ IN_RANGE = "an index in range"
 
 
 SOLVER = "the solver "
-"""How the origin of the hypothesis begins that what a solver returns satisfies its equation; then the solver's name."""
+"""Start of the origin of a solver's hypothesis, "the solution satisfies the equation"; the solver's name follows."""
 CONTINUOUS = ", continuously"
-"""How that origin ends where the solution is used as a differentiable function of the arguments."""
+"""End of that origin where the solution is used as a differentiable function of the arguments."""
 
 
 def of_solver(clause: Clause) -> bool:
@@ -115,7 +117,10 @@ def of_solver(clause: Clause) -> bool:
 
 
 def has_one_solution(equation: Clause) -> bool:
-    """Return whether the equation of a solver is affine in the unknown."""
+    """Return whether the equation of a solver is affine in the unknown, and so has one solution.
+
+    Its origin tells: the solution of any other equation is marked as `CONTINUOUS`.
+    """
     return not equation.origin.endswith(CONTINUOUS)
 
 
@@ -139,12 +144,15 @@ def merge_clauses(*groups: Iterable[Clause]) -> Clauses:
 
 
 def guard_facts(guards: Iterable[tuple[Poly, bool]]) -> list[Fact] | None:
-    """Return the guards as signs; None where they cannot hold. Guards of another form are left out."""
+    """Return the signs that follow from the guards; None where the guards cannot all hold.
+
+    A guard of a form from which no sign is read is left out.
+    """
     out: list[Fact] = []
-    together = ONE
+    product = ONE
     for poly, value in guards:
-        together = together * (poly if value else ONE - poly)
-        if together.is_zero:
+        product = product * (poly if value else ONE - poly)
+        if product.is_zero:
             return None
         constant = poly.constant()
         if constant is not None:
@@ -156,7 +164,11 @@ def guard_facts(guards: Iterable[tuple[Poly, bool]]) -> list[Fact] | None:
 
 
 def _boolean_facts(poly: Poly, value: bool) -> list[Fact]:
-    """Return signs that follow from a 0/1-valued polynomial in predicates having this value."""
+    """Return signs that follow from a 0/1-valued polynomial in predicates having this value.
+
+    They are read from a product of predicates that is 1, a predicate that is 0, a sum of two predicates that is 0, and
+    1 − [p > 0] − [−p > 0] = 0, which says p ≠ 0. Other forms give no sign.
+    """
     single = poly.single()
     if single and single[1] == 1 and value:
         return [f for a, _ in single[0] for f in _predicate_fact(a, True)]  # a product of predicates is 1: all are
@@ -178,55 +190,60 @@ def _boolean_facts(poly: Poly, value: bool) -> list[Fact]:
 
 
 def _predicate_fact(a: Atom, value: bool) -> list[Fact]:
+    """Return the sign of p that the value of [p > 0] says; nothing for another predicate."""
     if isinstance(a, Pred):
         return [Fact(a.poly, POS if value else NEG | ZERO, universal=False)]
     return []
 
 
 def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
-    """Return whether the facts imply the clause; with `cases`, in each sign region of the predicates inside it.
+    """Return whether the facts imply the clause.
 
-    A condition of differentiability is asked without `cases` while a program is followed: that a selection makes it
-    hold in each of its regions says nothing about the seams between them (see `_seams`).
+    With `cases`, it is also implied if it holds in each sign region of the predicates inside it. For a condition of
+    differentiability, `cases` is off while a program is interpreted: that the condition holds in each region of a
+    selection says nothing about the seams between the regions (see `_seams`).
     """
-    extra = guard_facts(clause.guards)
-    if extra is None:
+    guard_signs = guard_facts(clause.guards)
+    if guard_signs is None:
         return True
-    context = facts.extended(extra) if extra else facts
-    if (extra and context.contradictory) or _fails(clause.guards, context):
+    context = facts.extended(guard_signs) if guard_signs else facts
+    if (guard_signs and context.contradictory) or _fails(clause.guards, context):
         return True
     return any(holds(a, context) for a in clause.alternatives) or (cases and _by_cases(clause.alternatives, context, 3))
 
 
 def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
-    """Return whether the facts decide a guard's predicates so that it has the other value."""
+    """Return whether the facts decide the predicates of some guard so that it has not the value which it must have."""
     for guard, value in guards:
-        if len(guard) > 1 and (found := _decided_or_none(guard, facts)) is not None:
-            constant = found.constant()
+        if len(guard) > 1 and (decided := _decided_or_none(guard, facts)) is not None:
+            constant = decided.constant()
             if constant is not None and (constant != 0) != value:
                 return True
     return False
 
 
 def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:
-    """Return whether, in every sign region of a predicate inside the alternatives, one of them holds."""
-    inside = [p for a in alternatives for p in predicates(a.poly)]
-    if not inside or depth == 0:
+    """Return whether one of the alternatives holds in every sign region of the predicates inside them.
+
+    The first predicate is decided, and where that does not suffice the next one, at most `depth` of them.
+    """
+    inner_predicates = [p for a in alternatives for p in predicates(a.poly)]
+    if not inner_predicates or depth == 0:
         return False
-    p = inside[0].poly
+    p = inner_predicates[0].poly
     for sign in (POS, ZERO, NEG):
-        here = facts.extended([Fact(p, sign, universal=False)])
-        if not facts.signs(p) & sign or here.contradictory:
+        region = facts.extended([Fact(p, sign, universal=False)])
+        if not facts.signs(p) & sign or region.contradictory:
             continue
-        polys = [(a.relation, _decided_or_none(a.poly, here)) for a in alternatives]
-        there = tuple(Atomic(relation, poly) for relation, poly in polys if poly is not None)
-        if not any(holds(a, here) for a in there) and not _by_cases(there, here, depth - 1):
+        polys = [(a.relation, _decided_or_none(a.poly, region)) for a in alternatives]
+        decided = tuple(Atomic(relation, poly) for relation, poly in polys if poly is not None)
+        if not any(holds(a, region) for a in decided) and not _by_cases(decided, region, depth - 1):
             return False
     return True
 
 
 def _decided_or_none(poly: Poly, facts: Facts) -> Poly | None:
-    """The term where the facts hold; None where it has no value there, so that nothing said of it holds."""
+    """Return the term with its predicates decided by the facts; None where it then has no value, as in 1/0."""
     try:
         return decide_predicates(poly, facts)
     except UndefinedTermError:
@@ -254,7 +271,7 @@ def holds(atomic: Atomic, facts: Facts) -> bool:
 
 
 def condition(relation: Relation, poly: Poly, origin: str) -> Clauses:
-    """The condition `poly relation`, unless its form shows that it holds always; positive factors are dropped."""
+    """Return the condition `poly relation` as one clause, without positive factors; none if its form shows it."""
     if relation in _SIGNS and not poly.is_zero:
         poly = content(poly, only_positive=True)[2]
     clause = Clause((Atomic(relation, poly),), origin=origin)

@@ -1,4 +1,4 @@
-"""Predicates whose value assumptions determine."""
+"""Predicates and floors whose values follow from assumptions."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from .signs import NEG, POS
 
 
 def bound_free(a: Atom) -> bool:
-    """Return whether the atom mentions no variable of a sum around it."""
+    """Return whether no variable in the atom is bound by a sum around it."""
     return not any(v[0] == "b" for v in a.free)
 
 
 def predicates(poly: Poly) -> list[Pred | Side]:
-    """Return predicates that stand outside every sum, innermost first."""
-    found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
-    return sorted(found, key=lambda a: (sum(isinstance(b, (Pred, Side)) for b in deep_atoms(a.poly)), a.key))
+    """Return the predicates [p > 0] that mention no variable of a sum around them, innermost first."""
+    outside_sums = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
+    return sorted(outside_sums, key=lambda a: (sum(isinstance(b, (Pred, Side)) for b in deep_atoms(a.poly)), a.key))
 
 
 def rounded(poly: Poly, facts: Facts) -> Poly:
-    """The term with ⌊p⌋ replaced by 0 or −1 where the facts show that p lies between that number and the next.
+    """Return the term with ⌊p⌋ replaced by k = 0 or −1 where the facts show k ≤ p < k + 1.
 
-    That is so at the point, and around it only where p is not that number: what is read from the sides stays.
+    The facts hold at a point, and around it ⌊p⌋ is k only if p ≠ k. So a term is left as it is if a side [p > 0] of a
+    boundary, which stands for values around the point, has a floor in it.
     """
     if not _has_floor(poly) or any(isinstance(a, Side) and _has_floor(a.poly) for a in deep_atoms(poly)):
         return poly
 
     def value(a: Atom) -> Poly | None:
+        """Return 0 or −1 for a floor that the facts decide; None for any other atom."""
         if isinstance(a, Fn) and a.name == "floor" and bound_free(a):
             (p,) = a.args
             for least in (ZERO, -ONE):
@@ -47,19 +49,19 @@ def rounded(poly: Poly, facts: Facts) -> Poly:
 
 
 def over_one_floor(poly: Poly) -> Poly:
-    """The term with ⌊k − p⌋ written by ⌊p⌋ where both are there and k is whole: k − ⌊p⌋, less 1 where p is not whole.
+    """Return the term with ⌊k − p⌋ as k − ⌊p⌋ − [p > ⌊p⌋], where ⌊p⌋ and ⌊k − p⌋ both occur and k is an integer.
 
-    What is read from the sides of a boundary stays, as above.
+    A term with a floor inside of a side of a boundary is left as it is (see `rounded`).
     """
-    found = {a for a in deep_atoms(poly) if isinstance(a, Fn) and a.name == "floor"}
-    if len(found) < 2 or any(isinstance(a, Side) and _has_floor(a.poly) for a in deep_atoms(poly)):
+    floors = {a for a in deep_atoms(poly) if isinstance(a, Fn) and a.name == "floor"}
+    if len(floors) < 2 or any(isinstance(a, Side) and _has_floor(a.poly) for a in deep_atoms(poly)):
         return poly
     turned: dict[Atom, Poly] = {}
-    for one, other in combinations(sorted(found, key=lambda a: a.key), 2):
-        k = one.args[0] + other.args[0]
-        if one not in turned and is_integer_term(k):
-            below = poly_of(one)
-            turned[other] = k - below - pred(one.args[0] - below)
+    for first, second in combinations(sorted(floors, key=lambda a: a.key), 2):
+        k = first.args[0] + second.args[0]
+        if first not in turned and is_integer_term(k):
+            below = poly_of(first)
+            turned[second] = k - below - pred(first.args[0] - below)
     if not turned:
         return poly
     applied(Law.FLOOR_OF_NEGATED)
@@ -73,12 +75,13 @@ def _has_floor(poly: Poly) -> bool:
 def decide_predicates(poly: Poly, facts: Facts, around: bool = False) -> Poly:
     """Return the term with each predicate that the facts decide replaced by 1 or 0.
 
-    `around` says that the term holds around the point, so that facts were not put into it which hold at the point
-    alone. A side [p > 0] of which p is then identically 0 is decided as 0: around the point, too, p > 0 does not hold
-    (`min(r·A, clip(r)·A)` where nothing is clipped).
+    With `around`, the term is valid in a neighbourhood of the point: no fact that holds only at the point was used in
+    it. Then a side [p > 0] whose p becomes 0 is 0, as p is 0 around the point as well. This is so for
+    `min(r·A, clip(r)·A)` where nothing is clipped.
     """
 
     def value(a: Atom) -> Poly | None:
+        """Return 0 or 1 for a predicate that the facts decide; None for any other atom."""
         if around and isinstance(a, Side) and a.poly.piecewise and replaced(a.poly, value).is_zero:
             return ZERO
         if isinstance(a, (Pred, Side)) and bound_free(a):
@@ -90,8 +93,8 @@ def decide_predicates(poly: Poly, facts: Facts, around: bool = False) -> Poly:
         return None
 
     for _ in range(4):  # a decided predicate can decide one around it
-        new = replaced(poly, value)
-        if new == poly:
+        decided = replaced(poly, value)
+        if decided == poly:
             break
-        poly = new
+        poly = decided
     return poly

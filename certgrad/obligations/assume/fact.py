@@ -1,4 +1,7 @@
-"""A fact: the sign of a term, and its instances at the entries that a question mentions."""
+"""Facts (assumed signs of terms), and their instances at the array entries that a question mentions.
+
+A question is a term, or the terms of a clause, whose sign or truth is wanted.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,15 @@ from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
 MAX_TOGETHER = 64
-"""Places, at most, at which a statement applies where no single entry determines them; beyond, it is not used."""
+"""Most instances of a statement whose index variables several entries determine together; with more, none is used."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """The sign of a term is among `signs`, for every value of the term's index variables if `universal`.
+    """An assumption that the sign of a term is among `signs`.
 
-    If it is `local`, then only where every entry of the term is there.
+    If `universal`, it holds for every value of the term's index variables; if also `local`, only for those values at
+    which every entry in the term exists.
     """
 
     poly: Poly
@@ -36,8 +40,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: the entries that it mentions, and whether conditions on places say that some of these do not
-    exist.
+    """What tells which facts apply to a question: the array entries in it, its free variables, and `conditional`.
+
+    If `conditional`, it has conditions on indices, so that some of the entries need not exist.
     """
 
     entries: frozenset[Access]
@@ -46,6 +51,7 @@ class Question:
 
     @staticmethod
     def on(polys: Iterable[Poly]) -> Question:
+        """Return the question about these terms."""
         polys = tuple(polys)
         atoms = [a for p in polys for a in deep_atoms(p)]
         conditional = any(isinstance(a, INDEX_PREDICATES) for a in atoms)
@@ -54,21 +60,27 @@ class Question:
 
     @cached_property
     def targets(self) -> list[Access]:
-        """The entries, in an order."""
+        """The entries, sorted by key."""
         return sorted(self.entries, key=lambda a: a.key)
 
     def has(self, polys: Iterable[Poly]) -> bool:
-        """Return whether all entries of the terms exist wherever the question makes sense.
+        """Return whether all entries of the terms are sure to exist, as the question mentions them without a condition.
 
-        A sum of the question may be empty, so that no entry need exist at its variable.
+        The terms may have no variable that is not free in the question: a sum in the question may be empty, so that no
+        entry at its bound variable need exist.
         """
         polys = tuple(polys)
-        asked = not self.conditional and all(p.free <= self.free for p in polys)
-        return asked and self.entries.issuperset(a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
+        unconditional = not self.conditional and all(p.free <= self.free for p in polys)
+        return unconditional and self.entries.issuperset(
+            a for p in polys for a in deep_atoms(p) if isinstance(a, Access)
+        )
 
 
 def instances(fact: Fact, question: Question) -> Iterable[Fact]:
-    """Yield a fact at the entries that a question mentions."""
+    """Yield the instances of a fact at the entries that a question mentions; a fact without free variables as it is.
+
+    An instance of a local fact is left out where an entry of it may not exist.
+    """
     if not fact.universal or not fact.poly.free:
         yield fact
         return
@@ -79,10 +91,10 @@ def instances(fact: Fact, question: Question) -> Iterable[Fact]:
 
 
 def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access]) -> Iterator[dict[Var, Ix]]:
-    """Yield values of the free index variables at which entries among the terms are among the targets.
+    """Yield values of the free index variables at which an entry in the terms is one of the targets.
 
-    An entry that has all of the variables determines them. Where none has, several determine them together: a matrix
-    product's Σ_k x[i, k]·w[k, j] is that of the row i of one entry and the column j of another.
+    An entry whose index mentions all of the variables determines them alone. Where there is no such entry, several
+    determine them together: in Σ_k x[i, k]·w[k, j], an entry of x gives the row i and one of w the column j.
     """
     terms = tuple(terms)
     level = max(p.level for p in terms)
@@ -91,6 +103,7 @@ def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access
     if with_all_variables:
         yield from (m for a in with_all_variables for t in targets if (m := match(a, t, level)) is not None)
         return
+    # Matches of several entries are combined where they agree on the variables that they share.
     joint_values: list[dict[Var, Ix]] = [{}]
     covered: frozenset[Var] = frozenset()
     for pattern in patterns:
@@ -107,40 +120,41 @@ def places(terms: Iterable[Poly], free: frozenset[Var], targets: Sequence[Access
 
 
 def unbound(a: Atom) -> frozenset[Var]:
-    """The variables that no sum around the atom binds."""
+    """Return the variables of the atom that no sum around it binds."""
     return frozenset(v for v in a.free if v[0] != "b")
 
 
 def match(pattern: Access, target: Access, level: int) -> dict[Var, Ix] | None:
-    """Return the values of a pattern's variables at which it is the target; None where it cannot be.
+    """Return the values of the pattern's variables at which the entry is the target; None where there are none.
 
-    The pattern stands in a statement whose binders go up to `level`. A target may stand under binders too: variables of
-    theirs that binders of the statement could capture are not put into it.
+    x[i, 2·j + 1] is x[k, 2·l + 3] at i = k, j = l + 1. The pattern stands in a statement whose binders have levels up
+    to `level`. The target may stand under binders too: its bound variables of these levels are not used as values, as
+    a binder of the statement could capture them.
     """
     if pattern.tensor != target.tensor:
         return None
     mapping: dict[Var, Ix] = {}
-    computed: list[tuple[Ix, Ix]] = []
+    other_axes: list[tuple[Ix, Ix]] = []
     for p, t in zip(pattern.index, target.index, strict=True):
         v = p.variable()
         if v is None or v[0] == "b":
-            computed.append((p, t))
+            other_axes.append((p, t))
         elif mapping.setdefault(v, t) != t or any(w[0] == "b" and w[1] <= level for w in t.free):
             return None
-    for p, t in computed:
+    for p, t in other_axes:
         ((term, c),) = p.terms if len(p.terms) == 1 else ((None, 0),)
         if isinstance(term, tuple) and term[0] != "b" and term not in mapping:
             solution = _solution(t.shifted(-p.const), c)
             if solution is None or any(w[0] == "b" and w[1] <= level for w in solution.free):
                 return None
             mapping[term] = solution
-    return mapping if all(p.subst(mapping) == t for p, t in computed) else None
+    return mapping if all(p.subst(mapping) == t for p, t in other_axes) else None
 
 
 def _solution(ix: Ix, divisor: int) -> Ix | None:
-    """Return ix / divisor, if that is an integer ≥ 0 for all values of its parts; else None.
+    """Return ix / divisor, if that is an integer ≥ 0 for all values of its variables; else None.
 
-    Index variables are never below 0; entries of arrays of integers may be.
+    An expression with integer atoms is refused: entries of integer arrays may be negative, index variables never are.
     """
     if divisor < 1 or ix.atoms or any(c < 0 or c % divisor for _, c in ix.terms):
         return None

@@ -1,6 +1,6 @@
-"""Signs of terms under assumptions: what discharges a condition, prunes a region, decides a predicate.
+"""Signs of terms under assumptions. They discharge conditions, exclude regions and decide predicates.
 
-Everything here is conservative: what cannot be decided stays possible.
+The answer is a set of possible signs, and is conservative: a sign that cannot be excluded stays in it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ from .signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, t
 
 
 def _number(poly: Poly) -> Poly:
-    """The determinant or the smallest minor of a small matrix, which a condition names, by its entries."""
+    """Return the determinant or the smallest minor of a small matrix as a term in its entries; other terms as they are.
+
+    A smallest minor is written out only for a matrix of one entry.
+    """
     atom = poly.atom()
     if not isinstance(atom, Matrix) or atom.index:
         return poly
@@ -44,17 +47,20 @@ def _number(poly: Poly) -> Poly:
 
 
 _without_facts: Memo[Poly, int] = Memo()
-"""Signs that need no assumption, also none of which arrays are of integers."""
+"""Signs of terms without any assumption, also without knowing which arrays are of integers."""
 
 
 MAX_ASSUMED = 4096
-"""Sets of assumptions that are remembered; then the memory begins anew."""
+"""Most sets of assumptions that are kept in `_assumed`; then the table is emptied."""
 _assumed: Memo[tuple[tuple[Fact, ...], frozenset[str]], Facts] = Memo()
-"""Sets of assumptions that were met, not too many of them."""
+"""The `Facts` object for each set of assumptions that came up."""
 
 
 class Facts(LinearSigns):
-    """A set of assumptions. `signs(p)` is what they say of p."""
+    """A set of assumptions. `signs(p)` are the signs that the term p can have under them.
+
+    `integers` are the names of the arrays whose entries are integers.
+    """
 
     def __init__(self, facts: Iterable[Fact] = (), integers: frozenset[str] = frozenset()) -> None:
         self.facts = tuple(replace(f, poly=_number(current(f.poly))) for f in facts)
@@ -64,38 +70,43 @@ class Facts(LinearSigns):
         self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
-        """Return these assumptions and more: the same object each time, so that nothing is decided twice."""
+        """Return these assumptions together with more: the same object each time, so that nothing is decided twice."""
         together = (*self.facts, *facts), self.integers
-        found = _assumed.table.get(together)
-        if found is None:
+        extension = _assumed.table.get(together)
+        if extension is None:
             if len(_assumed.table) >= MAX_ASSUMED:
                 _assumed.table.clear()
-            found = _assumed.table[together] = Facts(*together)
-        return found
+            extension = _assumed.table[together] = Facts(*together)
+        return extension
 
     def signs(self, poly: Poly) -> int:
-        found = self._known.get(poly)
-        if found is None:
+        """Return the signs that the term can have, as bits (see the module `signs`)."""
+        possible = self._known.get(poly)
+        if possible is None:
             self._known[poly] = ANY_SIGN  # a question that comes back to itself is not answered
-            found = self._known[poly] = self._signs(poly)
-        return found
+            possible = self._known[poly] = self._signs(poly)
+        return possible
 
     @cached_property
     def contradictory(self) -> bool:
-        """The assumptions contradict each other in a way that linear arithmetic sees.
+        """Whether the assumptions contradict each other in a way that signs or linear arithmetic show.
 
-        Those on some entries alone take no part: at the place that others are about they may say nothing.
+        Local assumptions are left out, as they may say nothing at the entries that the others are about.
         """
         if any(not self.signs(f.poly) & f.signs for f in self.facts if not f.local):
             return True
         single = (f for f in self.facts if not f.universal and len(f.poly) > 1)
         if any(not self._by_parts(f.poly) & f.signs for f in single):
-            return True  # by the signs of its factors
+            return True  # the signs of its factors exclude the fact
         ground = [f for f in self.facts if not f.universal or not f.poly.free]
         return not self.consistent(ground)
 
     def _signs(self, poly: Poly) -> int:
-        """Return the possible signs of a term. Each method below narrows them; the dearer ones run where they may."""
+        """Return the possible signs of a term.
+
+        Each method excludes some signs. The cheap ones run first, an expensive one only where it could still exclude
+        a sign.
+        """
         if isinstance(a := poly.atom(), Matrix) and self._of_positive_definite(a):
             return POS
         if self.facts and (value := eigenvalue_of_gap(poly)) is not None and self._says(of_spectrum(value), NONZERO):
@@ -118,10 +129,10 @@ class Facts(LinearSigns):
         return out
 
     def _by_conjugate(self, poly: Poly) -> int:
-        """Return the sign of u + w by its conjugate, where w alone has a root.
+        """Return the signs of a term u + w, where w is its only summand with a square root, by the conjugate w − u.
 
-        Where |w| > |u| it is that of w, where |u| > |w| that of u. Which is larger is the sign of w² − u² = (w + u)·(w
-        − u), where w is a real number: w² ≥ 0 is shown.
+        Where |w| > |u|, the sign is that of w; where |u| > |w|, that of u. Which is larger is the sign of w² − u², a
+        term without the root. w has to be real: w² ≥ 0 is shown first. Any sign for a term of another form.
         """
         roots = [(m, c) for m, c in poly.items() if any(isinstance(e, Fraction) for _, e in m)]
         if len(roots) != 1 or any(e.denominator != 2 for _, e in roots[0][0] if isinstance(e, Fraction)):
@@ -136,22 +147,24 @@ class Facts(LinearSigns):
         return ANY_SIGN if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
 
     def _says(self, poly: Poly, signs: int) -> bool:
-        """Return whether an assumption about this very term says as much, or it is a number that says it."""
+        """Return whether an assumption about this very term allows only these signs, or it is a positive number."""
         c = poly.constant()
         return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
 
     def _of_full_rank(self, a: Matrix) -> bool:
-        """Return whether an atom is a singular value of a matrix assumed to have full rank: a square one has a
-        determinant.
+        """Return whether an atom is a singular value of a matrix that is assumed to have full rank.
+
+        The assumption is that one of the matrix's `determinants` is not 0.
         """
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
     def _has_determinant(self, a: Matrix) -> bool:
-        """Return whether the determinant of the matrix inside is assumed not to be 0."""
+        """Return whether det(A) or det(Aᵀ) is assumed not to be 0, for the matrix A inside the atom."""
         sides = (a.vars, a.vars[::-1])
         return any(self._says(_number(of_matrix("determinant", a.body, *v, a.ranges, ())), NONZERO) for v in sides)
 
     def atom_signs(self, a: Atom) -> int:
+        """Return the possible signs of an atom: also by what is assumed of its matrix, or by the steps of its loop."""
         out = super().atom_signs(a)
         if isinstance(a, Matrix):
             if a.name == "singular value":
@@ -159,32 +172,37 @@ class Facts(LinearSigns):
             elif self._of_positive_definite(a):
                 out &= POS
             elif a.name == "lu" and a.index[0] == a.index[1] and self._has_determinant(a):
-                out &= NONZERO  # the diagonal of U: their product is the determinant, up to its sign
+                out &= NONZERO  # the diagonal of U, whose product is the determinant up to its sign
         elif isinstance(a, Rec):
             out &= self._of_carry(a)
         return out
 
     @cached_property
     def _throughout(self) -> tuple[Fact, ...]:
-        """The assumptions about all entries, and about no loop."""
+        """The assumptions that hold at all entries, without those about loops."""
         everywhere = (f for f in self.facts if f.universal and not f.local)
         return tuple(f for f in everywhere if not any(isinstance(b, Rec) for b in deep_atoms(f.poly)))
 
     def _of_carry(self, a: Rec) -> int:
-        """Return signs that what a loop carries has at first, and after each step from what has them."""
+        """Return the possible signs of a carry of a loop, by induction on the time (`_by_steps`).
+
+        At a time that is at least 1 they are the signs after a step, else those at all times.
+        """
         key = a.loop, self._throughout, self.integers
         if key not in _carried.table:
-            nothing = [(ANY_SIGN, ANY_SIGN)] * len(a.carries)
-            _carried.table[key] = nothing  # a question that comes back to itself is not answered
-            _carried.table[key] = _by_steps(a.loop, Facts(self._throughout, self.integers)) or nothing
+            any_signs = [(ANY_SIGN, ANY_SIGN)] * len(a.carries)
+            _carried.table[key] = any_signs  # a question that comes back to itself is not answered
+            _carried.table[key] = _by_steps(a.loop, Facts(self._throughout, self.integers)) or any_signs
         always, later = _carried.table[key][a.position]
         has_begun = at_least(a.time.const - ONE) == ONE
         has_begun = has_begun and all(c > 0 and not isinstance(v, IntegerAtom) for v, c in a.time.terms)
         return later if has_begun else always
 
     def _of_positive_definite(self, a: Matrix) -> bool:
-        """Return whether an atom is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive
-        definite.
+        """Return whether the atom is the determinant or an eigenvalue of a matrix that is assumed positive definite.
+
+        The assumption is that the smallest minor of the matrix is positive. Positive factors of all entries make no
+        difference.
         """
         if a.name not in ("determinant", "eigenvalue"):
             return False
@@ -196,7 +214,7 @@ class Facts(LinearSigns):
         return any(m.name == "smallest minor" and m.ranges == a.ranges and m.body == body for m in minors)
 
     def by_bounds(self, a: Atom) -> int:
-        """Return the signs of an atom by facts that bound it: c·a + k > 0 with k ≤ 0 says a > 0."""
+        """Return the signs of an atom a by facts that bound it from below: c·a + k > 0, c > 0 and k ≤ 0 say a > 0."""
         out = ANY_SIGN
         for fact in self.relevant(poly_of(a)):
             if fact.signs & NEG and fact.signs & POS:
@@ -214,7 +232,11 @@ class Facts(LinearSigns):
         return out
 
     def by_match(self, poly: Poly) -> int:
-        """Return the signs of a term by a fact about the same term up to a factor of known sign."""
+        """Return the signs of a term by facts about the same term up to a factor.
+
+        Term and fact are split into common factors and rest, and the rests have to be equal. Then the sign of the term
+        is that of the fact times that of the factors by which they differ.
+        """
         out = ANY_SIGN
         facts = self.relevant(poly)
         if not facts:
@@ -232,6 +254,7 @@ class Facts(LinearSigns):
                 if e == 0 or a.positive:
                     continue
                 divides = divides or e < 0
+                # A factor of a nonzero fact is nonzero, so that its even powers are positive.
                 if strict and a in taken2 and (fact.signs == NONZERO or (isinstance(e, int) and e % 2 == 0)):
                     continue
                 ratio = ANY_SIGN
@@ -241,7 +264,11 @@ class Facts(LinearSigns):
         return out
 
     def _by_parts(self, poly: Poly) -> int:
-        """Return the signs of a term by those of its common factor and the rest, or of its rational factors."""
+        """Return the signs of a term by those of its parts.
+
+        The denominators and the common factor are split off first. If that changes the term, the rest is a new
+        question; else the term is factored over ℚ.
+        """
         numerator, denominators = cleared(poly)
         if numerator.is_zero:
             return ZERO
@@ -253,7 +280,7 @@ class Facts(LinearSigns):
         for a, e in taken.items():
             outer = times(outer, self.power_signs(a, e))
         if len(rest) > len(numerator):
-            return ANY_SIGN  # what is left is longer than the whole: the same question would come up without end
+            return ANY_SIGN  # the rest is longer than the whole: asking for its signs might not come to an end
         if rest != poly and len(rest) < 40:
             return times(outer, self.signs(rest))
         factors = factored(rest) if 1 < len(rest) < 40 else None
@@ -268,44 +295,51 @@ class Facts(LinearSigns):
     # --- universal facts, instantiated at the accesses that a question mentions ---
 
     def relevant(self, poly: Poly) -> list[Fact]:
+        """Return the instances of the assumptions at the entries that the term mentions."""
         if not self.facts:
             return []
-        found = self._relevant.get(poly)
-        if found is None:
-            found = self._relevant[poly] = self._grounded(poly)
-        return found
+        ground_facts = self._relevant.get(poly)
+        if ground_facts is None:
+            ground_facts = self._relevant[poly] = self._grounded(poly)
+        return ground_facts
 
     def _grounded(self, poly: Poly) -> list[Fact]:
+        """Return the instances of all assumptions for a question, each once; equal questions share the list."""
         question = Question.on([poly])
-        found = self._ground.get(question)
-        if found is None:
+        ground_facts = self._ground.get(question)
+        if ground_facts is None:
             table: dict[tuple[Poly, int], Fact] = {}
             for fact in self.facts:
                 for ground in instances(fact, question):
                     table.setdefault((ground.poly, ground.signs), ground)
-            found = self._ground[question] = list(table.values())
-        return found
+            ground_facts = self._ground[question] = list(table.values())
+        return ground_facts
 
 
 _carried: Memo[tuple[Loop, tuple[Fact, ...], frozenset[str]], list[tuple[int, int]]] = Memo()
-"""Of each carry of a loop its signs at all times, and those after a step."""
+"""For each carry of a loop, its signs at all times, and those at times of at least 1."""
 MAX_WIDER = 4
-"""How often signs that a step does not keep are made wider."""
+"""How often signs that a step does not preserve are enlarged."""
 
 
 def _by_steps(loop: Loop, facts: Facts) -> list[tuple[int, int]] | None:
-    """Return signs by induction on time; None where nothing is found that steps keep."""
+    """Return for each carry its signs at all times, and its signs after a step, by induction on time; None if it fails.
+
+    The signs begin as those of the initial values. If a step leads out of them, its signs are added, and the step is
+    tried again, until the signs are preserved, at most `MAX_WIDER` times.
+    """
     signs = [facts.signs(c.init) for c in loop.carries]
     for _ in range(MAX_WIDER):
         if all(s == ANY_SIGN for s in signs):
             return None
+        # Assume the signs of all carries at a time s, and derive those at s + 1.
         before = (
             Fact(access(carried(loop.level, k), tuple(of_var(fresh("q")) for _ in range(1 + len(c.ranges)))), s)
             for k, (c, s) in enumerate(zip(loop.carries, signs, strict=True))
             if s != ANY_SIGN
         )
-        here = Facts((*facts.facts, *before), facts.integers)
-        after = [here.signs(c.step) for c in loop.carries]
+        step_facts = Facts((*facts.facts, *before), facts.integers)
+        after = [step_facts.signs(c.step) for c in loop.carries]
         wider = [s | t for s, t in zip(signs, after, strict=True)]
         if wider == signs:
             return list(zip(signs, after, strict=True))

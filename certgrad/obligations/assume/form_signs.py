@@ -1,4 +1,4 @@
-"""Signs of terms by their form: what products, sums, powers and functions make of the signs of their parts."""
+"""Signs of terms by their form: of products, sums, powers and functions by the signs of their parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, plus, sign
 
 _SIGNS = {">= 0": NONNEG, "> 0": POS}
 MOST_CONDITIONS = 4
-"""Conditions whose truth values are all tried, at most, for a weight's sign; beyond, it has any sign."""
+"""Most conditions in a weight whose truth values are all tried; a weight with more may have any sign."""
 
 
 def _least_value(weight: Poly) -> fmpq:
@@ -41,7 +41,10 @@ def _least_value(weight: Poly) -> fmpq:
 
 
 def _spread(weights: Mapping[Sum, fmpq]) -> Poly:
-    """Return n·Σ f² − (Σ f)² of f = Σ w_a·f_a, for sums Σ f_a over the same ranges."""
+    """Return n·Σ f² − (Σ f)² for f = Σ_a w_a·f_a, where `weights` has the sums Σ f_a over the same n places.
+
+    It is n² times a variance, hence at least 0.
+    """
     first = next(iter(weights))
     names = {v: fresh() for v in first.vars}
     dummies = [(names[v], r) for v, r in zip(first.vars, first.ranges, strict=True)]
@@ -56,30 +59,32 @@ def _spread(weights: Mapping[Sum, fmpq]) -> Poly:
 
 
 class FormSigns(ABC):
-    """Signs of terms by their form. What is known of a whole term, or of a single atom, comes from elsewhere."""
+    """Signs of terms by their form. Subclasses say what assumptions about a whole term, or about an atom, exclude."""
 
     @abstractmethod
     def signs(self, poly: Poly) -> int:
-        """The signs that a term can have."""
+        """Return the signs that a term can have."""
 
     @abstractmethod
     def by_match(self, poly: Poly) -> int:
-        """The signs that assumptions about the same term leave."""
+        """Return the signs that assumptions about the same term do not exclude."""
 
     @abstractmethod
     def by_bounds(self, a: Atom) -> int:
-        """The signs that bounds on the atom leave."""
+        """Return the signs that assumed bounds on the atom do not exclude."""
 
     def by_form(self, poly: Poly) -> int:
+        """Return the possible signs of a sum by those of its summands."""
         total = ZERO
         for mono, c in poly.items():
             total = plus(total, times(POS if c > 0 else NEG, self.mono_signs(mono)))
         return total
 
     def of_masked_sum(self, poly: Poly) -> int:
-        """Return the signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
+        """Return the signs of Σ_v w(v)·f(v), where the weight w is a term in conditions on indices, and f is a product.
 
-        It is f's where w ≥ 0 whichever conditions hold, and w > 0 at the first or the last v, of which there is one.
+        The sum has the sign of f, if w ≥ 0 whichever of the conditions hold, and w > 0 at the first or the last v; it
+        may also be 0 if only w ≥ 0 is known. Any sign for a term of another form.
         """
         sums = [(mono[0][0], c) for mono, c in poly.items() if len(mono) == 1 and mono[0][1] == 1]
         first = sums[0][0] if len(sums) == len(poly) else None
@@ -90,6 +95,7 @@ class FormSigns(ABC):
             if not isinstance(a, Sum) or a.vars != first.vars or a.ranges != first.ranges:
                 return ANY_SIGN
             body = body + Poly({a.body: c})
+        # The common factor of all summands is f, what is left is w.
         c, taken, weight = content(body)
         weight = weight.scale(c)
         conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
@@ -103,10 +109,11 @@ class FormSigns(ABC):
         return signs if attained else signs | ZERO
 
     def of_squared_sums(self, poly: Poly) -> int:
-        """Return the signs of a variance by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)².
+        """Return the signs of a term such as a variance by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)².
 
-        If the term is −k·(Σ f)² + r with k ≥ 0, it is at least r − k·n·Σ f². The square of a combination Σ w_a·S_a of
-        sums is found by one of them, whose products with the others give the w_a.
+        A term −k·(Σ f)² + r with k ≥ 0 is at least r − k·n·Σ f², whose sign is a new question. Σ f may be a combination
+        Σ_a w_a·S_a of sums: its square is recognised by the square of one sum S, and the products S·S_a give the w_a.
+        Any sign where that shows nothing.
         """
         for mono, c in poly.items():
             squared_sums = [a for a, e in mono if e == 2 and isinstance(a, Sum)]
@@ -114,13 +121,14 @@ class FormSigns(ABC):
                 outer = {a: e for a, e in mono if a is not first}
                 if c > 0 or any(r.free for r in first.ranges) or self.mono_signs(tuple(outer.items())) & NEG:
                     continue
+                # (w₁·S₁ + w₂·S₂)² = w₁²·S₁² + 2·w₁·w₂·S₁·S₂ + …: with w₁ = 1, half of the mixed coefficient is w₂.
                 weights = {}
-                for other in {a for m in poly for a, _ in m if isinstance(a, Sum) and a.ranges == first.ranges}:
-                    product = monomial({**outer, **({first: 2} if other is first else {first: 1, other: 1})})
+                for second in {a for m in poly for a, _ in m if isinstance(a, Sum) and a.ranges == first.ranges}:
+                    product = monomial({**outer, **({first: 2} if second is first else {first: 1, second: 1})})
                     ((product_of_both, _),) = product.items()
-                    weight = poly.coefficient(product_of_both) / (c if other is first else 2 * c)
+                    weight = poly.coefficient(product_of_both) / (c if second is first else 2 * c)
                     if weight != 0:
-                        weights[other] = weight
+                        weights[second] = weight
                 least = poly + monomial(outer).scale(c) * _spread(weights)
                 if not self.signs(least) & NEG:
                     applied(Law.CAUCHY_SCHWARZ)
@@ -128,33 +136,35 @@ class FormSigns(ABC):
         return ANY_SIGN
 
     def mono_signs(self, mono: Mono) -> int:
+        """Return the possible signs of a monomial."""
         out = POS
         for a, e in mono:
             out = times(out, self.power_signs(a, e))
         return out
 
     def power_signs(self, a: Atom, e: Exponent) -> int:
+        """Return the possible signs of aᵉ where it has a value; the set is never empty."""
         if a.positive:
             return POS
         signs = self.atom_signs(a)
         if isinstance(e, Fraction):
             return POS if e < 0 else signs & NONNEG or NONNEG
         if e < 0:
-            # 1/0 can stand in a lane that is not selected: it says nothing, and never that there is no such case.
+            # 1/0 can stand in a lane that is not selected: an empty set of signs would exclude the case.
             signs = signs & NONZERO or NONZERO
         if e % 2 == 0:
             return (signs & ZERO) | (POS if signs & NONZERO else 0)
         return signs
 
     def atom_signs(self, a: Atom) -> int:
-        """Return the possible signs of an atom, by its kind and by the facts about it."""
+        """Return the possible signs of an atom, by its kind and by the assumptions about it."""
         if a.positive:
             return POS
         if isinstance(a, (Pred, Side)):
-            inside = self.signs(a.poly)
-            if inside == POS:
+            signs = self.signs(a.poly)
+            if signs == POS:
                 return POS
-            return ZERO if inside == NEG or (isinstance(a, Pred) and not inside & POS) else NONNEG
+            return ZERO if signs == NEG or (isinstance(a, Pred) and not signs & POS) else NONNEG
         if isinstance(a, INDEX_PREDICATES):
             return NONNEG
         if isinstance(a, IndexNumber) and is_index(a.var):
@@ -165,6 +175,7 @@ class FormSigns(ABC):
                 return ANY_SIGN
             if is_number_of_places(a) and bounds_of_number(a)[0] == ONE:
                 return POS
+            # A sum over a range that may be empty may be 0.
             return body if all(r.positive for r in a.ranges) else body | ZERO
         if isinstance(a, Max):
             return self.signs(a.body)
@@ -177,7 +188,10 @@ class FormSigns(ABC):
         return self.by_match(poly_of(a)) & self.by_bounds(a)
 
     def of_place(self, poly: Poly) -> int:
-        """Return the signs of an integer by the bounds of the places and counts in it: n − rank(i) is at least 1."""
+        """Return the signs of an integer term by the bounds of the indices and counts in it: n − rank(i) is at least 1.
+
+        Any sign for a term without indices as numbers, or without known bounds.
+        """
         if not any(isinstance(a, IndexNumber) for mono in poly for a, _ in mono):
             return ANY_SIGN
         ix = as_index(poly)
@@ -190,9 +204,10 @@ class FormSigns(ABC):
         return out
 
     def _fn_signs(self, a: Fn) -> int:
-        known = FUNCTIONS.get(a.name)
-        if known is not None and known.sign:
-            return self.signs(a.args[0]) if known.sign == "of its argument" else _SIGNS[known.sign]
+        """Return the possible signs of a function's value by what is known of the function."""
+        function = FUNCTIONS.get(a.name)
+        if function is not None and function.sign:
+            return self.signs(a.args[0]) if function.sign == "of its argument" else _SIGNS[function.sign]
         if a.name == "log":
             return self.signs(a.args[0] - ONE)
         if a.name == "whole_power" and self.signs(a.args[0]) == POS:

@@ -1,4 +1,4 @@
-"""Conditions on indices, decided where ranges and other conditions decide them, and split into cases where not."""
+"""Conditions on indices: decided where ranges and other conditions imply or exclude them, else split into cases."""
 
 from __future__ import annotations
 
@@ -31,42 +31,51 @@ from .signs import ZERO as SIGN_ZERO
 
 @dataclass(frozen=True)
 class Indices:
-    """The free index variables with their ranges, and the conditions in force on them."""
+    """What is known of the index variables at some point of a proof: their ranges, and the conditions that hold."""
 
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     facts: Facts = field(default_factory=Facts)
     clauses: tuple[Clause, ...] = ()
-    """Of these, those that say which of several conditions on one entry holds are used."""
+    """Assumed clauses. A clause is used if it has no guards, and all its alternatives are conditions on one entry."""
     sizes: Mapping[str, tuple[Poly, ...]] = field(default_factory=dict)
-    """The shapes of tensors: what stands at a variable in one of them is an entry of it."""
+    """The shapes of tensors by name: an index that is a variable there is within its axis."""
 
     def known_of(self, entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
-        """Groups of conditions on an entry of an integer tensor, or on a rounded number; of each group one holds."""
+        """Return what is assumed of an entry of an integer tensor, or of a rounded number.
+
+        The result is a list of groups of conditions: of each group at least one holds. A fact gives a group of one
+        condition, a clause a group of its alternatives.
+        """
         out: list[tuple[Condition, ...]]
         out = [(c[0],) for f in self.facts.facts if (c := _on_entry(f.poly, f.signs, f.universal, entry)) is not None]
         for clause in self.clauses:
             if clause.guards:
                 continue
-            said = [_on_entry(a.poly, a.signs, True, entry) for a in clause.alternatives]
-            group = [c for c in said if c is not None]
-            if len(group) == len(said) and all(places == group[0][1] for _, places in group):
+            alternatives = [_on_entry(a.poly, a.signs, True, entry) for a in clause.alternatives]
+            group = [c for c in alternatives if c is not None]
+            if len(group) == len(alternatives) and all(places == group[0][1] for _, places in group):
                 out.append(tuple(condition for condition, _ in group))
-        if isinstance(entry, Rounded) and self.facts.facts:  # what is known of ⌊x⌋ may follow from what is of x
-            found = _CONDITIONS.get(self.facts.signs(index_number(of_atom(entry))))
-            if found is not None:
-                factor, shift, relation = found
+        if isinstance(entry, Rounded) and self.facts.facts:  # a sign of ⌊x⌋ may follow from facts about x
+            by_sign = _CONDITIONS.get(self.facts.signs(index_number(of_atom(entry))))
+            if by_sign is not None:
+                factor, shift, relation = by_sign
                 out.append(((of_atom(entry).scaled(factor).shifted(shift), relation),))
         return out
 
     def feasible(self, *more: Condition) -> bool:
+        """Return whether some sizes and indices satisfy what is known and these conditions; True if it is undecided."""
         return feasible([*self.conditions, *more], self.ranges, self.known_of)
 
     def where(self, condition: Condition) -> Indices:
+        """Return the same knowledge with one condition more."""
         return replace(self, conditions=(*self.conditions, condition))
 
     def substituted(self, mapping: Mapping[Var, Ix], more: Mapping[Var, Poly]) -> Indices:
-        """Return the indices with variables replaced by expressions; the variables' ranges become conditions."""
+        """Return the indices with variables replaced by expressions; the variables' ranges become conditions.
+
+        `more` are the ranges of variables that are new in the expressions.
+        """
         conditions = [(ix.subst(mapping), r) for ix, r in self.conditions]
         for v, value in mapping.items():
             if v in self.ranges:
@@ -75,7 +84,7 @@ class Indices:
         return replace(self, ranges={**left, **more}, conditions=tuple(conditions))
 
     def decide(self, a: IxPred | IxEq) -> Poly | None:
-        """The value of a condition on indices where it has the same one throughout."""
+        """Return 1 or 0 where a condition on indices holds for all indices, or for none; None where it is open."""
         if not self.feasible(holding(a)):
             return ZERO
         if not self.feasible(failing(a)):
@@ -84,11 +93,17 @@ class Indices:
 
 
 _OnEntry = tuple[Condition, Mapping[Var, Ix]]
-"""A condition on an entry, and what the indices of the statement are there: alternatives hold at the same ones."""
+"""A condition on an entry, and the values of the statement's index variables at which the statement is about it.
+
+The alternatives of a clause are conditions on one entry together only where these values are the same."""
 
 
 def _on_entry(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> _OnEntry | None:
-    """Return "the term, with one entry in it, has one of the signs" as a condition on that entry."""
+    """Return "the term has one of the signs" as a condition on an integer that it reads; None where it is no such one.
+
+    The term has to read one entry, of the same tensor, and be an integer expression in it. If the statement is
+    `universal`, its index variables are set to the values at which it reads the entry.
+    """
     if isinstance(entry, Rounded):
         return _on_rounded(poly, signs, universal, entry)
     entries = [a for a in deep_atoms(poly) if isinstance(a, Access)]
@@ -106,14 +121,15 @@ def _on_entry(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rou
 
 
 def _on_rounded(poly: Poly, signs: int | None, universal: bool, asked: Rounded) -> _OnEntry | None:
+    """Return what `_on_entry` returns, for a rounded number."""
     value = as_rounded_index(poly) if signs in _CONDITIONS else None
-    (known,) = value.atoms if value is not None and len(value.atoms) == 1 else (None,)
-    if value is None or not isinstance(known, Rounded) or known.body != asked.body:
+    (atom,) = value.atoms if value is not None and len(value.atoms) == 1 else (None,)
+    if value is None or not isinstance(atom, Rounded) or atom.body != asked.body:
         return None
     mapping: dict[Var, Ix] = {}
-    for own, wanted in zip(known.arguments, asked.arguments, strict=True):
-        v = own.variable() if universal else None
-        if (mapping.setdefault(v, wanted) if v is not None else own) != wanted:
+    for argument, wanted in zip(atom.arguments, asked.arguments, strict=True):
+        v = argument.variable() if universal else None
+        if (mapping.setdefault(v, wanted) if v is not None else argument) != wanted:
             return None
     factor, shift, relation = _CONDITIONS[signs]
     return (value.scaled(factor).subst(mapping).shifted(shift), relation), mapping
@@ -127,19 +143,21 @@ _CONDITIONS: dict[int | None, tuple[int, Poly, str]] = {
     SIGN_ZERO: (1, ZERO, "="),
     NONZERO: (1, ZERO, "!="),
 }
-"""What an integer of a sign satisfies: the factor and the shift of the expression, and its relation to 0."""
+"""By sign, the condition on an integer e that has it, factor·e + shift related to 0: e > 0 is 1·e − 1 ≥ 0."""
 
 
 def holding(a: IxPred | IxEq) -> Condition:
+    """Return the condition under which the predicate is 1."""
     return (a.ix, ">=") if isinstance(a, IxPred) else (a.ix, "=")
 
 
 def failing(a: IxPred | IxEq) -> Condition:
+    """Return the condition under which the predicate is 0."""
     return (a.ix.scaled(-1).shifted(-ONE), ">=") if isinstance(a, IxPred) else (a.ix, "!=")
 
 
 def counts(a: Pred) -> bool:
-    """Return whether a predicate says that a count is positive: [Σ_j [i(j) = i(k)] > 0]."""
+    """Return whether a predicate says that counts of places are not all 0: [Σ_j [s(j) = s(k)] > 0]."""
     return all(
         c > 0 and all(isinstance(b, Sum) and all(isinstance(x, (IxPred, IxEq)) for x, _ in b.body) for b, _ in m)
         for m, c in a.poly.items()
@@ -147,10 +165,10 @@ def counts(a: Pred) -> bool:
 
 
 def some_place(poly: Poly, indices: Indices) -> bool:
-    """Return whether a term that counts places is known to be positive: one entry of the same tensor is a place that it
-    counts.
+    """Return whether a term that counts places is shown to be positive, as one place counts for sure.
 
-    Entries are those in the term and in the conditions that are in force.
+    In Σ_j [s(j) = s(k)], the place j = k counts. So an entry under the sum, s(j), is matched with each other entry of
+    the same tensor in the sum or in the known conditions, here s(k), which gives a place to try.
     """
     for mono, _ in poly.items():
         if len(mono) != 1 or mono[0][1] != 1 or not isinstance(a := mono[0][0], Sum):
@@ -160,6 +178,7 @@ def some_place(poly: Poly, indices: Indices) -> bool:
         entries += [e for ix, _ in indices.conditions for e in _atoms_in(ix) if isinstance(e, Entry)]
         for entry in (e for e in entries if not e.free & set(a.vars)):
             for pattern in (e for e in bound if e.tensor == entry.tensor and len(e.index) == len(entry.index)):
+                # The values of the summed variables at which the entry under the sum is the other entry.
                 place = {
                     v: ix for p, ix in zip(pattern.index, entry.index, strict=True) if (v := p.variable()) in a.vars
                 }
@@ -174,7 +193,10 @@ def some_place(poly: Poly, indices: Indices) -> bool:
 
 
 def _hold_at(a: Sum, place: Mapping[Var, Ix], indices: Indices, within: bool) -> bool:
-    """Return whether the place is in the ranges (known if `within`), and the conditions in the sum hold there."""
+    """Return whether a place is in the ranges of a sum of conditions, and all these conditions hold there.
+
+    The ranges are not tested if the caller knows that the place is `within` them.
+    """
     for v, n in zip(a.vars, a.ranges, strict=True):
         below, above = place[v].scaled(-1).shifted(-ONE), place[v].shifted(-n)
         if not within and (indices.feasible((below, ">=")) or indices.feasible((above, ">="))):
@@ -184,11 +206,11 @@ def _hold_at(a: Sum, place: Mapping[Var, Ix], indices: Indices, within: bool) ->
 
 
 _loops: Memo[tuple, dict[str, Any]] = Memo()
-"""What became of loops without free variables, by what is assumed."""
+"""The rewritten loops without free variables, by the assumptions under which they were rewritten."""
 
 
 class _Deciding(Rewriter):
-    """Replaces index conditions that hold throughout, or nowhere, given the ranges of all variables around them."""
+    """Replaces conditions on indices by 1 or 0 where what is known of the indices decides them, inside sums too."""
 
     def __init__(self, indices: Indices, names: Mapping[Var, Ix]) -> None:
         super().__init__(names, replace=self._decide)
@@ -196,49 +218,54 @@ class _Deciding(Rewriter):
         self.loops = _loops.table.setdefault((indices.facts, indices.clauses), {})
 
     def of_closed(self) -> Rewriter:
-        """The rewriter for terms without free variables, to which conditions on indices around a loop do not apply."""
+        """Return the rewriter for loops without free variables, which uses no condition on indices around the loop."""
         return _Deciding(replace(self.context, ranges={}, conditions=()), {})
 
     def mono(self, mono: Mono) -> Poly:
-        """Return a monomial whose inequalities are decided by equations beside them, where these are about unbounded
-        integers.
+        """Return the rewritten monomial; inequalities on unbounded integers are decided by its equations on such ones.
+
+        Unbounded integers are entries of integer tensors and rounded numbers.
         """
         equations = [a for a, _ in mono if isinstance(a, IxEq) and by_entries(a.ix)]
-        open_ones = [a for a, _ in mono if isinstance(a, IxPred) and by_entries(a.ix)]
-        if not equations or not open_ones:
+        inequalities = [a for a, _ in mono if isinstance(a, IxPred) and by_entries(a.ix)]
+        if not equations or not inequalities:
             return super().mono(mono)
-        there = self.context
+        context = self.context
         for equation in equations:
-            there = there.where((equation.ix.subst(self.indices), "="))
-        values = {a: there.decide(IxPred(a.ix.subst(self.indices))) for a in open_ones}
+            context = context.where((equation.ix.subst(self.indices), "="))
+        values = {a: context.decide(IxPred(a.ix.subst(self.indices))) for a in inequalities}
         if any(value is not None and value.is_zero for value in values.values()):
             return ZERO
-        kept = [(a, e) for a, e in mono if not isinstance(a, IxPred) or values.get(a) is None]
-        return super().mono(tuple(kept))
+        open_factors = [(a, e) for a, e in mono if not isinstance(a, IxPred) or values.get(a) is None]
+        return super().mono(tuple(open_factors))
 
     def _decide(self, a: Atom) -> Poly | None:
+        """Return the term that stands for an atom, None to rebuild it from its parts (see `Rewriter`)."""
         if isinstance(a, (IxPred, IxEq)):
             moved = type(a)(a.ix.subst(self.indices))
-            known = self.context.decide(moved)
-            return known if known is not None or isinstance(a, IxPred) else self._by_digits(moved.ix)
+            decided = self.context.decide(moved)
+            return decided if decided is not None or isinstance(a, IxPred) else self._by_digits(moved.ix)
         if isinstance(a, Pred) and a.structured:
-            made = pred(self(a.poly))
-            counted = made.atom()
-            some = isinstance(counted, Pred) and counts(counted) and some_place(counted.poly, self.context)
-            return ONE if some else made
+            predicate = pred(self(a.poly))
+            counted = predicate.atom()
+            positive = isinstance(counted, Pred) and counts(counted) and some_place(counted.poly, self.context)
+            return ONE if positive else predicate
         if not a.structured and not a.free & self.indices.keys():
             return poly_of(a)
         return None
 
     def _by_digits(self, ix: Ix) -> Poly | None:
-        """Return [e = 0] as a product of equations, where e is a place in row-major order less another."""
-        found = digits(ix, self.context.feasible) if any(isinstance(t, Quotient) for t in ix.atoms) else [ix]
-        if len(found) == 1:
+        """Return [e = 0] as a product of equations, where e is the difference of two places in row-major order.
+
+        None where e is not taken apart (see `digits`).
+        """
+        differences = digits(ix, self.context.feasible) if any(isinstance(t, Quotient) for t in ix.atoms) else [ix]
+        if len(differences) == 1:
             return None
         applied(Law.ROW_MAJOR)
         out = ONE
-        for one in found:
-            out = out * index_equal(one)
+        for difference in differences:
+            out = out * index_equal(difference)
         return out
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
@@ -246,15 +273,15 @@ class _Deciding(Rewriter):
 
 
 def resolved(poly: Poly, indices: Indices) -> Poly:
-    """The term with index conditions decided where the ranges decide them, in sums too."""
+    """Return the term with conditions on indices replaced by 1 or 0 where `indices` decides them, in sums too."""
     return _Deciding(indices, {})(poly) if poly.structured else poly
 
 
 class _Beside(_Deciding):
-    """Decides conditions also by those beside them: a term with a factor [φ] matters only where φ holds.
+    """Decides conditions also by other factors of the same product: a term [φ]·f matters only where φ holds.
 
-    A condition that the others imply is left out, and φ is in force in the other factors, in sums and functions too.
-    So is [e ≥ 1] where e ≥ 0, beside what is 0 at e = 0, as e is.
+    So φ counts as known in f, inside sums and functions too, and a condition that other factors imply is left out. A
+    factor [e ≥ 1] is also left out where e ≥ 0 is known and the other factors are 0 at e = 0: [e ≥ 1]·e = e.
     """
 
     def __call__(self, poly: Poly) -> Poly:
@@ -270,6 +297,10 @@ class _Beside(_Deciding):
         return poly
 
     def mono(self, mono: Mono) -> Poly:
+        """Return the monomial with each inequality decided by its other conditions, and the rest rewritten under all.
+
+        It is 0 if a condition contradicts the others.
+        """
         conditions = {a: type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))}
         if not conditions or len(mono) == 1:
             return super().mono(mono)
@@ -281,11 +312,13 @@ class _Beside(_Deciding):
                 return ZERO
             if value is not None:
                 del conditions[a]
-        inside = _Beside(_with_conditions(self.context, conditions.values()), self.indices)
+        under_conditions = _Beside(_with_conditions(self.context, conditions.values()), self.indices)
         out = ONE
-        for one in conditions:
-            out = out * (self.atom(one) or poly_of(one))
-        return out * Rewriter.mono(inside, tuple((a, e) for a, e in mono if not isinstance(a, (IxPred, IxEq))))
+        for condition in conditions:
+            out = out * (self.atom(condition) or poly_of(condition))
+        return out * Rewriter.mono(
+            under_conditions, tuple((a, e) for a, e in mono if not isinstance(a, (IxPred, IxEq)))
+        )
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
         return _Beside(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
@@ -296,7 +329,7 @@ def _with_conditions(indices: Indices, conditions: Iterable[IxPred | IxEq]) -> I
 
 
 def by_those_beside(poly: Poly, indices: Indices) -> Poly:
-    """The term with index conditions decided by the ranges and by the conditions that stand beside them."""
+    """Return the term with conditions on indices decided by `indices` and by other factors of the same product."""
     form = _Beside(indices, {})(poly) if poly.structured else poly
     if form != poly:
         applied(Law.BESIDE_CONDITION)
@@ -304,7 +337,10 @@ def by_those_beside(poly: Poly, indices: Indices) -> Poly:
 
 
 def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
-    """A free variable that is divided runs over rows and columns instead: v = i·m + j."""
+    """Return the term and the indices with v = i·m + j for each free variable v of which ⌊v/m⌋ or v mod m occurs.
+
+    The row i and the column j < m are new variables, and v is no longer one. Only where m divides the range of v.
+    """
     for v, n in indices.ranges.items():
         if v not in poly.free:
             continue
@@ -313,28 +349,28 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
             if rows is None:
                 continue
             (poly,), i, j = in_rows_and_columns([poly], v, divisor, "u")
-            first = {i: of_const(ZERO)} if rows == ONE else {}
-            poly = Rewriter(first)(poly) if first else poly
-            place = {v: row_major(of_var(i), of_var(j), divisor).subst(first)}
-            left = {w: m for w, m in indices.ranges.items() if w != v}
-            left |= {j: divisor} if first else {i: rows, j: divisor}
+            first_row = {i: of_const(ZERO)} if rows == ONE else {}
+            poly = Rewriter(first_row)(poly) if first_row else poly
+            place = {v: row_major(of_var(i), of_var(j), divisor).subst(first_row)}
+            new_ranges = {w: m for w, m in indices.ranges.items() if w != v}
+            new_ranges |= {j: divisor} if first_row else {i: rows, j: divisor}
             conditions = tuple((ix.subst(place), r) for ix, r in indices.conditions)
-            moved = replace(indices, ranges=left, conditions=conditions)
+            moved = replace(indices, ranges=new_ranges, conditions=conditions)
             return in_rows(poly, moved)
     return poly, indices
 
 
 def choices(poly: Poly) -> list[IxPred | IxEq]:
-    """Return conditions on free indices only, equations first."""
-    found = [a for a in deep_atoms(poly) if isinstance(a, (IxPred, IxEq)) and not any(v[0] == "b" for v in a.free)]
-    return sorted(found, key=lambda a: (isinstance(a, IxPred), len(a.ix.terms), a.key))
+    """Return the conditions in the term that have no variable bound by a sum, equations first."""
+    conditions = [a for a in deep_atoms(poly) if isinstance(a, (IxPred, IxEq)) and not any(v[0] == "b" for v in a.free)]
+    return sorted(conditions, key=lambda a: (isinstance(a, IxPred), len(a.ix.terms), a.key))
 
 
 def split_by_condition(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
-    """Return the term where an index condition holds, and where it fails, each with what is known of the indices there
-    and the substitution made.
+    """Return the cases that a condition on indices holds, and that it fails; a case that is infeasible is left out.
 
-    A case that is infeasible is left out.
+    A case is the term there, the known indices, and a substitution. Where the case fixes a variable, that variable is
+    substituted by its value in both, and in the term an integer atom that the case fixes is replaced too.
     """
     out: list[tuple[Poly, Indices, Mapping[Var, Ix]]] = []
     for condition, value in ((holding(a), ONE), (failing(a), ZERO)):
@@ -345,12 +381,13 @@ def split_by_condition(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[t
         mapping: dict[Var, Ix] = {}
         zero = _equation(condition, indices_here)
         if zero is not None:
+            # An equation that fixes a variable eliminates it; one that fixes an integer atom is put into the term.
             solution = solved(zero)
             if solution is not None:
                 mapping = dict([solution])
                 part, indices_here = Rewriter(mapping)(part), indices.substituted(mapping, {})
                 if any(ix.atoms for ix, _ in indices_here.conditions) and not indices_here.feasible():
-                    continue  # atoms that are now the same had been told apart
+                    continue  # the substitution made two atoms equal, and a condition says that they differ
             elif (equal := _determined_atom(zero)) is not None:
                 part = at_equal_place(part, *equal)
                 conditions_there = tuple((_substitute_atom(ix, *equal), r) for ix, r in indices_here.conditions)
@@ -364,7 +401,10 @@ def split_by_condition(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[t
 
 
 def _equation(condition: Condition, there: Indices) -> Ix | None:
-    """An expression that is 0 where the condition holds: a condition on one variable may leave it one place only."""
+    """Return an expression that is 0 wherever the condition holds; None where there is none.
+
+    An inequality of one variable or atom may leave it a single value: the least one, or an end of its range.
+    """
     ix, relation = condition
     if relation == "=":
         return ix
@@ -380,7 +420,7 @@ def _equation(condition: Condition, there: Indices) -> Ix | None:
 
 
 def _determined_atom(ix: Ix) -> tuple[IntegerAtom, Ix] | None:
-    """An integer atom that ix = 0 determines, with its value."""
+    """Return an integer atom that ix = 0 determines, with its value; None where there is none."""
     for t, c in reversed(ix.terms):
         if isinstance(t, IntegerAtom) and abs(c) == 1:
             value = ix.plus(of_atom(t).scaled(-c)).scaled(-c)
@@ -390,11 +430,12 @@ def _determined_atom(ix: Ix) -> tuple[IntegerAtom, Ix] | None:
 
 
 def _atoms_in(ix: Ix) -> list[IntegerAtom]:
+    """Return all integer atoms of an index expression, those inside others too."""
     return [b for a in ix.atoms for b in (a, *(c for part in a.parts() for c in _atoms_in(part)))]
 
 
 def _substitute_atom(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
-    """The index with the value in place of the integer."""
+    """Return the index expression with the value in place of the integer atom."""
     if atom not in _atoms_in(ix):
         return ix
     parts = [(1, of_const(ix.const))]
@@ -407,27 +448,28 @@ def _substitute_atom(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
 
 
 def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
-    """Return the term at a place where an integer atom has a value: entries at the atom become entries at the value.
+    """Return the term under the equation atom = value, with the value in place of the atom in all indices.
 
-    As a = e, x[a] = x[e], and [a ≥ i] = [e ≥ i].
+    Where a = e, x[a] is x[e], and [a ≥ i] is [e ≥ i].
     """
 
-    def moved(ix: Ix) -> Ix:
+    def with_value(ix: Ix) -> Ix:
         return _substitute_atom(ix, atom, value)
 
     def replace(a: Atom) -> Poly | None:
+        """Return the term for an atom in which the integer atom stands; None for any other atom."""
         if isinstance(a, Access):
             if isinstance(atom, Entry) and (a.tensor, a.index) == (atom.tensor, atom.index):
                 return index_number(value)
-            index = tuple(map(moved, a.index))
+            index = tuple(map(with_value, a.index))
             return access(a.tensor, index) if index != a.index else None
         if isinstance(a, (IxPred, IxEq)):
-            ix = moved(a.ix)
+            ix = with_value(a.ix)
             if ix == a.ix:
                 return None
             return index_condition(ix) if isinstance(a, IxPred) else index_equal(ix)
         if isinstance(a, IndexNumber):
-            ix = moved(of_term(a.var))
+            ix = with_value(of_term(a.var))
             return index_number(ix) if ix != of_term(a.var) else None
         return None
 

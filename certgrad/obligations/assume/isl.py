@@ -1,7 +1,8 @@
-"""Index expressions, ranges and dimensions in the words of isl, which decides Presburger conditions for all sizes.
+"""Conditions on indices and sizes, decided for all sizes by isl, a library for linear integer (Presburger) arithmetic.
 
-Dimensions become parameters. A product of dimensions, and a size that isl has no word for, becomes a parameter of its
-own, about which nothing else is known; so does an integer atom. That only ever makes fewer things decidable.
+Dimensions and index variables become parameters in the text of a question to isl. A product of dimensions, and a size
+that isl cannot express, becomes a parameter of its own, about which nothing else is known; so does an integer atom, but
+for what is noted of it. That can make a condition undecidable, never a wrong answer.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ here = _Isl()
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
 MAX_CONDITIONS = 8
-"""Index conditions in one question to isl, at most; beyond, it counts as undecided."""
+"""Most conditions on indices in one question of `inhabited`; a question with more counts as undecided."""
 Knowledge = Callable[[Entry | Rounded], list[tuple[Condition, ...]]]
-"""What is assumed of an entry of an integer tensor, or of a rounded number: of each group of conditions, one holds."""
+"""Returns what is assumed of an entry of an integer tensor, or of a rounded number: groups of conditions, of each of
+which at least one holds."""
 
 
 def _nothing(entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
@@ -49,7 +51,10 @@ def _nothing(entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
 
 
 class Words:
-    """The names of parameters in one question to isl, with what is known of them."""
+    """The parameters of one question to isl, by what they stand for, and the constraints that hold for them (`known`).
+
+    The methods return isl's text for a part of a question. They add the parameters and constraints that it needs.
+    """
 
     def __init__(self, ranges: Mapping[Var, Poly], known_of: Knowledge) -> None:
         self.ranges, self.known_of = dict(ranges), known_of
@@ -60,6 +65,7 @@ class Words:
     # --- parameters ---
 
     def parameter(self, key: object, known: Iterable[str] = ()) -> str:
+        """Return the parameter for the key. A new one gets the constraints `known`, with {} for its name."""
         if key not in self.names:
             self.names[key] = name = f"p{len(self.names)}"
             self.known += [k.format(name) for k in known]
@@ -70,9 +76,9 @@ class Words:
         return f"[{', '.join(self.names.values())}]"
 
     def dimension(self, name: str, positive: bool) -> str:
-        """Return isl's text for the size `name`, which is a name or JAX's text of a quotient or remainder.
+        """Return isl's text for the size `name`: an identifier, or JAX's text of a quotient or remainder.
 
-        With `positive`, also note that it is at least 1.
+        With `positive`, also add the constraint that it is at least 1.
         """
         if name.isidentifier():
             return self.parameter(("dim", name), ["{} >= 1"] if positive else [])
@@ -89,6 +95,7 @@ class Words:
         return text
 
     def size(self, size: Size) -> str | None:
+        """Return isl's text for a size; None where isl cannot express it."""
         terms = [(sign, self._product(factors)) for sign, factors in size.terms]
         if any(text is None for _, text in terms):
             return None
@@ -103,6 +110,7 @@ class Words:
         return text and " * ".join([*map(str, numbers), text])
 
     def _factor(self, factor: Factor) -> str | None:
+        """Return isl's text for a factor of a size; None where isl cannot express it."""
         match factor:
             case str():
                 return self.parameter(("dim", factor), ["{} >= 1"])
@@ -115,6 +123,7 @@ class Words:
         return None
 
     def _quotient(self, call: Call) -> str | None:
+        """Return isl's text for a quotient or remainder of sizes; None for another function."""
         left, divisor = self.size(call.left), call.right.value
         if left is None or divisor is None or call.function not in ("floordiv", "mod"):
             return left and self._by_size(call, left, self.size(call.right))
@@ -124,7 +133,10 @@ class Words:
         return quotient if call.function == "floordiv" else f"({left} - {divisor} * {quotient})"
 
     def _by_size(self, call: Call, left: str, divisor: str | None) -> str | None:
-        """A quotient or remainder of sizes by one that is no number."""
+        """Return a parameter for a quotient or remainder by a size that is no number; None where it is not expressed.
+
+        isl cannot divide by a parameter: the constraint that defines the result is added.
+        """
         if divisor is None or call.function not in ("floordiv", "mod"):
             return None
         key = ("dim", str(call))
@@ -141,6 +153,7 @@ class Words:
         return self.parameter(mono, ["{} >= 1"] if mono_positive(mono) and all(e > 0 for _, e in mono) else [])
 
     def const(self, poly: Poly) -> str:
+        """Return isl's text for a dimension expression. Raises ValueError where a coefficient is no integer."""
         parts = []
         for mono, c in poly.sorted_items():
             if c.q != 1:
@@ -151,14 +164,14 @@ class Words:
     # --- variables and expressions ---
 
     def variable(self, v: Var) -> str:
-        found = self.variables.get(v)
-        if found is None:
-            found = self.variables[v] = self.parameter(v)
-            self.bound(v, found)
-        return found
+        name = self.variables.get(v)
+        if name is None:
+            name = self.variables[v] = self.parameter(v)
+            self.bound(v, name)
+        return name
 
     def bound(self, v: Var, name: str) -> None:
-        """Note that a variable is at least 0 and less than its range."""
+        """Add the constraints that a variable is at least 0 (unless it is a slot), and less than its range if known."""
         if v[0] != "s":
             self.known.append(f"{name} >= 0")
         if v in self.ranges:
@@ -171,7 +184,10 @@ class Words:
         return "(" + " + ".join(parts) + ")"
 
     def atom(self, a: IntegerAtom) -> str:
-        """Return isl's word for an integer atom, and note what is known of it: its bounds and its definition."""
+        """Return isl's text for an integer atom, and add what is known of it: its bounds, its definition, assumptions.
+
+        A quotient by a number is a term of isl, any other atom a parameter.
+        """
         divisor = whole_number(a.divisor) if isinstance(a, Quotient) else None
         if isinstance(a, Quotient) and divisor is not None:
             return f"floor({self.ix(a.ix)}/{divisor})"
@@ -185,7 +201,8 @@ class Words:
             most = bounds(of_atom(a), self.ranges)[1]
             self.known += [] if most is None else [f"0 <= {name} <= {self.const(most)}"]
             least = bounds(a.ix, self.ranges)[0]
-            if least is not None and at_least(least) == ONE:  # neither is more than what is divided
+            # A quotient or a remainder of e ≥ 0 is at most e.
+            if least is not None and at_least(least) == ONE:
                 self.known.append(f"{name} <= {self.ix(a.ix)}")
             self.known.append(
                 _division_constraint(isinstance(a, Remainder), self.ix(a.ix), f"({self.const(a.divisor)})", name)
@@ -207,7 +224,11 @@ class Words:
 
 
 def _division_constraint(remains: bool, e: str, m: str, name: str) -> str:
-    """Return the constraint that defines e mod m (`remains`) or e div m, for m ≥ 1 and −m ≤ e < 2·m."""
+    """Return the constraint that `name` is e mod m (with `remains`) or e div m, for m ≥ 1.
+
+    isl cannot multiply parameters, so that the quotient is enumerated: it is −1, 0 or 1 for −m ≤ e < 2·m. Beyond that
+    nothing is said of the quotient, and of the remainder only 0 ≤ e mod m < m.
+    """
     ways = [
         f"({k} * {m} <= {e} < {k + 1} * {m} and {name} = {f'{e} - {k} * {m}' if remains else k})" for k in (-1, 0, 1)
     ]
@@ -218,19 +239,26 @@ def _division_constraint(remains: bool, e: str, m: str, name: str) -> str:
 
 
 def bounds_of_count(a: Entry | Rounded) -> list[Ix]:
-    """Return expressions that are ≥ 0 as an integer is a count of places: it, and the number of places not counted."""
+    """Return expressions that are ≥ 0 as an integer atom is a count of places; none for other atoms.
+
+    They are the count less its least value, and its largest value less the count.
+    """
     least, most = bounds_of_number(a.body.atom()) if isinstance(a, Rounded) else (None, None)
     return [] if least is None or most is None else [of_atom(a).shifted(-least), of_atom(a).scaled(-1).shifted(most)]
 
 
 def conditions_on(a: Chosen) -> list[Ix]:
-    """Return expressions that are ≥ 0 at a chosen place, by the condition on the places that may be chosen."""
+    """Return expressions that are ≥ 0 at the place that an arg-maximum chooses, as it satisfies the condition `where`.
+
+    None for other choices, for a condition that is no product of conditions on indices, and where the condition reads
+    entries or rounded numbers: then it may hold nowhere.
+    """
     rule = a.comparison
     single = rule.where.single()
     if rule.kind != "argmax" or single is None or single[1] != 1:
         return []
     if any(isinstance(b, (IxPred, IxEq)) and by_entries(b.ix) for b, _ in single[0]):
-        return []  # there may be none of them
+        return []
     place = {v: of_atom(Chosen(rule, k, a.arguments)) for k, v in enumerate(rule.variables)}
     place |= {("p", k, 0): ix for k, ix in enumerate(a.arguments)}
     out: list[Ix] = []
@@ -246,7 +274,11 @@ _answers: Memo[str, bool] = Memo()
 
 
 def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
-    """Return whether a 0/1-valued term is 1 for some value of the dummies, whatever the sizes and other indices are."""
+    """Return whether a 0/1-valued term is 1 for some value of the dummies, whatever the sizes and other indices are.
+
+    False also where that is undecided. The combinations of truth values of the term's conditions at which it is 1 are
+    enumerated. Then isl looks for sizes and other indices at which no value of the dummies gives such a combination.
+    """
     atoms = atoms_of(where)
     if len(atoms) > MAX_CONDITIONS or not all(isinstance(a, (IxPred, IxEq)) for a in atoms):
         return False
@@ -254,7 +286,8 @@ def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Pol
     names = [f"d{k}" for k in range(len(dummies))]
     words.variables.update(zip(dummies, names, strict=True))
     try:
-        kept = []
+        cases = []
+        # A case is a combination of truth values at which the term is 1; "or" joins the texts of all cases.
         for values in product((True, False), repeat=len(atoms)):
             truth = dict(zip(atoms, values, strict=True))
             if sum((c for m, c in where.items() if all(truth[a] for a, _ in m)), fmpq(0)) == 0:
@@ -263,59 +296,63 @@ def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Pol
             for a, holds in truth.items():
                 relation = (">= 0" if holds else "< 0") if isinstance(a, IxPred) else ("= 0" if holds else "!= 0")
                 parts.append(f"{words.ix(a.ix)} {relation}")  # type: ignore[attr-defined]
-            kept.append(f"({' and '.join(parts)})")
+            cases.append(f"({' and '.join(parts)})")
         bounds = [f"0 <= {d} < {words.const(n)}" for d, n in zip(names, dummies.values(), strict=True)]
-        some = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(kept) or 'false'}))"
-        text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {some}'])} }}"
+        exists = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(cases) or 'false'}))"
+        text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {exists}'])} }}"
         return bool(isl.Set(text, here.context).is_empty())
     except (ValueError, isl.Error):
         return False
 
 
 def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge = _nothing) -> bool:
-    """Return whether some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
+    """Return whether some sizes and indices satisfy all conditions; True also where isl cannot express or decide it."""
     words = Words(ranges, known_of)
     try:
         texts = [words.condition(c) for c in _at_equations(list(conditions))]
     except ValueError:
         return True
     text = f"{words.header} -> {{ : {' and '.join([*texts, *words.known]) or 'true'} }}"
-    found = _answers.table.get(text)
-    if found is None:
+    answer = _answers.table.get(text)
+    if answer is None:
         budget.spend(100)
         try:
-            found = _answers.table[text] = not isl.Set(text, here.context).is_empty()
+            answer = _answers.table[text] = not isl.Set(text, here.context).is_empty()
         except isl.Error:
-            found = _answers.table[text] = True
-    return found
+            answer = _answers.table[text] = True
+    return answer
 
 
 def _at_equations(conditions: list[Condition]) -> list[Condition]:
-    """The conditions, with what those with integer atoms say where equations hold: σ(i, s) = σ(j, t), i = j: s = t."""
+    """Return the conditions, and those with integer atoms once more with the equations among the conditions solved.
+
+    Atoms are opaque to isl: from i = j and σ(i, s) = σ(j, t) it does not see s = t. With i substituted by j, both sides
+    are the same permutation, and `where_equal` reads off s = t.
+    """
     equations = [ix for ix, relation in conditions if relation == "="]
     opaque = [(ix, relation) for ix, relation in conditions if ix.atoms]
     if not equations or len(conditions) == 1 or not opaque:
         return conditions
     values: dict[Var, Ix] = {}
     for ix in equations:
-        found = solved(ix.subst(values))
-        if found is not None:
-            at = dict([found])
+        solution = solved(ix.subst(values))
+        if solution is not None:
+            at = dict([solution])
             values = {v: value.subst(at) for v, value in values.items()} | at
     return list(dict.fromkeys([*conditions, *((ix.subst(values), relation) for ix, relation in opaque)]))
 
 
 Feasible = Callable[[Condition], bool]
 Part = tuple[int, Ix]
-"""A factor, and an expression that stands as a whole."""
+"""A factor, and an expression that counts as one unknown."""
 
 
 def digits(ix: Ix, feasible: Feasible) -> list[Ix]:
-    """Expressions that are all 0 exactly where this one is; itself, where it is not taken apart.
+    """Return expressions that are all 0 exactly where ix is 0; [ix] where it is not taken apart.
 
-    Equations of places in row-major order, digit by digit: 4·j + i = 4·l + k says j = l and i = k, where i, k < 4. As
-    m·A + B = 0 with −m < B < m says A = 0 and B = 0. Of index variables alone isl knows that. Here it is read off where
-    digits are remainders of numbers that nothing bounds.
+    An equation of two places in row-major order is split digit by digit: 4·j + i = 4·l + k says j = l and i = k, where
+    i, k < 4. For m·A + B = 0 with −m < B < m says A = 0 and B = 0. isl derives that for index variables; here it is
+    done where digits are remainders of numbers that nothing bounds.
     """
     parts = _parts_with_remainders(ix)
     for m in sorted({abs(c) for c, _ in parts if abs(c) > 1}):
@@ -328,7 +365,7 @@ def digits(ix: Ix, feasible: Feasible) -> list[Ix]:
 
 
 def _parts_with_remainders(ix: Ix) -> list[Part]:
-    """The expression as a combination in which each remainder e − m·⌊e/m⌋ stands as a whole."""
+    """Return the expression as Σ factor·part, in which each remainder e − m·⌊e/m⌋ is one part."""
     out: list[Part] = []
     for t, c in ix.terms:
         m = whole_number(t.divisor) if isinstance(t, Quotient) else None

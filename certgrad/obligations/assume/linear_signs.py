@@ -1,4 +1,4 @@
-"""Signs of terms by linear arithmetic over the rationals: Fourier-Motzkin elimination, monomials as unknowns."""
+"""Signs of terms by linear arithmetic: each monomial is an unknown, and Fourier-Motzkin elimination excludes signs."""
 
 from __future__ import annotations
 
@@ -23,46 +23,50 @@ from .form_signs import FormSigns
 from .signs import ANY_SIGN, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 
 MAX_ROWS = 300
-"""Inequalities in an elimination, at most; beyond, it counts as feasible."""
+"""Most inequalities during an elimination; a system that grows beyond counts as feasible."""
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """poly > 0 if `strict`, else poly ≥ 0."""
+    """The inequality poly > 0 if `strict`, else poly ≥ 0."""
 
     poly: Poly
     strict: bool
 
 
 Row = tuple[tuple[tuple[int, int], ...], bool]
-"""Coefficients of numbered unknowns (0 is the constant) in order, without a common factor, and whether the row is
-strict."""
+"""An inequality Σ c·unknown > 0 (strict) or ≥ 0: pairs (number of an unknown, coefficient), sorted, and `strict`.
+
+Number 0 is the constant; the coefficients have no common factor."""
 
 
 def infeasible(constraints: Iterable[Constraint]) -> bool:
     """Return whether no real values of the monomials satisfy all constraints.
 
-    Elimination that grows past a bound counts as feasible: the answer False is always safe.
+    The unknowns are eliminated one after the other (Fourier and Motzkin), first those that give the fewest new rows,
+    until only constants are left. If the rows become too many, the answer is False, which is always safe.
     """
-    current = list(dict.fromkeys((_canonical_integer_row(c.poly.row), c.strict) for c in constraints))
+    rows = list(dict.fromkeys((_canonical_integer_row(c.poly.row), c.strict) for c in constraints))
     while True:
-        if any(_contradiction(r) for r in current):
+        if any(_contradiction(r) for r in rows):
             return True
         signs: dict[int, list[int]] = {}
-        for terms, _ in current:
+        for terms, _ in rows:
             for unknown, k in terms:
                 if unknown:
                     signs.setdefault(unknown, [0, 0])[k > 0] += 1
         if not signs:
             return False
+        # Each pair of a lower and an upper bound gives a row, and all these bounds go.
         eliminated = min(signs, key=lambda u: (signs[u][0] * signs[u][1] - sum(signs[u]), u))
-        budget.spend(len(current) + signs[eliminated][0] * signs[eliminated][1])
-        current = _eliminate(eliminated, current)
-        if len(current) > MAX_ROWS:
+        budget.spend(len(rows) + signs[eliminated][0] * signs[eliminated][1])
+        rows = _eliminate(eliminated, rows)
+        if len(rows) > MAX_ROWS:
             return False
 
 
 def _contradiction(row: Row) -> bool:
+    """Return whether the row is 0 > 0, or says that a negative number is not negative."""
     terms, strict = row
     if not terms:
         return strict
@@ -70,7 +74,11 @@ def _contradiction(row: Row) -> bool:
 
 
 def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
-    """Return rows without the unknown that hold for some value of it exactly where the given rows do."""
+    """Return rows without the unknown x, which hold exactly where some value of x satisfies the given rows.
+
+    Rows without x are kept. Each lower bound a·x + low ≥ 0 is added to each upper bound −b·x + high ≥ 0, so that x
+    cancels: b·low + a·high ≥ 0, strictly if one of them is strict.
+    """
     out: dict[Row, None] = {}
     lower: list[tuple[dict[int, int], int, bool]] = []
     upper: list[tuple[dict[int, int], int, bool]] = []
@@ -92,8 +100,9 @@ def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
 
 
 def _canonical_integer_row(items: Iterable[tuple[int, fmpq]]) -> tuple[tuple[int, int], ...]:
-    """The row scaled by a positive number to a canonical representative, of whole numbers: they hash and multiply in
-    a fraction of the time of rational ones.
+    """Return the coefficients scaled by a positive number to whole numbers without a common factor.
+
+    Equal inequalities are then equal rows, and whole numbers are hashed and multiplied much faster than rational ones.
     """
     items = tuple(items)
     divisor = lcm(*(int(c.q) for _, c in items))
@@ -106,32 +115,35 @@ def _scaled(items: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 LONGEST = 40
-"""Terms of more monomials are no part of linear arithmetic: it seldom decides one, and takes long to find that out."""
+"""Most monomials of a term for which linear arithmetic is tried: it seldom decides a longer one, and takes long."""
 
 
 class LinearSigns(FormSigns):
-    """Signs of terms by linear arithmetic over their monomials, from assumptions and what holds of each monomial."""
+    """Signs of terms by linear arithmetic over their monomials, from assumptions and constraints on each monomial."""
 
     facts: tuple[Fact, ...]
     integers: frozenset[str]
-    """The arrays whose entries are integers."""
+    """Names of the arrays whose entries are integers."""
 
     @abstractmethod
     def relevant(self, poly: Poly) -> list[Fact]:
-        """The assumptions that speak of what the term mentions, at its entries."""
+        """Return the assumptions that apply to the term, at the entries that it mentions."""
 
     def consistent(self, facts: Iterable[Fact]) -> bool:
-        """Return whether linear arithmetic sees no contradiction among them."""
+        """Return whether linear arithmetic finds no contradiction among the facts."""
         constraints = [c for f in facts for c in self._constraints(f)]
         return not infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def by_linear(self, poly: Poly, possible: int) -> int:
-        """Return those of the possible signs that linear arithmetic over the facts does not exclude."""
+        """Return those of the possible signs that linear arithmetic over the facts does not exclude.
+
+        A sign is excluded where the facts, the side constraints on the monomials and that sign contradict each other.
+        """
         if len(poly) > LONGEST:
             return possible
         relevant = self.relevant(poly)
         if not relevant and not any(_bounded(a) for m in poly for a, _ in m):
-            return possible  # signs of the monomials alone: `by_form` has used them
+            return possible  # there are only signs of monomials to use, and `by_form` has used them
         poly = self._without_positive_divisors(poly)
         constraints = [c for f in relevant for c in self._constraints(f)]
         # Bounds on products are many, and seldom turn ≥ into >.
@@ -151,6 +163,7 @@ class LinearSigns(FormSigns):
         return out
 
     def _constraints(self, fact: Fact) -> list[Constraint]:
+        """Return a fact as inequalities; none for p ≠ 0, which is no linear constraint, and for long terms."""
         if fact.signs == NONZERO or len(fact.poly) > LONGEST:
             return []
         poly = self._without_positive_divisors(fact.poly)
@@ -162,11 +175,11 @@ class LinearSigns(FormSigns):
         return out
 
     def _above_zero(self, poly: Poly) -> Constraint:
-        """The term is positive: an integer is then at least 1."""
+        """Return the constraint that the term is positive: poly − 1 ≥ 0 for an integer, else poly > 0."""
         return Constraint(poly - ONE, False) if self._is_integer(poly) else Constraint(poly, True)
 
     def _is_integer(self, poly: Poly) -> bool:
-        """Return whether the term is an integer at all inputs: coefficients and atoms are integers."""
+        """Return whether the term is an integer at all inputs, as its coefficients and atoms are integers."""
         return all(c.q == 1 and self._is_integer_product(mono) for mono, c in poly.items())
 
     def _is_integer_product(self, mono: Mono) -> bool:
@@ -179,7 +192,10 @@ class LinearSigns(FormSigns):
         return floor or isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Sum) and self._is_integer_product(a.body))
 
     def _without_positive_divisors(self, poly: Poly) -> Poly:
-        """Return the term times its positive divisors: x/β − 1 and x − β have one sign."""
+        """Return the term times its positive divisors, which has the same sign: x/β − 1 becomes x − β.
+
+        A product can have new divisors, so this is repeated, at most four times.
+        """
         for _ in range(4):
             divisors: dict[Atom, Exponent] = {}
             for mono in poly:
@@ -192,10 +208,14 @@ class LinearSigns(FormSigns):
         return poly
 
     def _side_constraints(self, polys: list[Poly], shrinking: bool = False) -> list[Constraint]:
-        """Return constraints on single monomials: positive ones, bounded functions, dimensions of at least 1."""
+        """Return constraints on the monomials of the terms, by what holds of each alone.
+
+        They are its sign; bounds such as |sin p| ≤ 1, [φ] ≤ 1, ⌊p⌋ ≤ p < ⌊p⌋ + 1 and n ≥ 1; and with `shrinking`,
+        bounds by a factor of at most 1 (`_shrunk`). A monomial that a constraint brings in gets constraints too.
+        """
         out: dict[Mono, list[Constraint]] = {}
         queue = [m for p in polys for m in p if m]
-        for mono in queue:
+        for mono in queue:  # the queue grows by the monomials of new constraints
             if mono in out:
                 continue
             term = Poly({mono: fmpq(1)})
@@ -237,7 +257,7 @@ class LinearSigns(FormSigns):
         return out
 
     def _up_to_one(self, a: Atom) -> int:
-        """The signs that 1 − a can have, by a fact that says so. A power xᵏ of 0 < x ≤ 1 with k ≥ 0 is at most 1."""
+        """Return the signs that 1 − a can have, by facts about 1 − a. For 0 < x ≤ 1 and k ≥ 0, xᵏ is at most 1."""
         if isinstance(a, Fn) and a.name == "whole_power":
             base, exponent = a.args[0].atom(), self.signs(a.args[1])
             if base is None or exponent & NEG or self.atom_signs(base) != POS:
@@ -257,11 +277,11 @@ class LinearSigns(FormSigns):
 
 
 def _bounded(a: Atom) -> bool:
-    """Return whether `_side_constraints` says more of the atom than its sign."""
+    """Return whether `_side_constraints` has more for the atom than its sign."""
     return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and (a.name == "floor" or bool(_size(a))))
 
 
 def _size(a: Fn) -> str:
-    """Return whether the function's values are between −1 and 1, and which ends they never take."""
-    known = FUNCTIONS.get(a.name)
-    return "" if known is None else known.size
+    """Return the bound on the function's values as `FUNCTIONS` has it: "" for none, "below 1" for |f| < 1."""
+    function = FUNCTIONS.get(a.name)
+    return "" if function is None else function.size

@@ -1,4 +1,4 @@
-"""Signs: sets of possibilities, as bits. What cannot be decided stays possible."""
+"""Signs as sets of possibilities, one bit for each of −, 0 and +. A sign that cannot be excluded stays in the set."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ ANY_SIGN, NONNEG, NONPOS, NONZERO = 7, 6, 3, 5
 
 
 def negated(signs: int) -> int:
+    """Return the possible signs of −p, for those of p."""
     return (signs & ZERO) | (POS if signs & NEG else 0) | (NEG if signs & POS else 0)
 
 
 def times(a: int, b: int) -> int:
+    """Return the possible signs of a product, for those of its factors."""
     out = (a & b & ZERO) | ((a | b) & ZERO if a and b else 0)
     if (a & POS and b & POS) or (a & NEG and b & NEG):
         out |= POS
@@ -20,13 +22,14 @@ def times(a: int, b: int) -> int:
 
 
 def signs_of_product(factors: int) -> int:
-    """The signs that a product of any number of factors with these signs can have: an empty one is 1."""
+    """Return the possible signs of a product of any number of factors with these signs; an empty product is 1."""
     if factors == POS:
         return POS
     return (ANY_SIGN if factors & NEG else NONNEG) & (ANY_SIGN if factors & ZERO else NONZERO)
 
 
 def plus(a: int, b: int) -> int:
+    """Return the possible signs of a sum, for those of its summands."""
     if a == ZERO:
         return b
     if b == ZERO:

@@ -30,30 +30,35 @@ from .signs import NEG, POS
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
-    """Return clauses that together say the same, factor by factor."""
+    """Return clauses in their simplest form that together hold exactly where the given ones do, under the facts.
+
+    A condition on a product is split into its factors, and a clause that the facts imply is left out.
+    """
     out: dict[str, Clause] = {}
     for clause in clauses:
-        for simple in (part for one in _each_factor(clause) for part in _simplify_clause(_unguarded(one), facts)):
+        for simple in (part for c in _each_factor(clause) for part in _simplify_clause(_unguarded(c), facts)):
             if not discharged(simple, facts):
                 out.setdefault(simple.key, simple)
     return _strict(_in_either_case(list(out.values())))
 
 
 def _simplify_clause(clause: Clause, facts: Facts) -> list[Clause]:
+    """Return a clause in parts that together say the same; only a single relation without guards is split."""
     clause = _either_side(possible(_without_idle_guards(clause)))
-    if len(clause.alternatives) != 1 or clause.guards:
+    if len(clause.alternatives) != 1 or clause.guards:  # parts of an alternative would be no alternatives
         return [clause]
     (a,) = clause.alternatives
     a = _exponents(a)
     clause = replace(clause, alternatives=(a,))
-    holds_itself = a.poly.atom()
-    if isinstance(holds_itself, Pred) and a.relation in ("> 0", "!= 0"):
-        return [replace(clause, alternatives=(Atomic("> 0", holds_itself.poly),))]
-    of_all = _of_all_values(a)
-    if of_all is not None:
-        return [replace(clause, alternatives=(of_all,))]
+    predicate = a.poly.atom()
+    if isinstance(predicate, Pred) and a.relation in ("> 0", "!= 0"):
+        return [replace(clause, alternatives=(Atomic("> 0", predicate.poly),))]
+    on_matrix = _of_all_values(a)
+    if on_matrix is not None:
+        return [replace(clause, alternatives=(on_matrix,))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
+    # A sign condition: first without what the facts decide, then one condition for each factor that needs its own.
     a = _without_known_signs(a, facts)
     whole = Atomic(a.relation, coprime(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
@@ -63,18 +68,20 @@ def _simplify_clause(clause: Clause, facts: Facts) -> list[Clause]:
 def _of_all_values(a: Atomic) -> Atomic | None:
     """Return a condition on all eigenvalues or singular values as one on the matrix; None for other conditions.
 
-    All eigenvalues are positive where it is positive definite; none is repeated where the discriminant is not 0.
+    All eigenvalues are positive where the matrix is positive definite: its smallest minor is positive. No two values
+    are equal where the discriminant is not 0.
     """
     value = a.poly.atom()
     if a.relation == "> 0" and isinstance(value, Matrix) and value.name == "eigenvalue" and _any_place(value.index[0]):
         return Atomic("> 0", smallest_minor(value.body, *value.vars, value.ranges[0]))
-    between = eigenvalue_of_gap(a.poly) if a.relation == "!= 0" else None
-    if between is not None and all(map(_any_place, (b.index[0] for b in deep_atoms(a.poly) if _is_value(b)))):
-        return Atomic("!= 0", of_spectrum(between))
+    repeated = eigenvalue_of_gap(a.poly) if a.relation == "!= 0" else None
+    if repeated is not None and all(map(_any_place, (b.index[0] for b in deep_atoms(a.poly) if _is_value(b)))):
+        return Atomic("!= 0", of_spectrum(repeated))
     return None
 
 
 def _any_place(ix: Ix) -> bool:
+    """Return whether the index is a variable, so that a condition is about all places."""
     return ix.variable() is not None
 
 
@@ -83,13 +90,13 @@ def _is_value(a: Atom) -> TypeGuard[Matrix]:
 
 
 def possible(clause: Clause) -> Clause:
-    """The clause without alternatives that no point satisfies, as 0 ≥ 1; if it has no others, with one of them."""
+    """Return the clause without alternatives that are false on numbers, as 0 ≥ 1; with 0 ≠ 0 alone if all are."""
     left = tuple(a for a in clause.alternatives if not _impossible(a))
     return clause if left == clause.alternatives else replace(clause, alternatives=left or (Atomic("!= 0", ZERO),))
 
 
 def _either_side(clause: Clause) -> Clause:
-    """p > 0 or p < 0 is p ≠ 0."""
+    """Return the clause with "p > 0 or p < 0" as p ≠ 0."""
     if len(clause.alternatives) != 2 or {a.relation for a in clause.alternatives} != {"> 0"}:
         return clause
     p, q = (coprime(a.poly) for a in clause.alternatives)
@@ -97,7 +104,7 @@ def _either_side(clause: Clause) -> Clause:
 
 
 def _exponents(a: Atomic) -> Atomic:
-    """exp(p) − exp(q) has the sign of p − q: exp(x) > 1 is x > 0."""
+    """Return a sign condition on exp(p) − exp(q) as one on p − q, which has the same sign: exp(x) > 1 is x > 0."""
     difference = difference_of_exponents(a.poly) if a.signs is not None else None
     return a if difference is None else Atomic(a.relation, difference)
 
@@ -115,7 +122,12 @@ def difference_of_exponents(poly: Poly) -> Poly | None:
 
 
 def _each_factor(clause: Clause) -> list[Clause]:
-    """A clause that never holds, guarded by "a product of predicates is 0", as clauses that each predicate is 1."""
+    """Return a clause that only says "the guard fails" as several, where the guard fails only if several terms do.
+
+    A clause whose alternatives never hold says that its one guard is wrong, so that a 0/1-valued term is 1 (`wanted`).
+    Where that term is a product of predicates, there is a clause for each of them; where it is [a ≥ 0] − [b ≥ 0] and
+    b ≥ 0 implies a ≥ 0, one says a ≥ 0 and one that b ≥ 0 fails.
+    """
     if len(clause.guards) != 1 or not _never(clause):
         return [clause]
     ((guard, value),) = clause.guards
@@ -124,7 +136,7 @@ def _each_factor(clause: Clause) -> list[Clause]:
         return [replace(clause, guards=((poly_of(a), False),)) for a, _ in single[0]]
     if shared := _shared_predicates(wanted):
         rest = Poly({tuple((a, e) for a, e in mono if a not in shared): c for mono, c in wanted.items()})
-        return [replace(clause, guards=((one, False),)) for one in (*map(poly_of, shared), rest)]
+        return [replace(clause, guards=((factor, False),)) for factor in (*map(poly_of, shared), rest)]
     if (between := _between_places(wanted)) is not None:
         above, beyond = between
         return [replace(clause, guards=(g,)) for g in ((poly_of(above), False), (poly_of(beyond), True))]
@@ -132,7 +144,7 @@ def _each_factor(clause: Clause) -> list[Clause]:
 
 
 def _shared_predicates(wanted: Poly) -> list[Pred]:
-    """The predicates by which each of several terms is multiplied: the sum is 1 where these and the rest are."""
+    """Return the predicates that are factors of every monomial of a sum; [] for a single monomial."""
     monos = list(wanted)
     if len(monos) < 2:
         return []
@@ -140,8 +152,9 @@ def _shared_predicates(wanted: Poly) -> list[Pred]:
 
 
 def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
-    """[a ≥ 0] and [b ≥ 0] where the term is their difference, up to its sign, and b ≥ 0 implies a ≥ 0: it is not 0
-    where the first holds and the second does not.
+    """Return ([a ≥ 0], [b ≥ 0]) where the term is their difference up to its sign, and b ≥ 0 implies a ≥ 0; else None.
+
+    The term is then not 0 exactly where a ≥ 0 holds and b ≥ 0 fails.
     """
     if len(poly) != 2 or {c for _, c in poly.items()} != {1, -1}:
         return None
@@ -153,19 +166,20 @@ def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
 
 
 def _never(clause: Clause) -> bool:
-    """Return whether the clause holds where its guards fail alone."""
+    """Return whether no alternative can hold, so that the clause says only that some guard fails."""
     return all(map(_impossible, clause.alternatives))
 
 
 def _impossible(a: Atomic) -> bool:
+    """Return whether the relation is a false statement on a number."""
     return a.poly.constant() is not None and not holds(a, Facts())
 
 
 def _unguarded(clause: Clause) -> Clause:
-    """Return the clause without its guards where it then says as much.
+    """Return an equivalent clause without guards, where its guards can be expressed as alternatives or are not needed.
 
-    A clause that can never hold says that its guards fail: "0 ≠ 0 where [x > 0] = 0" is x > 0. An index bound that
-    holds wherever its guards fail needs no guards: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
+    A clause whose alternatives never hold says that a guard fails: "0 ≠ 0 where [x > 0] = 0" is x > 0. An index bound
+    that holds wherever its guards fail needs no guards: "i ≤ n − 1 where i ≥ 0" is i ≤ n − 1.
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
@@ -177,30 +191,33 @@ def _unguarded(clause: Clause) -> Clause:
         atom = wanted.atom()
         if isinstance(atom, Pred):
             opposites.append(Atomic("> 0", atom.poly))
-        elif isinstance(other := (ONE - wanted).atom(), Pred):
-            opposites.append(Atomic(">= 0", -other.poly))
-        elif (apart := _on_either_side(wanted)) is not None:
-            opposites.append(Atomic("!= 0", apart))
+        elif isinstance(complement := (ONE - wanted).atom(), Pred):
+            opposites.append(Atomic(">= 0", -complement.poly))
+        elif (nonzero := _on_either_side(wanted)) is not None:
+            opposites.append(Atomic("!= 0", nonzero))
         elif isinstance(atom, IxPred):
             opposites.append(Atomic(">= 0", index_number(atom.ix)))
-        elif isinstance(other, IxPred):
-            opposites.append(Atomic(">= 0", index_number(other.ix.scaled(-1).shifted(-ONE))))
+        elif isinstance(complement, IxPred):
+            opposites.append(Atomic(">= 0", index_number(complement.ix.scaled(-1).shifted(-ONE))))
         else:
             return clause
     return replace(clause, alternatives=tuple(opposites), guards=())
 
 
 def _on_either_side(wanted: Poly) -> Poly | None:
-    """The p of [p > 0] + [p < 0], which is 1 where p ≠ 0."""
+    """Return p for a term [p > 0] + [p < 0], which is 1 where p ≠ 0; None for other terms."""
     terms = [Poly({mono: c}).atom() for mono, c in wanted.items()]
-    if len(terms) != 2 or not all(isinstance(one, Pred) for one in terms):
+    if len(terms) != 2 or not all(isinstance(predicate, Pred) for predicate in terms):
         return None
-    p, q = (coprime(one.poly) for one in terms if isinstance(one, Pred))
+    p, q = (coprime(predicate.poly) for predicate in terms if isinstance(predicate, Pred))
     return p if (p + q).is_zero else None
 
 
 def _split_positive_product(a: Atomic, facts: Facts) -> list[Atomic]:
-    """f·g > 0 is f > 0 and g > 0 where f + g > 0, as then not both can be negative: 1 − x² > 0 is −1 < x < 1."""
+    """Return f·g > 0 as f > 0 and g > 0, where f + g > 0 shows that they are not both negative; else [a].
+
+    1 − x² > 0 is 1 + x > 0 and 1 − x > 0, and so for ≥. The two factors are found by factoring over ℚ.
+    """
     if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
         return [a]
     split = factored(a.poly)
@@ -209,19 +226,19 @@ def _split_positive_product(a: Atomic, facts: Facts) -> list[Atomic]:
     (f, _), (g, _) = split[1]
     f = f.scale(split[0])
     f, g = coprime(f), coprime(g)
-    for one, other in ((f, g), (-f, -g)):
-        if facts.signs(one + other) == POS:
-            return [Atomic(a.relation, one), Atomic(a.relation, other)]
+    for p, q in ((f, g), (-f, -g)):
+        if facts.signs(p + q) == POS:
+            return [Atomic(a.relation, p), Atomic(a.relation, q)]
     return [a]
 
 
 def _strict(clauses: list[Clause]) -> list[Clause]:
-    """p ≥ 0 and p ≠ 0 as p > 0."""
-    apart = {p for c in clauses if (a := _sole_relation(c)) and a.relation == "!= 0" for p in (a.poly, -a.poly)}
+    """Return the clauses with p ≥ 0 and p ≠ 0 together as p > 0."""
+    nonzero = {p for c in clauses if (a := _sole_relation(c)) and a.relation == "!= 0" for p in (a.poly, -a.poly)}
     merged = {
         p
         for c in clauses
-        if (a := _sole_relation(c)) and a.relation == ">= 0" and a.poly in apart
+        if (a := _sole_relation(c)) and a.relation == ">= 0" and a.poly in nonzero
         for p in (a.poly, -a.poly)
     }
     out: dict[str, Clause] = {}
@@ -236,6 +253,7 @@ def _strict(clauses: list[Clause]) -> list[Clause]:
 
 
 def _always_in_range(clause: Clause) -> Clause:
+    """Return an index bound without the guards that are not needed: the bound holds wherever such a guard fails."""
     (a,) = clause.alternatives
     clause = replace(clause, alternatives=(Atomic(a.relation, coprime(a.poly)),))
     ix = as_index(clause.alternatives[0].poly)
@@ -253,18 +271,18 @@ def _always_in_range(clause: Clause) -> Clause:
 
 
 def _sole_relation(clause: Clause) -> Atomic | None:
-    """The clause's one relation, where it has no guard."""
+    """Return the relation of a clause that is one relation without guards; None for other clauses."""
     return clause.alternatives[0] if len(clause.alternatives) == 1 and not clause.guards else None
 
 
 def _in_either_case(clauses: list[Clause]) -> list[Clause]:
-    """Return the clauses; two that differ in whether a guard holds become one without it."""
-    bare: dict[tuple[Atomic, ...], list[Poly]] = {}
+    """Return the clauses; two that differ only in whether their one guard holds become one clause without it."""
+    guards_of: dict[tuple[Atomic, ...], list[Poly]] = {}
     for c in clauses:
         if len(c.guards) == 1:
             ((guard, value),) = c.guards
-            bare.setdefault(c.alternatives, []).append(guard if value else ONE - guard)
-    always = {a for a, guards in bare.items() if any(ONE - g in guards for g in guards)}
+            guards_of.setdefault(c.alternatives, []).append(guard if value else ONE - guard)
+    always = {a for a, guards in guards_of.items() if any(ONE - g in guards for g in guards)}
     out: dict[str, Clause] = {}
     for c in clauses:
         c = replace(c, guards=()) if len(c.guards) == 1 and c.alternatives in always else c
@@ -273,19 +291,23 @@ def _in_either_case(clauses: list[Clause]) -> list[Clause]:
 
 
 def _without_idle_guards(clause: Clause) -> Clause:
-    """Return the clause without guards on indices that its alternatives do not mention; it then implies the clause."""
+    """Return the clause without guards that are always met, or are on indices that its alternatives do not mention.
+
+    The result implies the clause. A clause with a number as an alternative is returned as it is.
+    """
     if any(a.poly.constant() is not None for a in clause.alternatives):
         return clause
     mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
-    kept = tuple(
+    guards_left = tuple(
         (g, v)
         for g, v in clause.guards
         if (g.free & mentioned or not _on_indices(g)) and (g.constant() is None or (g.constant() != 0) != v)
     )
-    return replace(clause, guards=kept) if len(kept) < len(clause.guards) else clause
+    return replace(clause, guards=guards_left) if len(guards_left) < len(clause.guards) else clause
 
 
 def _on_indices(guard: Poly) -> bool:
+    """Return whether a guard is made of conditions on indices alone, and has a free index."""
     return bool(guard.free) and all(type(a) in INDEX_PREDICATES for m in guard for a, _ in m)
 
 
@@ -309,9 +331,9 @@ def _nonzero_factors(poly: Poly) -> list[Poly]:
 
 
 def _root(poly: Poly) -> Poly:
-    """A term that is zero at the same points."""
+    """Return a simpler term that is zero at the same points: x for x^(1/2), or for a function whose only zero is 0."""
     atom = poly.atom()
-    if isinstance(atom, Fn) and (known := FUNCTIONS.get(atom.name)) is not None and known.only_zero:
+    if isinstance(atom, Fn) and (function := FUNCTIONS.get(atom.name)) is not None and function.only_zero:
         return _root(atom.args[0])
     return _root(atom.poly) if isinstance(atom, Base) else poly
 
@@ -319,8 +341,9 @@ def _root(poly: Poly) -> Poly:
 def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
     """Return an equivalent sign condition without divisors and without factors of known sign.
 
-    So t·σ(l) + (1 − t)·(1 − σ(l)) > 0 becomes t·exp(l) + 1 − t > 0, and x² > 1 becomes x > 1 where x > 0. p/b > 0
-    becomes p·b > 0, which implies b ≠ 0 as p/b does; for an even power of b it would not, and the condition stays.
+    So t·σ(l) + (1 − t)·(1 − σ(l)) > 0 becomes t·exp(l) + 1 − t > 0, and x² > 1 becomes x > 1 where x > 0. Where the
+    sign of b is not known, p/b > 0 becomes p·b > 0, which implies b ≠ 0 as p/b > 0 does; with an even power of b that
+    would be lost, and the condition is returned as it is.
     """
     if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
         return a
@@ -336,20 +359,25 @@ def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
     split = factored(numerator) if len(numerator) < 40 else None
     if split is None:
         return Atomic(a.relation, coprime(numerator)) if divisors else a
-    remaining, kept = ONE.scale(split[0]), 0
+    remaining, open_factors = ONE.scale(split[0]), 0
     for factor, k in split[1]:
         signs = facts.signs(factor)
         if signs == NEG and k % 2:
             remaining = -remaining
         elif signs not in (POS, NEG):
-            remaining, kept = remaining * factor**k, kept + 1
-    return Atomic(a.relation, coprime(remaining)) if divisors or kept < len(split[1]) else a
+            remaining, open_factors = remaining * factor**k, open_factors + 1
+    return Atomic(a.relation, coprime(remaining)) if divisors or open_factors < len(split[1]) else a
 
 
 def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
-    """Return conditions that together say p > 0: of a product, one for each factor whose sign decides it."""
+    """Return conditions that together say p > 0.
+
+    For a product, a factor to an even power has to be nonzero, one to a fractional power positive, and the product of
+    the others positive. Factors that are known to be positive are left out.
+    """
     if poly.is_zero or _divided_in_places(poly):
         return [Atomic("> 0", poly)]
+    # A single monomial, or a sum times the factors that all its monomials share.
     c, taken, rest = content(poly, only_positive=True)
     single = rest.single()
     if single is None:
@@ -379,15 +407,15 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
 def _divided_in_places(poly: Poly) -> bool:
     """Return whether a sum with predicates has a divisor in some of its parts only.
 
-    Cleared of that divisor, the condition would ask it not to be 0 where nothing is divided by it.
+    With that divisor cleared, the condition would demand that it is not 0 even where nothing is divided by it.
     """
     divisors = {a for m in poly for a, e in m if e < 0}
-    some = any(not divisors <= {a for a, e in m if e < 0} for m in poly)
-    return bool(divisors) and some and any(type(a) in PREDICATES for m in poly for a, _ in m)
+    partial = any(not divisors <= {a for a, e in m if e < 0} for m in poly)
+    return bool(divisors) and partial and any(type(a) in PREDICATES for m in poly for a, _ in m)
 
 
 def coprime(poly: Poly) -> Poly:
-    """The term scaled by a positive number to coprime integer coefficients."""
+    """Return the term scaled by a positive number to coprime integer coefficients."""
     denominators = [int(c.q) for _, c in poly.items()]
     scaled = poly.scale(fmpq(lcm(*denominators))) if denominators else poly
     numerators = [abs(int(c.p)) for _, c in scaled.items()]

@@ -30,7 +30,7 @@ _ONE = fmpq(1)
 
 
 class Access(Atom):
-    """An entry of an input tensor: `x[i, j]`. Inputs are arbitrary reals, hypotheses aside."""
+    """An entry of an input tensor: `x[i, j]`. It is an arbitrary real number, unless hypotheses say more."""
 
     __slots__ = ("index", "tensor")
 
@@ -56,7 +56,7 @@ class Dim(Atom):
 
 
 class Num(Atom):
-    """A constant: a prime that carries a fractional exponent, or `pi`."""
+    """A constant: `pi`, or a prime number, which has a fractional exponent (√6 is 2^½·3^½)."""
 
     __slots__ = ("name",)
     any_exponent = False
@@ -66,7 +66,7 @@ class Num(Atom):
         self._finish(f"#{name}", _NO_VARS, 0, True)
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """A prime keeps its exponent in [0, 1)."""
+        """Return (c, None, r) with selfᵉ = c · selfʳ: a prime keeps an exponent r in [0, 1), and `pi` keeps e."""
         if self.name == "pi":
             return _ONE, None, e
         whole = floor(e)
@@ -74,7 +74,7 @@ class Num(Atom):
 
 
 class IndexNumber(Atom):
-    """An index variable as a number (iota), or an integer atom that is no entry of a tensor."""
+    """The value of an index variable as a number (as `iota` gives), or of an integer atom other than an entry."""
 
     __slots__ = ("var",)
 
@@ -85,7 +85,7 @@ class IndexNumber(Atom):
 
 
 class Exp(Atom):
-    """exp of one monomial with coefficient 1; the coefficient is this atom's exponent in its own monomial."""
+    """exp of one monomial with coefficient 1: exp(c·m) is this atom to the power c."""
 
     __slots__ = ("mono",)
 
@@ -105,7 +105,7 @@ class Exp(Atom):
 
 
 class Fn(Atom):
-    """A function without algebraic form here, applied: `log`, `erf`, `sin` …"""
+    """A named function applied to terms, which has no algebraic form here: `log`, `erf`, `sin` …"""
 
     __slots__ = ("args", "name")
     any_exponent = False
@@ -122,7 +122,7 @@ class Fn(Atom):
         return list(self.args)
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """sin² = 1 − cos², and cbrt(p)³ = p."""
+        """Return (c, (p, n), r) with selfᵉ = c · pⁿ · selfʳ, by sin² = 1 − cos² and cbrt(p)³ = p."""
         if self.name == "sin" and e >= 2:
             half = floor(e) // 2
             applied(Law.SIN_SQUARED)
@@ -135,7 +135,7 @@ class Fn(Atom):
 
 
 class Base(Atom):
-    """A polynomial with several terms that carries a negative or fractional exponent."""
+    """A polynomial with several terms as an atom, so that it can have a negative or fractional exponent."""
 
     __slots__ = ("poly",)
     any_exponent = False
@@ -148,7 +148,7 @@ class Base(Atom):
         return [self.poly]
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """Return its power; only an exponent below 1 stays, as whole powers are multiplied out."""
+        """Return (c, (p, n), r) with selfᵉ = c · pⁿ · selfʳ and r < 1: whole powers are multiplied out."""
         if e < 1:
             return _ONE, None, e
         whole = floor(e)
@@ -176,9 +176,9 @@ class Sum(Atom):
 
 
 class Max(Atom):
-    """max of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
+    """The maximum of a polynomial over the values of bound variables at which `where`, a 0/1-valued term, is 1.
 
-    Whoever makes one has shown that there are such values, or has recorded that as a condition.
+    The caller that makes a `Max` has shown that there are such values, or has recorded that as a condition.
     """
 
     __slots__ = ("body", "ranges", "vars", "where")
@@ -188,8 +188,8 @@ class Max(Atom):
         bound = bound_key(variables, ranges)
         positive = body.positive and all(r.positive for r in ranges)
         free = (body.free | where.free) - frozenset(variables)
-        kept = "" if where == ONE else f"|{where.key}"
-        key = f"max[{bound}{kept}]({body.key})"
+        condition = "" if where == ONE else f"|{where.key}"
+        key = f"max[{bound}{condition}]({body.key})"
         piecewise, structured = body.piecewise or where.piecewise, body.structured or where.structured
         self._finish(key, free, variables[0][1], positive, piecewise, structured)
 
@@ -198,9 +198,9 @@ class Max(Atom):
 
 
 class Product(Atom):
-    """Π of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
+    """Π of a polynomial over the values of bound variables at which `where`, a 0/1-valued term, is 1.
 
-    The empty product is 1. `range_products` makes these, and has their laws.
+    The empty product is 1. The module `range_products` makes these atoms, and has their laws.
     """
 
     __slots__ = ("body", "ranges", "vars", "where")
@@ -210,8 +210,8 @@ class Product(Atom):
         self.vars, self.ranges, self.body, self.where = variables, ranges, body, where
         bound = bound_key(variables, ranges)
         free = (body.free | where.free) - frozenset(variables)
-        kept = "" if where == ONE else f"|{where.key}"
-        key = f"prod[{bound}{kept}]({body.key})"
+        condition = "" if where == ONE else f"|{where.key}"
+        key = f"prod[{bound}{condition}]({body.key})"
         piecewise, structured = body.piecewise or where.piecewise, body.structured or where.structured
         self._finish(key, free, variables[0][1], body.positive, piecewise, structured)
 
@@ -219,7 +219,7 @@ class Product(Atom):
         return [self.body] if self.where == ONE else [self.body, self.where]
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """((−1)ⁿ)² = 1."""
+        """Return the power as it is, but with its exponent modulo 2 for a product of −1: ((−1)ⁿ)² = 1."""
         return _ONE, None, e % 2 if self.is_sign else e
 
     @property
@@ -229,12 +229,14 @@ class Product(Atom):
 
 
 def dimension(name: str, positive: bool = True) -> Poly:
+    """Return a dimension as a term. `positive` says that it is at least 1."""
     return poly_of(intern(Dim(name, positive)))
 
 
 def access(tensor: str, index: tuple[Ix, ...]) -> Poly:
-    found = session.interned.get(_access_key(tensor, index))
-    return poly_of(intern(Access(tensor, index)) if found is None else found)
+    """Return an entry of an input tensor as a term."""
+    known_atom = session.interned.get(_access_key(tensor, index))
+    return poly_of(intern(Access(tensor, index)) if known_atom is None else known_atom)
 
 
 def _access_key(tensor: str, index: tuple[Ix, ...]) -> str:

@@ -1,8 +1,8 @@
-"""Budgets: a proof, and all that an audit of one rule or the proof of a lemma tries, end after some steps or seconds.
+"""Budgets: limits, in steps and seconds, on one proof, on the audit of one rule and on the proof of a lemma.
 
-The verdict is then `unproved` with that reason. Steps are counted deterministically and are what normally ends a proof;
-seconds of the thread's processor time are a backstop for what takes long without steps: traces, calls, balls, and one
-step that explodes.
+When a budget is used up, the verdict is `unproved` with that reason. Steps are counted deterministically, and are what
+normally ends a proof. Seconds of the thread's processor time are a backstop for work that takes long without steps:
+traces, calls, ball arithmetic, and one step that explodes.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 STEPS = 2_000_000
-"""Steps of one proof, at most; then it fails, and its reason says so."""
+"""Most steps of one proof; a proof that needs more fails, and its reason says so."""
 FIRST_STEPS = 30_000
 """Steps of a first attempt. Proofs of right rules seldom take as many; wrong ones can take all steps there are."""
 SECONDS = 120.0
-"""Seconds of one proof by the thread's processor time, a backstop."""
+"""Most seconds of one proof, by the thread's processor time."""
 AUDIT_SECONDS = 20.0
-"""Seconds of all that an audit of one rule tries, where its caller gives no others."""
+"""Most seconds of the audit of one rule, where its caller gives no other limit."""
 STEPS_A_SECOND = 60_000
-"""Steps that an audit has for each of its seconds: about as many as a proof takes in them."""
+"""Steps that an audit has for each of its seconds: about as many as a proof takes in a second."""
 LEAST = 1_000
 """Steps left of an audit below which no further proof is begun."""
 SHARE = 0.75
-"""A proof takes at most this part of what is left of an audit: where it does not close, others are tried."""
+"""A proof takes at most this part of what is left of an audit, so that other proofs can be tried if it fails."""
 CLOCK_FACTOR = 6.0
-"""An audit that does not come back is ended from outside after so many times its seconds by the clock."""
+"""An audit that does not return is ended from outside after its seconds times this factor, by the wall clock."""
 AN_AUDIT, A_LEMMA = "an audit", "a lemma"
 HOW_A_GRAPH_GETS_MORE = "`seconds` of certgrad.certify, or `certgrad graph --timeout`, gives it more"
 HOW_A_RULE_GETS_MORE = "`seconds` of certgrad.check, or the setting `timeout`, gives it more"
@@ -49,26 +49,27 @@ class _Budget(threading.local):
         self.given = float("inf")
         self.steps: int | None = None
         self.end = float("inf")
-        """What the audit was given in seconds, the steps that are left of it, and when it ends."""
+        """Of the audit: `given` are its seconds, `steps` those that are left of it, `end` is when it ends."""
         self.share = False
-        """This is an audit inside of another one, of which it has a part."""
+        """Whether this audit is inside of another one, and has only a part of that one's budget."""
         self.of, self.more = AN_AUDIT, HOW_A_RULE_GETS_MORE
-        """What that is, and what gives it more."""
+        """What the audit is called in a message, and which option gives it more seconds."""
         self.cut_short = 0
-        """How many proofs ended, or were not begun, because of what was left of an audit: more of it may prove them."""
+        """How many proofs ended, or were not begun, because the audit had too little left: more may prove them."""
 
     def seconds_left(self) -> float:
-        """Seconds that are left for everything still to be done."""
+        """Return the seconds that are left of the audit, at least 0."""
         return max(self.end - time.thread_time(), 0.0)
 
     def until(self, seconds: float, least: float = 0.0) -> float:
-        """Return the end, by the thread's processor time, of something that may take so many seconds of what is left of
-        the audit, and `least` ones even where nothing is left.
+        """Return the time, on the thread's processor clock, at which work that begins now has to end.
+
+        The work may take `seconds`, but no more than what is left of the audit; `least` seconds it always has.
         """
         return time.thread_time() + max(least, min(seconds, self.seconds_left()))
 
     def over(self, what: str) -> str:
-        """Return why `what` is not begun any more; "" while the audit has time left."""
+        """Return the reason why the work `what` is no longer begun; "" while the audit has time and steps left."""
         if self.seconds_left() > 0 and (self.steps is None or self.steps >= LEAST):
             return ""
         self.cut_short += 1
@@ -76,7 +77,10 @@ class _Budget(threading.local):
         return f"budget: the audit took {share}{self.given:g} s before {what}; {self.more}"
 
     def spend(self, steps: int) -> None:
-        """Count work; one step is about one product of two monomials, or one monomial rewritten."""
+        """Count steps of work: one step is about one product of two monomials, or one monomial rewritten.
+
+        Raises BudgetError where the proof has used up its steps or seconds. The clock is read about every 1024 steps.
+        """
         self.left -= steps
         if self.left < 0:
             raise BudgetError(self._exceeded("steps", self.part[0]))
@@ -94,10 +98,14 @@ budget = _Budget()
 
 @contextmanager
 def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
-    """Run a block under a fresh budget, taken from what is left of the audit."""
+    """Run a block as one proof, with at most these steps and seconds, and at most `SHARE` of what is left of the audit.
+
+    The steps that the block took are then subtracted from those of the audit. The budget of the proof around the block,
+    if there is one, is restored unchanged. Work that exceeds the budget, or the memory, raises BudgetError.
+    """
     before = budget.left, budget.deadline, budget.part
     most, longest = sys.maxsize if budget.steps is None else int(SHARE * budget.steps), SHARE * budget.seconds_left()
-    given = budget.left = min(steps, most)
+    allotted = budget.left = min(steps, most)
     budget.deadline, budget.part = time.thread_time() + min(seconds, longest), (most < steps, longest < seconds)
     try:
         yield
@@ -105,7 +113,7 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
         raise BudgetError("budget: the proof exceeded the memory that there is") from None
     finally:
         if budget.steps is not None:
-            budget.steps = max(budget.steps - (given - budget.left), 0)
+            budget.steps = max(budget.steps - (allotted - budget.left), 0)
         budget.left, budget.deadline, budget.part = before
 
 
@@ -113,31 +121,31 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
 def auditing(
     seconds: float = AUDIT_SECONDS, of: str = AN_AUDIT, more: str = HOW_A_RULE_GETS_MORE, a_second: int = STEPS_A_SECOND
 ) -> Iterator[None]:
-    """Run the audit of one rule, or of a part of it, in at most so many seconds and steps.
+    """Run a block as the audit of one rule, or of a part of it, in at most `seconds`, and `a_second` steps for each.
 
-    An audit inside of another one has no more than what is left of that. A reason says that what runs out is `of` an
-    audit, and that `more` gives it more; it has `a_second` steps for each second.
+    An audit inside of another one has no more than what is left of the outer one, and its steps count for the outer one
+    too. The message of an exhausted budget names what ran out (`of`) and the option that gives it more (`more`).
     """
     steps, end = int(seconds * a_second), time.thread_time() + seconds
-    before, outer, until = budget.share, budget.steps, budget.end
-    if outer is None:
+    outer_share, outer_steps, outer_end = budget.share, budget.steps, budget.end
+    if outer_steps is None:
         budget.given, budget.of, budget.more = seconds, of, more
     else:
-        budget.share = before or end < until or steps < outer
-        steps, end = min(steps, outer), min(end, until)
+        budget.share = outer_share or end < outer_end or steps < outer_steps
+        steps, end = min(steps, outer_steps), min(end, outer_end)
     budget.steps, budget.end = steps, end
     try:
         yield
     finally:
-        left, budget.share = budget.steps, before
-        budget.steps, budget.end = None if outer is None else outer - (steps - left), until
-        if outer is None:
+        left, budget.share = budget.steps, outer_share
+        budget.steps, budget.end = None if outer_steps is None else outer_steps - (steps - left), outer_end
+        if outer_steps is None:
             budget.given = float("inf")
 
 
 @contextmanager
 def uncounted_time(seconds: float) -> Iterator[None]:
-    """Run a block in so many seconds that do not count for the audit around it."""
+    """Run a block in at most `seconds`; the time that it takes does not count for the audit around it."""
     started, end = time.thread_time(), budget.end
     budget.end = started + seconds
     try:
@@ -147,17 +155,17 @@ def uncounted_time(seconds: float) -> Iterator[None]:
 
 
 def allotted_seconds() -> float:
-    """The seconds of the audit that this is a part of, or those of one."""
+    """Return the seconds that the present audit was given; outside of an audit, those that one has by default."""
     return AUDIT_SECONDS if budget.steps is None else budget.given
 
 
 @contextmanager
 def at_most_steps(steps: int) -> Iterator[None]:
-    """Run a block that may take at most so many of the steps that are left. Raises BudgetError after them."""
+    """Run a block in at most `steps` of the steps that the proof has left; raise BudgetError where it needs more."""
     before, part = budget.left, budget.part
-    given = budget.left = min(before, steps)
+    allotted = budget.left = min(before, steps)
     budget.part = (part[0] and before <= steps, part[1])
     try:
         yield
     finally:
-        budget.left, budget.part = before - (given - budget.left), part
+        budget.left, budget.part = before - (allotted - budget.left), part

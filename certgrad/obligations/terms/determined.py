@@ -13,10 +13,11 @@ from .variables import Var
 
 
 class Matrix(Confined):
-    """An entry of a matrix (or a number) that another matrix determines: its inverse, its determinant …
+    """A function of a matrix, by name: an entry of its inverse or of a factor of it, its determinant …
 
-    The other matrix is given by its entry `body` at the bound row and column `vars`; both run over `ranges`.
-    `matrices` makes these, and has the laws that each name obeys.
+    The argument matrix is given by its entry `body` at the bound row and column `vars`, which run over `ranges`.
+    `index` is the place of the entry; it is empty for a number such as the determinant. The module `matrices` makes
+    these atoms, and has the laws of each name.
     """
 
     __slots__ = ("body", "index", "name", "ranges", "triangle", "vars")
@@ -41,16 +42,18 @@ class Matrix(Confined):
         return None if self.triangle is None else self.triangle[0].minus(self.triangle[1])
 
     def _triangle(self) -> tuple[Ix, Ix] | None:
-        """(e, f) where the entry vanishes unless e ≥ f: a Cholesky factor and the inverse of a lower one are lower.
-
-        The factor R of a QR decomposition is upper triangular.
-        """
-        found = self._vanishes_below()
-        if found is not None:
+        """Return (e, f) such that the entry vanishes unless e ≥ f, and note the law; None for other matrices."""
+        ordered = self._vanishes_below()
+        if ordered is not None:
             applied(Law.TRIANGULAR)
-        return found
+        return ordered
 
     def _vanishes_below(self) -> tuple[Ix, Ix] | None:
+        """Return (e, f) such that the entry vanishes unless e ≥ f; None where the matrix is not triangular by form.
+
+        A Cholesky factor is lower triangular, the factor R of a QR decomposition upper triangular, and an inverse as
+        the matrix that is inverted.
+        """
         i, j = self.index
         if self.name == "cholesky":
             return i, j
@@ -69,7 +72,11 @@ def is_triangular(body: Poly, row: Var, column: Var) -> bool:
 
 
 def _confines(a: Atom, row: Var, column: Var) -> bool:
-    """Return whether the atom vanishes where row < column."""
+    """Return whether the atom vanishes where row < column.
+
+    It does if it is [row − column + s ≥ 0] with s ≤ 0, [row = column], or an entry of a triangular matrix at (row,
+    column).
+    """
     if isinstance(a, (IxPred, IxEq)):
         slope = a.ix.coefficient(row), a.ix.coefficient(column)
         right = slope == (1, -1) or (isinstance(a, IxEq) and slope == (-1, 1))
@@ -86,11 +93,12 @@ def _confines(a: Atom, row: Var, column: Var) -> bool:
 
 
 class Carry(NamedTuple):
-    """One value that a recurrence carries: its axes' sizes, its entries at time 0, and at time s + 1 from those at s.
+    """One value that a loop carries from step to step.
 
-    Both terms are over bound variables: `("b", level, 0)` is s, `("b", level, 1 + k)` the index along axis k (which is
-    the constant 0 where the axis has size 1). `step` reads the carries at s as entries, by (s, index), of tensors that
-    `carried(level, k)` names.
+    `ranges` are the sizes of its axes, `init` its entry at time 0, and `step` its entry at time s + 1, from the carries
+    at time s. Both terms are over bound variables: `("b", level, 0)` is s, `("b", level, 1 + k)` the index along axis k
+    (which is the constant 0 where the axis has size 1). `step` reads the carries at s as entries, by (s, index), of
+    tensors that `carried(level, k)` names.
     """
 
     ranges: tuple[Poly, ...]
@@ -103,14 +111,14 @@ CARRY = "κ"
 
 
 def carried(level: int, position: int) -> str:
-    """The name under which a step reads a carry. (No identifier has a dot.)"""
+    """Return the name of the tensor as which a step reads a carry. (No identifier of a user has a dot.)"""
     return f"{CARRY}{level}.{position}"
 
 
 class Loop(Holder):
-    """Carries that depend on each other through their steps. The number of steps is no part of it.
+    """The carries of one loop, which depend on each other through their steps. The number of steps is no part of it.
 
-    `level` is that of its bound variables, above all levels inside; `free` are variables that are not its own.
+    `level` is that of the bound variables of the carries, above all levels inside; `free` are all other variables.
     """
 
     __slots__ = ("carries", "free", "key", "level", "piecewise", "structured")
@@ -119,8 +127,8 @@ class Loop(Holder):
         self.carries = carries
         terms = [p for c in carries for p in (c.init, c.step)]
         self.level = 1 + max(p.level for p in terms)
-        own = {("b", self.level, k) for k in range(1 + max(len(c.ranges) for c in carries))}
-        self.free = frozenset().union(*(p.free for p in terms)) - own
+        bound = {("b", self.level, k) for k in range(1 + max(len(c.ranges) for c in carries))}
+        self.free = frozenset().union(*(p.free for p in terms)) - bound
         text = ";".join(f"{','.join(n.key for n in c.ranges)}|{c.init.key}|{c.step.key}" for c in carries)
         self.key = f"#loop{self.level}#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
         self.piecewise = any(p.piecewise for p in terms)
@@ -155,10 +163,10 @@ class Rec(Atom):
 
 
 def in_lanes(a: Atom) -> bool:
-    """Return whether the atom differs between lanes of a selection: a predicate stands in it, but not only inside
-    carries.
+    """Return whether the atom may differ between the lanes of a selection: a predicate stands in it outside of carries.
 
-    A selection around it cannot decide what a loop chooses at its steps: there it is one number in every lane.
+    A predicate inside a loop does not count: a selection around the loop does not decide what its steps choose, so that
+    the loop's value is the same number in every lane.
     """
     if not a.piecewise or isinstance(a, Rec):
         return False

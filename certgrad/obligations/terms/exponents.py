@@ -10,7 +10,7 @@ Exponent = int | Fraction
 
 
 class FractionalExponent(Fraction):
-    """An exponent that is not whole. It keeps its hash, as monomials are hashed all the time."""
+    """An exponent that is not a whole number. It stores its hash, as monomials are hashed all the time."""
 
     __slots__ = ("_hash",)
     _hash: int
@@ -28,13 +28,13 @@ _fractional: Memo[tuple[int, int], FractionalExponent] = Memo()
 
 
 def exponent(e: Exponent) -> Exponent:
-    """An exponent with whole fractions as integers."""
+    """Return the exponent in its one form: an int where it is whole, else a `FractionalExponent`."""
     if type(e) is not Fraction:
         return e
     ratio = e.as_integer_ratio()
     if ratio[1] == 1:
         return ratio[0]
-    found = _fractional.table.get(ratio)
-    if found is None:
-        found = _fractional.table[ratio] = FractionalExponent(*ratio)
-    return found
+    fraction = _fractional.table.get(ratio)
+    if fraction is None:
+        fraction = _fractional.table[ratio] = FractionalExponent(*ratio)
+    return fraction

@@ -1,4 +1,4 @@
-"""Functions that terms keep as atoms, as sympy writes them. What else is known of one is in `language/functions.py`."""
+"""How sympy writes the functions that terms keep as atoms. Their domains, signs … are in `language/functions.py`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ M = sympy.Symbol("m", integer=True, nonnegative=True)
 
 
 class UndecidedError(ArithmeticError):
-    """A sign that the precision does not decide."""
+    """The precision does not decide a sign, or which integer a ball holds."""
 
 
 def integer_of_ball(x: arb) -> int:
-    """The integer that a ball holds. Raises UndecidedError where it may hold several."""
+    """Return the only integer that a ball holds. Raises UndecidedError where it holds several, or none."""
     n = x.unique_fmpz()
     if n is None:
         raise UndecidedError("an integer that is not exactly known")
@@ -28,18 +28,18 @@ def integer_of_ball(x: arb) -> int:
 
 
 WHOLE_VALUED = frozenset(name for name, known in FUNCTIONS.items() if known.whole)
-"""Their values are whole numbers."""
+"""Names of the functions whose values are whole numbers, such as `floor`."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A function as sympy writes it, and differentiates it unless `antiderivative` says otherwise."""
+    """A function as an expression of sympy, by which it is also differentiated unless there is an `antiderivative`."""
 
     of: Callable[..., sympy.Expr]
     symbols: tuple[sympy.Symbol, ...] = (X,)
-    """The arguments as sympy may take them where the function is differentiable."""
+    """Symbols for the arguments, with the assumptions that sympy may use where the function is differentiable."""
     antiderivative: sympy.Expr | None = None
-    """What sympy differentiates in place of the expression: it has the same derivatives there."""
+    """An expression with the same derivatives, which sympy differentiates in place of `of`."""
 
 
 EXPRESSIONS: dict[str, Expression] = {

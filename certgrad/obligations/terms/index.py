@@ -31,11 +31,11 @@ class IntegerAtom(Holder):
         return self.key
 
     def parts(self) -> tuple[Ix, ...]:
-        """The index expressions inside."""
+        """Return the index expressions inside."""
         raise NotImplementedError
 
     def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
-        """The same function of other index expressions."""
+        """Return the same function of other index expressions, simplified."""
         raise NotImplementedError
 
 
@@ -80,27 +80,30 @@ class Ix(Holder):
 
     @property
     def atoms(self) -> list[IntegerAtom]:
-        """The integer atoms that stand in it directly."""
+        """The integer atoms among the terms of the expression, without those inside other integer atoms."""
         return [v for v, _ in self.terms if isinstance(v, IntegerAtom)]
 
     def variable(self) -> Var | None:
-        """The variable when the expression is exactly one variable."""
+        """Return the variable when the expression is exactly one variable; else None."""
         only = self.only_term()
         return None if isinstance(only, IntegerAtom) else only
 
     def moved_by(self, variables: Collection[Var]) -> Var | None:
-        """The one variable that stands in it, if it takes another value for each value of that variable; else None."""
-        own = [v for v, _ in self.terms if not isinstance(v, IntegerAtom) and v in variables]
-        return own[0] if len(own) == 1 and not any(v in variables for a in self.atoms for v in a.free) else None
+        """Return the only one of these variables in the expression, if the expression is injective in it; else None.
+
+        None if several of the variables stand in the expression, none does, or one stands in an integer atom.
+        """
+        affine = [v for v, _ in self.terms if not isinstance(v, IntegerAtom) and v in variables]
+        return affine[0] if len(affine) == 1 and not any(v in variables for a in self.atoms for v in a.free) else None
 
     def only_term(self) -> IxTerm | None:
-        """The variable or atom when the expression is exactly that."""
+        """Return the variable or the integer atom when the expression is exactly that; else None."""
         if len(self.terms) == 1 and self.terms[0][1] == 1 and self.const.is_zero:
             return self.terms[0][0]
         return None
 
     def coefficient(self, v: Var) -> int:
-        """The coefficient of a variable, where it stands outside integer atoms."""
+        """Return the coefficient of a variable; 0 where it stands only inside integer atoms, or not at all."""
         return next((c for w, c in self.terms if w == v), 0)
 
     def plus(self, other: Ix) -> Ix:
@@ -116,6 +119,7 @@ class Ix(Holder):
         return Ix(self.terms, self.const + const)
 
     def subst(self, mapping: Mapping[Var, Ix]) -> Ix:
+        """Return the expression with index expressions in place of variables, inside integer atoms too."""
         variable = self.variable()
         if variable is not None:
             return mapping.get(variable, self)
@@ -159,7 +163,7 @@ def combine(parts: list[tuple[int, Ix]]) -> Ix:
 
 
 def whole_number(poly: Poly) -> int | None:
-    """Return the integer that a dimension expression is, or None."""
+    """Return the value of a dimension expression that is an integer; None for any other."""
     c = poly.constant()
     return int(c.p) if c is not None and c.q == 1 else None
 
@@ -169,7 +173,7 @@ def of_term(term: IxTerm) -> Ix:
 
 
 def solved(ix: Ix) -> tuple[Var, Ix] | None:
-    """A variable that ix = 0 determines, with its value."""
+    """Return a variable that ix = 0 determines, with its value, by its coefficient ±1; None where there is none."""
     for v, c in reversed(ix.terms):
         if not isinstance(v, IntegerAtom) and abs(c) == 1 and not any(v in t.free for t in ix.atoms):
             return v, ix.plus(of_var(v).scaled(-c)).scaled(-c)

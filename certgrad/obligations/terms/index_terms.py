@@ -1,6 +1,7 @@
 """Index expressions as terms: as numbers, and as the conditions [e ≥ 0] and [e = 0].
 
-What is decided here is decided by form: from the ranges that the caller gives, and because an index is not negative.
+A condition becomes 1 or 0 where its form decides it: by the ranges that the caller gives, and as an index is never
+negative.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NO_RANGES: Ranges = {}
 
 
 def index_number(ix: Ix) -> Poly:
-    """An index expression as a number."""
+    """Return the value of an index expression as a term over the real numbers."""
     from .power import fn
     from .rewriting import substitute  # which is made of index terms
 
@@ -32,7 +33,7 @@ def index_number(ix: Ix) -> Poly:
     for v, c in ix.terms:
         m = whole_number(v.divisor) if isinstance(v, Quotient) else None
         if isinstance(v, Quotient) and m is not None and any(isinstance(t, Rounded) for t in v.ix.atoms):
-            value = fn("floor", index_number(v.ix).scale(fmpq(1, m)))  # of real numbers, as it is written elsewhere
+            value = fn("floor", index_number(v.ix).scale(fmpq(1, m)))  # a quotient of rounded reals is written as floor
         elif isinstance(v, Rounded):
             value = substitute(v.body, {("p", k, 0): inner for k, inner in enumerate(v.arguments)})
         else:
@@ -42,9 +43,10 @@ def index_number(ix: Ix) -> Poly:
 
 
 def as_index(poly: Poly) -> Ix | None:
-    """The term as an index expression, where it is an integer combination of indices, entries and dimensions.
+    """Return the term as an index expression; None where it is no integer combination of indices, entries, dimensions.
 
-    Only for terms of integer tensors: an entry that occurs in it is one of an integer tensor.
+    The caller makes sure that the term is an integer: every entry that occurs in it is taken for one of an integer
+    tensor.
     """
     parts: list[tuple[int, Ix]] = []
     for mono, c in poly.items():
@@ -63,14 +65,21 @@ def as_index(poly: Poly) -> Ix | None:
 
 
 def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
-    """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
+    """Return [ix ≥ 0] as a term, by a condition whose first variable has a positive coefficient.
+
+    [1 − i ≥ 0] is 1 − [i − 2 ≥ 0].
+    """
     if ix.terms and ix.terms[0][1] < 0:
         return ONE - index_condition(ix.scaled(-1).shifted(-ONE), ranges)
     return index_condition(ix, ranges)
 
 
 def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
-    """Return [ix ≥ 0] as one atom, so that renaming variables keeps a product a product."""
+    """Return [ix ≥ 0] as one atom, so that a product stays a product when variables are renamed.
+
+    It is a number where the ranges decide it, and a condition on rows and columns where two places in row-major order
+    are compared.
+    """
     if not ix.terms:
         return at_least(ix.const)
     places = _row_major_places(ix)
@@ -84,7 +93,8 @@ def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
         return ONE
     if most is not None and at_least(most).is_zero:
         return ZERO
-    if len(ix.terms) == 1 and isinstance(ix.terms[0][0], Chosen):  # it holds at one place only, or fails at one only
+    # A chosen integer has no linear order with others: a bound that one value meets, or one fails, is an equation.
+    if len(ix.terms) == 1 and isinstance(ix.terms[0][0], Chosen):
         if most is not None and most.is_zero:
             return index_equal(ix)
         if least is not None and (least + ONE).is_zero:
@@ -93,7 +103,11 @@ def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
 
 
 def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
-    """[ix = 0], oriented so that its first variable has a positive coefficient."""
+    """Return [ix = 0] as a term, written so that its first variable has a positive coefficient.
+
+    It is 0 where the ranges or a common factor of the coefficients exclude it; an equation between two places in
+    row-major order becomes one of their rows and one of their columns.
+    """
     ix = where_equal(ix)
     if not ix.terms:
         return at_least(ix.const) * at_least(-ix.const)
@@ -106,36 +120,38 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     least, most = bounds(ix, ranges)
     if (least is not None and at_least(least - ONE) == ONE) or (most is not None and at_least(most).is_zero):
         return ZERO
+    # A common factor divides the left side but for its number: if not that too, it is never 0.
     common = gcd(*(c for _, c in ix.terms))
     if all((c / common).q == 1 for mono, c in ix.const.items() if mono):
         if any((c / common).q != 1 for _, c in ix.const.items()):
-            return ZERO  # [2i + 2n − 1 = 0]: what is left of the division by 2 is never 0
+            return ZERO  # [2i + 2n − 1 = 0]: the left side is odd
         ix = Ix(tuple((v, c // common) for v, c in ix.terms), ix.const.scale(fmpq(1, common)))
     return poly_of(intern(IxEq(ix)))
 
 
 def _row_major_places(ix: Ix) -> tuple[tuple[Ix, Ix], tuple[Ix, Ix], Poly] | None:
-    """((a, b), (c, d), t) where the expression is a·m + b − (c·m + d) + t: two places in row-major order are compared.
+    """Return ((a, b), (c, d), t) where ix = a·m + b − (c·m + d) + t compares two places in row-major order; else None.
 
-    With 0 ≤ b < m and 0 ≤ d − t ≤ m, it is at least 0 where a > c, or a = c and b ≥ d − t: where a < c, a·m + b < c·m.
-    For t = 0 and 0 ≤ d < m it is 0 where a = c and b = d. The second place may be a size q·m, q·m + 1 or q·m − 1.
+    m is the number of columns, (a, b) and (c, d) are row and column of each place, and t is 0 or −1. With 0 ≤ b < m and
+    0 ≤ d − t ≤ m, ix ≥ 0 is the same as a > c, or a = c and b ≥ d − t: where a < c, a·m + b < c·m. For t = 0 and
+    0 ≤ d < m, ix = 0 is the same as a = c and b = d. The second place may also be a size: q·m, q·m + 1 or q·m − 1.
     """
     if len(ix.terms) == 2 and {c for _, c in ix.terms} == {1, -1} and ix.const.constant() in (0, -1):
-        (one, sign), (other, _) = ix.terms
-        if isinstance(one, RowMajor) and isinstance(other, RowMajor) and one.stride == other.stride:
-            first, second = (one, other) if sign == 1 else (other, one)
+        (left, sign), (right, _) = ix.terms
+        if isinstance(left, RowMajor) and isinstance(right, RowMajor) and left.stride == right.stride:
+            first, second = (left, right) if sign == 1 else (right, left)
             return (first.major, first.minor), (second.major, second.minor), ix.const
-    if len(ix.terms) == 1 and ix.terms[0][1] == 1 and isinstance(one := ix.terms[0][0], RowMajor):
-        size, m = -ix.const, one.stride
+    if len(ix.terms) == 1 and ix.terms[0][1] == 1 and isinstance(place := ix.terms[0][0], RowMajor):
+        size, m = -ix.const, place.stride
         for rest, shift in ((ZERO, ZERO), (m - ONE, ZERO), (ZERO, -ONE)):
             q = ZERO if (size - rest + shift).is_zero else divided(size - rest + shift, m)
             if q is not None:
-                return (one.major, one.minor), (of_const(q), of_const(rest)), shift
+                return (place.major, place.minor), (of_const(q), of_const(rest)), shift
     return None
 
 
 def divided(n: Poly, divisor: Poly) -> Poly | None:
-    """Return n / divisor, where that is a dimension expression with whole coefficients; else None."""
+    """Return n / divisor where the quotient is a dimension expression with whole coefficients, and not 0; else None."""
     single = divisor.single()
     if single is None:
         return None
@@ -152,7 +168,10 @@ def index_within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
 
 
 def _reduced(ix: Ix) -> Ix:
-    """[ix ≥ 0] with common factors of the coefficients divided out: [2i − 1 ≥ 0] is [i − 1 ≥ 0]."""
+    """Return e such that [e ≥ 0] is [ix ≥ 0], with common factors of the coefficients divided out.
+
+    [2i − 1 ≥ 0] is [i − 1 ≥ 0]: the number is rounded down after the division, as e is an integer.
+    """
     common = gcd(*(c for _, c in ix.terms))
     if common == 1:
         return ix
@@ -163,7 +182,7 @@ def _reduced(ix: Ix) -> Ix:
 
 
 def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
-    """The least and the most that the expression can be, as dimension expressions; None where not known."""
+    """Return the least and the largest value of the expression, as dimension expressions; None where not known."""
     least: Poly | None = ix.const
     most: Poly | None = ix.const
     for v, c in ix.terms:
@@ -177,7 +196,7 @@ def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
 
 
 def _ends(v: IxTerm, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
-    """The least and the most that an index variable or an integer atom can be; None where not known."""
+    """Return the least and the largest value of an index variable or an integer atom; None where not known."""
     if isinstance(v, Remainder):
         return ZERO, v.divisor - ONE
     if isinstance(v, Chosen):
@@ -195,7 +214,7 @@ def _ends(v: IxTerm, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
 
 
 def _rows(a: Quotient, ranges: Ranges) -> Poly | None:
-    """q where ⌊e / m⌋ is at least 0 and less than q: as 0 ≤ e < q·m."""
+    """Return q with 0 ≤ ⌊e / m⌋ < q, as 0 ≤ e < q·m, for the quotient ⌊e / m⌋; None where none is known."""
     least, most = bounds(a.ix, ranges)
     if least is None or most is None or at_least(least) != ONE:
         return None
@@ -203,7 +222,7 @@ def _rows(a: Quotient, ranges: Ranges) -> Poly | None:
 
 
 def at_least(const: Poly) -> Poly:
-    """[const ≥ 0] for a dimension expression: decided by its form, else a condition on sizes."""
+    """Return [const ≥ 0] for a dimension expression: 1 or 0 where its form decides it, else a condition on sizes."""
     if const.is_zero or const.positive or not_negative(const):
         return ONE
     if (-const).positive or not_negative(-const - ONE):
@@ -214,9 +233,10 @@ def at_least(const: Poly) -> Poly:
 
 
 def not_negative(const: Poly) -> bool:
-    """Return whether the expression is ≥ 0 at all sizes ≥ 1: with non-negative coefficients, const(1, …, 1) ≥ 0.
+    """Return whether a dimension expression is ≥ 0 at all sizes ≥ 1, by its form.
 
-    A size that may be 0, such as floordiv(n, 2), is none of these.
+    If no coefficient but the constant's is negative, the expression is least where all sizes are 1. False where the
+    form does not show it, as for a size that may be 0, such as floordiv(n, 2).
     """
     total = 0
     for mono, c in const.items():

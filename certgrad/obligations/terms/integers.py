@@ -63,7 +63,10 @@ class Remainder(IntegerAtom):
 
 
 class RowMajor(IntegerAtom):
-    """i·m + j with 0 ≤ j < m: the place of (i, j) in row-major order. For a number m it is soon written out."""
+    """i·m + j with 0 ≤ j < m: the place of (i, j) in row-major order of a matrix with m columns.
+
+    `row_major` makes it only for a symbolic m; for a number m it returns the affine expression.
+    """
 
     __slots__ = ("major", "minor", "stride")
 
@@ -80,11 +83,11 @@ class RowMajor(IntegerAtom):
 
 
 ORDER, RANK = "order", "rank"
-"""Which entry comes to a place, and to which place an entry comes: a permutation of an axis, and its inverse."""
+"""Sorting: the order maps a place to the index of the entry that comes to it (argsort), the rank is its inverse."""
 PIVOTS, PIVOTED = "pivots", "pivoted"
-"""Which row of a matrix elimination with pivots puts into a place, and into which place it puts a row."""
+"""Elimination with pivots: from a place to the row that is put into it, and from a row to its place."""
 INVERSES = {ORDER: RANK, RANK: ORDER, PIVOTS: PIVOTED, PIVOTED: PIVOTS}
-"""The kinds that are permutations of an axis, and those of their inverses."""
+"""The kinds of comparison that are permutations of an axis, each with the kind of its inverse."""
 
 
 class Comparison(Holder):
@@ -92,7 +95,8 @@ class Comparison(Holder):
     the pivots of a matrix.
 
     `variables` run over `ranges`; `bodies` are the numbers that are compared, and `where` (0 or 1) says which of them
-    take part. Variables `(p, k, 0)` stand for the arguments. Nothing else is free, so that a rule is a constant.
+    take part. Variables `(p, k, 0)` stand for the arguments. No other variable is free, so that the comparison itself
+    is a constant: `Chosen` applies it to arguments.
     """
 
     __slots__ = ("bodies", "data", "key", "kind", "ranges", "variables", "where")
@@ -108,25 +112,26 @@ class Comparison(Holder):
 
     @property
     def permutes(self) -> bool:
-        """Whether it is a permutation of an axis, whose first argument is a place or an index there."""
+        """Whether the choice is a permutation of an axis, whose first argument is a place or an index on that axis."""
         return self.kind in INVERSES
 
     def inverse(self) -> Comparison:
-        """The inverse permutation."""
+        """Return the comparison that chooses the inverse permutation."""
         return Comparison(INVERSES[self.kind], self.variables, self.ranges, self.bodies, self.where)
 
 
 def by_entries(ix: Ix) -> bool:
-    """Return whether an entry of an integer tensor decides the index, or a number that is rounded."""
+    """Return whether the index depends on values: on an entry of an integer tensor, or on a rounded real number."""
     return any(isinstance(a, (Entry, Rounded)) or any(map(by_entries, a.parts())) for a in ix.atoms)
 
 
 class Chosen(IntegerAtom):
-    """What a comparison chooses for the arguments: of an arg-maximum, the index along one of its axes (`component`).
+    """The integer that a comparison chooses for the arguments; what it means depends on the kind of the comparison.
 
-    Of an order, the first argument is a place, and the value is the index of the entry that comes to that place:
-    sorting is stable, so that this is a permutation of the axis. Of a rank it is the other way round. Of pivots, the
-    value is the row that elimination puts into the place.
+    - arg-maximum: the index of the largest number along the axis that `component` counts;
+    - order: the index of the entry that sorting puts at the place that is the first argument (sorting is stable, so
+      that this is a permutation of the axis); rank: the inverse;
+    - pivots: the row that elimination puts at the place that is the first argument.
     """
 
     __slots__ = ("arguments", "comparison", "component")
@@ -138,7 +143,7 @@ class Chosen(IntegerAtom):
 
     @property
     def room(self) -> Poly:
-        """The chosen integer is at least 0 and less than this."""
+        """The size of the axis that is chosen from: the chosen integer is at least 0 and less than it."""
         return self.comparison.ranges[self.component]
 
     def parts(self) -> tuple[Ix, ...]:
@@ -149,7 +154,7 @@ class Chosen(IntegerAtom):
 
 
 class Rounded(IntegerAtom):
-    """A whole number that real numbers determine, as ⌊x(i)⌋: `body` says which, of the arguments (p, k, 0)."""
+    """A whole number that real numbers determine, such as ⌊x(i)⌋: `body` is its term, over the arguments (p, k, 0)."""
 
     __slots__ = ("arguments", "body")
 
@@ -182,23 +187,29 @@ def chosen(rule: Comparison, component: int, arguments: tuple[Ix, ...]) -> Ix:
 
 
 def undone(a: Chosen, value: Ix) -> Ix:
-    """The place at which the permutation has the value: σ(t) = i where t = σ⁻¹(i)."""
+    """Return the place t at which the permutation σ of the atom has the value i: t = σ⁻¹(i)."""
     return chosen(a.comparison.inverse(), a.component, (value, *a.arguments[1:]))
 
 
 def where_equal(ix: Ix) -> Ix:
-    """An expression that is 0 where this one is: σ(s) = σ(t) where s = t, for places s and t of a permutation."""
+    """Return an expression that is 0 exactly where this one is, without a permutation on both sides of the equation.
+
+    σ(s) − σ(t) becomes s − t, for places s and t of a permutation σ. Any other expression is returned as it is.
+    """
     if len(ix.terms) == 2 and ix.const.is_zero and {c for _, c in ix.terms} == {1, -1}:
-        (one, _), (other, _) = ix.terms
-        if isinstance(one, Chosen) and isinstance(other, Chosen) and one.comparison.permutes:
-            if one.comparison.key == other.comparison.key and one.arguments[1:] == other.arguments[1:]:
+        (left, _), (right, _) = ix.terms
+        if isinstance(left, Chosen) and isinstance(right, Chosen) and left.comparison.permutes:
+            if left.comparison.key == right.comparison.key and left.arguments[1:] == right.arguments[1:]:
                 applied(Law.EQUAL_PLACES)
-                return where_equal(one.arguments[0].minus(other.arguments[0]))
+                return where_equal(left.arguments[0].minus(right.arguments[0]))
     return ix
 
 
 def quotient(ix: Ix, divisor: Poly) -> Ix:
-    """Return ⌊ix / divisor⌋ for a positive divisor."""
+    """Return ⌊ix / divisor⌋ for a positive divisor.
+
+    Multiples of the divisor are taken out, so that ⌊(2i + k + 3) / 2⌋ is i + 1 + ⌊(k + 1) / 2⌋; the rest is an atom.
+    """
     m = whole_number(divisor)
     if m == 1:
         return ix
@@ -206,7 +217,7 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
     if isinstance(only, RowMajor) and only.stride == divisor:
         applied(Law.ROW_MAJOR)
         return only.major
-    if m is not None:  # whole multiples of the divisor come out
+    if m is not None:  # each coefficient c is m·⌊c/m⌋ + c mod m, and the multiple of m is taken out
         parts = [(c, Ix(((v, 1),), ZERO)) for v, c in ix.terms]
         whole, left = _divided(ix.const, m)
         rest = combine([(c % m, part) for c, part in parts]).shifted(left)
@@ -224,12 +235,13 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
 
 
 def remainder(ix: Ix, divisor: Poly) -> Ix:
-    """Return ix − divisor·⌊ix / divisor⌋ for a positive divisor."""
+    """Return ix − divisor·⌊ix / divisor⌋ for a positive divisor: by the quotient for a number, else as an atom."""
     m = whole_number(divisor)
     if m is not None:
         return ix.minus(quotient(ix, divisor).scaled(m))
     ix = ix.shifted(-divisor.scale(fmpq(_multiples(ix.const, divisor))))
-    if any(isinstance(t, Remainder) and t.divisor == divisor for t, _ in ix.terms):  # (e mod m + f) mod m
+    # (e mod m + f) mod m is (e + f) mod m
+    if any(isinstance(t, Remainder) and t.divisor == divisor for t, _ in ix.terms):
         parts = [(c, t.ix if isinstance(t, Remainder) and t.divisor == divisor else of_term(t)) for t, c in ix.terms]
         return remainder(combine(parts).shifted(ix.const), divisor)
     if not ix.terms and ix.const.is_zero:
@@ -242,7 +254,7 @@ def remainder(ix: Ix, divisor: Poly) -> Ix:
 
 
 def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
-    """Return major·stride + minor, where the caller knows 0 ≤ minor < stride."""
+    """Return major·stride + minor, where the caller knows 0 ≤ minor < stride; ⌊e/m⌋·m + e mod m is e again."""
     m = whole_number(stride)
     if m is not None:
         return combine([(m, major), (1, minor)])
@@ -256,7 +268,7 @@ def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
 
 
 def _multiples(const: Poly, divisor: Poly) -> int:
-    """Return how many times a divisor such as 2·n is in a term of sizes."""
+    """Return the k by which const − k·divisor is without the divisor: 3 for a const 7·n + 1 and a divisor 2·n."""
     single = divisor.single()
     return 0 if single is None or single[1].q != 1 else int((const.coefficient(single[0]) / single[1]).floor())
 

@@ -1,8 +1,8 @@
 """The laws of the calculus by name: what each says, and when it holds. A proof remembers which ones it applied.
 
-A law is noted where it is applied (`applied(Law.X)`); what is only a choice of form (the order of factors, names of
-bound variables) is none. A certificate lists those that its proofs applied on the way, tried attempts among them.
-Every row is tested on drawn instances of its statement: `tests/obligations/terms/test_law.py`.
+A law is noted where it is applied (`applied(Law.X)`). A mere choice of form (the order of factors, names of bound
+variables) is no law. A certificate lists the laws that its proofs applied, also in attempts that did not succeed.
+Every law is tested on drawn instances of its statement: `tests/obligations/terms/test_law.py`.
 """
 
 from __future__ import annotations
@@ -314,10 +314,10 @@ class Law(Enum):
 
 
 def applied(law: Law) -> None:
-    """Note that the proof at hand applied the law."""
+    """Record in the session that the present proof applied the law."""
     session.laws[law] = None
 
 
 def applied_laws() -> list[Law]:
-    """The laws that were applied since the session began."""
+    """Return the laws that were applied since the session began, in the order of their first application."""
     return list(session.laws)

@@ -4,7 +4,7 @@ A `Poly` maps monomials to rationals. A monomial is a sorted tuple of `(atom, ex
 Atoms are interned, so that equality is identity, and each carries a structural key, so that order never depends on
 hashing. The normal form is free of context: no hypothesis is used here, only facts that hold for all real inputs of
 a defined term (exp > 0, a dimension is positive). Whether a term *is* defined is the business of `conditions`.
-Which atoms there are is told elsewhere (`atoms`, `predicates`, `determined`): here stands what all kinds share.
+The kinds of atoms are in `atoms`, `predicates` and `determined`; this module has what all kinds share.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Atom:
     `positive` says that the atom is > 0 wherever it is defined, with no hypothesis. `piecewise` says that a predicate
     occurs in it; `structured` that an index in it is more than a variable, or that a condition on indices occurs.
 
-    Each kind states its laws: `raised` is that of its exponents, where these may not be `any_exponent`; `together` that
-    of several in one product, for kinds that are 0 where a condition fails (`conditional`).
+    Each kind states its laws: `raised` is the law of its powers, where a normal form may not have `any_exponent`;
+    `together` that of several atoms in one product, for kinds that are 0 where a condition fails (`conditional`).
     """
 
     __slots__ = ("free", "key", "level", "mark", "piecewise", "positive", "structured")
@@ -53,7 +53,7 @@ class Atom:
     any_exponent: ClassVar[bool] = True
     conditional: ClassVar[bool] = False
     is_size: ClassVar[bool] = False
-    """It is an integer of at least 1 that every index is independent of."""
+    """Whether the atom is the size of an axis: an integer of at least 1 that depends on no index."""
 
     def __repr__(self) -> str:
         return self.key
@@ -63,12 +63,12 @@ class Atom:
         return []
 
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
-        """(c, (p, n), r) with atomᵉ = c · pⁿ · atomʳ, and r an exponent that a normal form may have."""
+        """Return (c, (p, n), r): atomᵉ = c · pⁿ · atomʳ, r an exponent of normal forms; None for (p, n) is 1."""
         raise NotImplementedError
 
     @classmethod
     def together(cls, factors: Factors) -> Factors | None:
-        """Return the factors of a product after the laws of this kind of atom; None where the product is 0."""
+        """Return the factors of a product, simplified by the laws of this kind; None where the product is 0."""
         return factors
 
     def _finish(
@@ -133,7 +133,7 @@ class Poly:
 
     @property
     def row(self) -> tuple[tuple[int, fmpq], ...]:
-        """Coefficients of numbered monomials, in order; 0 is the constant. Numbers last until caches are cleared."""
+        """Sorted pairs (number of a monomial, coefficient); 1 has number 0. Numbers last until caches are cleared."""
         if self._row is None:
             place = _numbers.table.setdefault
             self._row = tuple(
@@ -184,9 +184,9 @@ class Poly:
 
     @property
     def positive(self) -> bool:
-        """Positive by its form alone: every coefficient and every factor is positive, or every size is at least 1.
+        """Whether the polynomial is positive by its form alone; False where the form does not show it.
 
-        A polynomial in sizes whose coefficients are not negative, but for the constant, is least where all are 1.
+        It is where all coefficients and factors are positive, or the least value of a polynomial in sizes is.
         """
         if not self._terms:
             return False
@@ -196,7 +196,7 @@ class Poly:
         return least is not None and bool(least > 0)
 
     def least_at_sizes(self) -> fmpq | None:
-        """The value where every size is 1, if that is the least: no coefficient but the constant's is negative."""
+        """Return the value where all sizes are 1, if it is the least: only the constant is negative; else None."""
         total = _NOTHING
         for m, c in self._terms.items():
             if m and (c < 0 or not all(a.is_size and e in (1, 2, 3) for a, e in m)):
@@ -206,16 +206,16 @@ class Poly:
 
     @property
     def piecewise(self) -> bool:
-        """A predicate occurs somewhere in it."""
+        """Whether a predicate occurs somewhere in the polynomial."""
         return any(mono_piecewise(m) for m in self._terms)
 
     @property
     def structured(self) -> bool:
-        """An index in it is more than a variable, or a condition on indices occurs."""
+        """Whether an index in the polynomial is more than a variable, or a condition on indices occurs."""
         return any(mono_structured(m) for m in self._terms)
 
     def constant(self) -> fmpq | None:
-        """The value when this is a rational number."""
+        """Return the value when the polynomial is a rational number; else None."""
         if not self._terms:
             return fmpq(0)
         if len(self._terms) == 1 and () in self._terms:
@@ -223,15 +223,15 @@ class Poly:
         return None
 
     def single(self) -> tuple[Mono, fmpq] | None:
-        """The only term, when there is exactly one."""
+        """Return the monomial and the coefficient when there is exactly one term; else None."""
         return next(iter(self._terms.items())) if len(self._terms) == 1 else None
 
     def coefficient(self, mono: Mono) -> fmpq:
-        """The coefficient of a monomial."""
+        """Return the coefficient of a monomial, 0 where it does not occur."""
         return self._terms.get(mono, _NOTHING)
 
     def atom(self) -> Atom | None:
-        """The atom when this is exactly one atom."""
+        """Return the atom when the polynomial is exactly one atom; else None."""
         s = self.single()
         return s[0][0][0] if s and s[1] == 1 and len(s[0]) == 1 and s[0][0][1] == 1 else None
 
@@ -248,7 +248,7 @@ class Poly:
         return self.key == other.key  # terms of two sessions: their atoms are not the same objects
 
     def _mark(self) -> object:
-        """The mark of the session that the term is of; None of a number, which is of all."""
+        """Return the mark of the session whose atoms the term has; None for a number, which belongs to all sessions."""
         for m in self._terms:
             if m:
                 return m[0][0].mark
@@ -303,7 +303,7 @@ class Poly:
         return total.poly()
 
     def __pow__(self, n: int) -> Poly:
-        """A non-negative integer power."""
+        """Return the n-th power, by repeated squaring. Raises ValueError for a negative n."""
         if n < 0:
             raise ValueError("use _power.power for negative exponents")
         result, square = ONE, self
@@ -317,7 +317,7 @@ class Poly:
 
 
 class Accumulator:
-    """A sum of terms being collected."""
+    """A sum to which terms are added in place."""
 
     __slots__ = ("terms",)
 
@@ -343,18 +343,18 @@ class Accumulator:
 
 
 class Holder:
-    """An object that holds terms and is none: an index expression, an integer atom, a comparison, a loop."""
+    """An object that holds terms and is no term itself: an index expression, an integer atom, a comparison, a loop."""
 
     __slots__ = ()
 
 
 def is_foreign(mono: Mono) -> bool:
-    """Return whether the monomial is of another session. No term is of two, so its first factor tells."""
+    """Return whether the monomial is of another session. All its atoms are of one session, so the first one tells."""
     return bool(mono) and mono[0][0].mark is not session.mark
 
 
 def current(poly: Poly) -> Poly:
-    """The term, over this session's atoms."""
+    """Return the term over the atoms of this session: as it is, or made anew if it is of another session."""
     for mono in poly:
         if mono:
             return renewed(poly) if is_foreign(mono) else poly
@@ -362,17 +362,17 @@ def current(poly: Poly) -> Poly:
 
 
 def renewed(value: Any) -> Any:
-    """Return a term, a monomial, or what holds some, with the atoms of this session in the place of another's.
+    """Return a term, a monomial, or an object that holds terms, with atoms of this session in place of another's.
 
-    An atom's key says all of its structure, so an atom that this session has already is that one.
+    An atom's key says all of its structure: the session's atom of the same key is used, else a copy is interned.
     """
     if isinstance(value, Atom):
-        known = value if value.mark is session.mark else session.interned.get(value.key)
-        if known is None:
-            known = _rebuilt(value)
-            known.mark = session.mark
-            session.interned[value.key] = known
-        return known
+        atom = value if value.mark is session.mark else session.interned.get(value.key)
+        if atom is None:
+            atom = _rebuilt(value)
+            atom.mark = session.mark
+            session.interned[value.key] = atom
+        return atom
     if isinstance(value, Poly):
         total: dict[Mono, fmpq] = {}
         for mono, c in value.items():
@@ -390,7 +390,7 @@ def renewed(value: Any) -> Any:
 
 
 def _rebuilt(value: Any) -> Any:
-    """A copy with the terms inside renewed."""
+    """Return a copy of an atom or a holder of terms, with the terms inside renewed."""
     out = copy(value)
     for kind in type(value).__mro__:
         for slot in getattr(kind, "__slots__", ()):
@@ -400,8 +400,8 @@ def _rebuilt(value: Any) -> Any:
 
 
 def _sum_of_terms(terms: dict[Mono, fmpq]) -> Poly:
-    """The sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones add up."""
-    if len(terms) > 1:
+    """Return the sum of the terms. Where some are of an earlier proof, all are made anew, so that equal ones add up."""
+    if len(terms) > 1:  # those of one proof stand first, and the constant's monomial is empty and of no proof
         forth, back = iter(terms), reversed(terms)
         first, last = next(forth) or next(forth), next(back) or next(back)
         if first[0][0].mark is not last[0][0].mark:
@@ -414,7 +414,7 @@ ONE = Poly({(): fmpq(1)})
 
 
 def number(value: int | Fraction | fmpq) -> Poly:
-    """A rational constant."""
+    """Return a rational constant as a term."""
     if isinstance(value, Fraction):
         value = fmpq(value.numerator, value.denominator)
     return Poly({(): fmpq(value)}) if value != 0 else ZERO
@@ -424,17 +424,17 @@ _alone: Memo[Atom, Poly] = Memo()
 
 
 def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
-    """An atom to a power, as a polynomial."""
+    """Return an atom to a power, as a polynomial."""
     if e != 1:
         return monomial({atom: e})
-    found = _alone.table.get(atom)
-    if found is None:
-        found = _alone.table[atom] = monomial({atom: 1})
-    return found
+    poly = _alone.table.get(atom)
+    if poly is None:
+        poly = _alone.table[atom] = monomial({atom: 1})
+    return poly
 
 
 def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
-    """Add c · m1 · m2 to `out`, in normal form."""
+    """Add c · m1 · m2 to `out`, in normal form: only sorted, where no law holds between the factors."""
     if not m1:
         out.add(m2, c)
         return
@@ -453,13 +453,16 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
 
 
 def _interact(m1: Mono, m2: Mono) -> bool:
-    """Return whether two monomials may simplify together: both have predicates, or factors that imply one."""
+    """Return whether two monomials may simplify together: both have factors that are 0 where a condition fails."""
     return any(a.conditional for a, _ in m1) and any(a.conditional for a, _ in m2)
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
-    """Return the product of atoms to powers, by the laws that each kind of atom states."""
-    kept: Factors = []
+    """Return the product of atoms to powers in normal form, by the laws that each kind of atom states.
+
+    First the law of powers (`raised`), then that of several factors that are 0 where a condition fails (`together`).
+    """
+    factors_out: Factors = []
     coefficient = _UNIT
     expand: list[tuple[Poly, int]] = []
     for a, e in factors.items():
@@ -474,19 +477,19 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
                 expand.append(power)
             if e == 0:
                 continue
-        kept.append((a, e))
-    if len(kept) > 1:
-        conditional = [type(a) for a, _ in kept if a.conditional]
+        factors_out.append((a, e))
+    if len(factors_out) > 1:
+        conditional = [type(a) for a, _ in factors_out if a.conditional]
         if len(conditional) > 1:
             for kind in dict.fromkeys(conditional):
-                settled = kind.together(kept)
-                if settled is None:
+                simplified = kind.together(factors_out)
+                if simplified is None:
                     return ZERO
-                kept = settled
-        if kept[0][0].mark is not kept[-1][0].mark:  # of two proofs
-            return renewed(Poly({tuple(kept): coefficient})) * _product(expand)
-        kept.sort(key=_atom_order)
-    result = Poly({tuple(kept): coefficient})
+                factors_out = simplified
+        if factors_out[0][0].mark is not factors_out[-1][0].mark:  # atoms of two proofs
+            return renewed(Poly({tuple(factors_out): coefficient})) * _product(expand)
+        factors_out.sort(key=_atom_order)
+    result = Poly({tuple(factors_out): coefficient})
     return result * _product(expand) if expand else result
 
 

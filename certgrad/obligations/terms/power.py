@@ -1,7 +1,6 @@
-"""Powers, exp and log of polynomials, and predicates: the constructors that know algebra.
+"""Powers, exp and log of polynomials, and predicates: the constructors that simplify by algebra.
 
-Each returns a term equal to its definition wherever that definition makes sense; the conditions for that are recorded
-by the caller, before any of these simplifications.
+Each returns a term that equals its definition where that has a value: the caller has recorded the condition for it.
 """
 
 from __future__ import annotations
@@ -30,18 +29,19 @@ _contents: Memo[tuple[Poly, bool], tuple[fmpq, dict[Atom, Exponent], Poly]] = Me
 
 
 def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
-    """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1.
+    """Return (c, {a: e}, rest) with poly = c · Πaᵉ · rest, where the terms of `rest` have no common factor.
 
-    That coefficient is +1. With `only_positive`, only positive factors are taken out, c > 0, and it is ±1.
+    The first coefficient of `rest` is 1. With `only_positive`, only positive factors are taken out, c > 0, and the
+    first coefficient is 1 or −1.
     """
-    found = _contents.table.get((poly, only_positive))
-    if found is None:
-        found = _contents.table[poly, only_positive] = _content(poly, only_positive)
-    return found
+    factors = _contents.table.get((poly, only_positive))
+    if factors is None:
+        factors = _contents.table[poly, only_positive] = _content(poly, only_positive)
+    return factors
 
 
 def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
-    """Return the largest c·m with poly = c·m·rest, for a number c and a monomial m of atoms that may be divided by."""
+    """Return `content`: each atom comes out with its least exponent in any of the terms, x⁻¹ + 1 = x⁻¹·(1 + x)."""
     items = poly.sorted_items()
     if not items:
         return fmpq(1), {}, poly
@@ -52,7 +52,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
             common = dict(factors)
             continue
         for a in list(common):
-            common[a] = min(common[a], factors.get(a, 0))
+            common[a] = min(common[a], factors.get(a, 0))  # an atom that is missing has the exponent 0
         for a, e in factors.items():
             if a not in common and e < 0:
                 common[a] = e
@@ -76,11 +76,11 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
 
 
 def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]:
-    """Return N, and atoms a with k > 0: poly = N · Π a⁻ᵏ, with N free of negative whole powers of sums.
+    """Return (N, {a: k}) with poly = N · Π a⁻ᵏ and k > 0: the term with its denominators cleared.
 
-    With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
-    then N is zero exactly where its coefficients are, as far as the atoms are independent.
-    A divisor with predicates is left alone: it can be 0 in a lane that does not divide by it, which would be lost.
+    N has no sum to a power of −1 or less. With `fractions`, exponents of sums in N are in [0, 1): as far as the atoms
+    are independent, N is then zero exactly where its coefficients are. A divisor with predicates is not cleared: it can
+    be 0 in a lane that does not divide by it, and a product with 0 would lose that lane.
     """
     denominators: dict[Atom, int] = {}
     for _ in range(64):
@@ -100,20 +100,20 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
 
 
 def times_power(poly: Poly, factor: Mapping[Atom, Exponent]) -> Poly:
-    """The term times powers of atoms, whose exponents are added to those that they have in it."""
+    """Return the term times powers of atoms; the exponents are added to those that the atoms have in the term."""
     total = Accumulator()
     for mono, c in poly.items():
-        own = dict(mono)
-        total.add_poly(monomial(own | {a: own.get(a, 0) + k for a, k in factor.items()}), c)
+        exponents = dict(mono)
+        total.add_poly(monomial(exponents | {a: exponents.get(a, 0) + k for a, k in factor.items()}), c)
     return total.poly()
 
 
 def power(poly: Poly, e: Exponent) -> Poly:
-    """Return polyᵉ for rational e."""
+    """Return polyᵉ for rational e. Raises UndefinedTermError for 0 to a negative or fractional power."""
     e = exponent(e)
     if e == 1:
         return poly
-    if (c := poly.constant()) is not None and c not in (0, 1, -1):
+    if (c := poly.constant()) is not None and c not in (0, 1, -1):  # a power of a number takes time by its digits
         budget.spend(ceil(abs(Fraction(e))) * (int(c.p).bit_length() + int(c.q).bit_length()) // 64)
     if isinstance(e, int) and e >= 0:
         return poly**e
@@ -125,19 +125,19 @@ def power(poly: Poly, e: Exponent) -> Poly:
 
 
 def _by_index_cases(poly: Poly, e: Exponent) -> Poly | None:
-    """A power of a polynomial in index conditions alone, none of whose values is 0: (1 + [i = j])⁻¹ = 1 − ½·[i = j]."""
+    """Return a power of a polynomial in index conditions alone, value by value; None where a value is 0."""
     atoms = {a for m in poly for a, _ in m}
     if not atoms or not all(type(a) in INDEX_PREDICATES for a in atoms):
         return None
     a = min(atoms, key=lambda a: a.key)
-    without = Poly({m: c for m, c in poly.items() if a not in dict(m)})
-    there = without
+    at_zero = Poly({m: c for m, c in poly.items() if a not in dict(m)})
+    at_one = at_zero
     for m, c in poly.items():
         if a in dict(m):
-            there = there + monomial({b: k for b, k in m if b is not a}).scale(c)
-    if without.is_zero or there.is_zero:
+            at_one = at_one + monomial({b: k for b, k in m if b is not a}).scale(c)
+    if at_zero.is_zero or at_one.is_zero:
         return None
-    low, high = (p if p == ONE else power(p, e) for p in (without, there))
+    low, high = (p if p == ONE else power(p, e) for p in (at_zero, at_one))  # (1 + [i = j])⁻¹: 1 and ½, 1 − ½·[i = j]
     return low + poly_of(a) * (high - low)
 
 
@@ -146,14 +146,14 @@ class UndefinedTermError(ArithmeticError):
 
 
 def _integer_power(poly: Poly, e: int) -> Poly:
-    """Return a power of a term to a negative whole number: of a product by its factors, of a sum as one atom."""
+    """Return a term to a negative whole power: a product by its factors, a sum, without common factors, as one atom."""
     single = poly.single()
     if single and not any(type(a) in PREDICATES for a, _ in single[0]):
         mono, c = single
         if len(mono) + (c != 1) > 1:
             applied(Law.POWER_OF_PRODUCT)
         return monomial({a: k * e for a, k in mono}).scale(c**e)
-    if single:
+    if single:  # a product with a predicate, which is 0 in some lanes
         return poly_of(intern(Base(poly)), e)
     numerator, denominators = cleared(poly)
     if numerator.is_zero:
@@ -163,7 +163,7 @@ def _integer_power(poly: Poly, e: int) -> Poly:
         applied(Law.POWER_OF_PRODUCT)
     for base, k in denominators.items():
         result = result * poly_of(base, -k * e)
-    if len(numerator) == 1:
+    if len(numerator) == 1:  # without the denominators it is a product
         return result * _integer_power(numerator, e)
     c, taken, rest = content(numerator)
     if taken or c != 1:
@@ -175,7 +175,7 @@ def _integer_power(poly: Poly, e: int) -> Poly:
 
 
 def _fractional_power(poly: Poly, e: Fraction) -> Poly:
-    """Return a fractional power of a term. Factors that are not known to be ≥ 0 stay under one root."""
+    """Return a fractional power of a term. Factors that are not known to be ≥ 0 stay together under one root."""
     single = poly.single()
     if single is None:
         numerator, denominators = cleared(poly)
@@ -198,8 +198,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
     result = number_power(abs(c), e)
     under_root: list[tuple[Atom, Exponent]] = []
     for a, k in mono:
-        if a.positive or (isinstance(k, Fraction)):
-            # A fractional power is only defined where its base is not negative.
+        if a.positive or (isinstance(k, Fraction)):  # a fractional power has a value only where its base is ≥ 0
             if k != 1:
                 applied(Law.POWER_OF_POWER)
             result = result * monomial({a: exponent(k * e)})
@@ -208,12 +207,12 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
             applied(Law.POWER_OF_EVEN_POWER)
             result = result * monomial({a: whole_power})
             if whole_power % 2:
-                result = result * sign_of(poly_of(a))
+                result = result * sign_of(poly_of(a))  # (x²)^½ = |x| = x·sign(x)
         elif type(a) in PREDICATES:
             if e < 0:
                 under_root.append((a, k))
             else:
-                result = result * poly_of(a)
+                result = result * poly_of(a)  # [φ]^e = [φ] for e > 0
         else:
             under_root.append((a, k))
     if not under_root:
@@ -236,7 +235,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
 
 
 def number_power(c: fmpq, e: Exponent) -> Poly:
-    """Return cᵉ for a positive rational c: primes carry the fractional exponents."""
+    """Return cᵉ for a positive rational c, as a product of prime powers: primes carry the fractional exponents."""
     if c == 1:
         return ONE
     factors: dict[Atom, Exponent] = {}
@@ -247,7 +246,7 @@ def number_power(c: fmpq, e: Exponent) -> Poly:
 
 
 def exp_of(poly: Poly) -> Poly:
-    """exp(Σ c·m) = Π exp(m)ᶜ; exp(c·log p) = pᶜ; exp(W(p)) = p/W(p) for Lambert's W, whose row asks for p ≠ 0."""
+    """Return exp of a term: Π exp(m)ᶜ for Σ c·m, pᶜ for c·log p, p/W(p) for Lambert's W(p), whose rule asks p ≠ 0."""
     result = ONE
     if len(poly) > 1 or any(c != 1 for _, c in poly.items()):
         applied(Law.EXP_OF_SUM)
@@ -266,7 +265,7 @@ def exp_of(poly: Poly) -> Poly:
 
 
 def log_of(poly: Poly) -> Poly:
-    """Return log of a term, with factors split off that are positive by their form."""
+    """Return log of a term, with positive factors split off. Raises UndefinedTermError for a number ≤ 0."""
     c = poly.constant()
     if c is not None:
         if c <= 0:
@@ -274,7 +273,7 @@ def log_of(poly: Poly) -> Poly:
         return log_number(c)
     numerator = poly
     denominators: dict[Atom, int] = {}
-    if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
+    if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):  # log(N/D) = log N − log D
         numerator, denominators = cleared(poly)
     c, taken, rest = content(numerator, only_positive=True)
     if taken or denominators or c != 1:
@@ -289,7 +288,7 @@ def log_of(poly: Poly) -> Poly:
     single = rest.single()
     if single and single[1] == 1 and len(single[0]) == 1:
         a, k = single[0][0]
-        if isinstance(k, Fraction) or k % 2:
+        if isinstance(k, Fraction) or k % 2:  # aᵏ > 0 says a > 0, so that log aᵏ = k·log a
             if k != 1:
                 applied(Law.LOG_OF_POWER)
             return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(
@@ -304,7 +303,7 @@ def log_of(poly: Poly) -> Poly:
 
 
 def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
-    """Return (φ, p) where the term is 1 + exp(q), and q is (1 − 2·φ)·p for a condition φ, or −|p| for φ = [p > 0]."""
+    """Return (φ, p) for a term 1 + exp(q), where q is (1 − 2·φ)·p, or −|p| and φ is [p > 0]; None for other terms."""
     if not poly.piecewise or len(poly) != 2 or poly.coefficient(()) != 1:
         return None
     ((mono, c),) = (term for term in poly.items() if term[0])
@@ -324,7 +323,7 @@ def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
 
 
 def _is_multiple(poly: Poly, of: Poly) -> bool:
-    """Return whether the term is a number times another one."""
+    """Return whether the term is a number times the term `of`."""
     mono, c = next(iter(of.items()))
     return poly == of.scale(poly.coefficient(mono) / c)
 
@@ -351,11 +350,11 @@ _predicates: Memo[Poly, Poly] = Memo()
 
 
 def pred(poly: Poly) -> Poly:
-    """[poly > 0], with positive factors dropped from the inside; of indices alone, the condition on them that it is."""
-    found = _predicates.table.get(poly)
-    if found is None:
-        found = _predicates.table[poly] = _pred(poly)
-    return found
+    """Return [poly > 0] without positive factors inside; for a term of indices alone, a condition on indices."""
+    predicate = _predicates.table.get(poly)
+    if predicate is None:
+        predicate = _predicates.table[poly] = _pred(poly)
+    return predicate
 
 
 def _pred(poly: Poly) -> Poly:
@@ -381,15 +380,15 @@ def _pred(poly: Poly) -> Poly:
     if rest.positive or (-rest).positive:
         return ONE if rest.positive else Poly({})
     for a, _ in rest.sorted_items()[0][0]:
-        if type(a) is Pred and rest == a.poly * ((there := pred(a.poly)) - (opposite := pred(-a.poly))):
+        if type(a) is Pred and rest == a.poly * ((positive := pred(a.poly)) - (negative := pred(-a.poly))):
             applied(Law.SIGN_OF_PRODUCT)
-            return there + opposite  # |p| > 0
+            return positive + negative  # |p| > 0
     ix = _as_index(rest)
     return poly_of(intern(Pred(rest))) if ix is None else index_pred(ix.shifted(-ONE))
 
 
 def _as_index(poly: Poly) -> Ix | None:
-    """Return a positive multiple of the term as an index expression, where it is made of indices and sizes."""
+    """Return a positive multiple of the term as an index expression; None if it is not of indices and sizes alone."""
     kinds = {type(a) for mono in poly for a, _ in mono}
     if IndexNumber not in kinds or not kinds <= {IndexNumber, Dim}:
         return None
@@ -397,14 +396,14 @@ def _as_index(poly: Poly) -> Ix | None:
 
 
 def side(poly: Poly) -> Poly:
-    """Return [poly > 0] as it stands in a derivative."""
+    """Return [poly > 0] as it stands in a derivative: as the atom `Side`, whose value at poly = 0 is left open."""
     plain = pred(poly)
     atom = plain.atom()
     return poly_of(intern(Side(atom.poly))) if isinstance(atom, Pred) else plain
 
 
 def sign_of(poly: Poly) -> Poly:
-    """sign(p) = [p > 0] − [−p > 0]."""
+    """Return sign(p) = [p > 0] − [−p > 0]."""
     return pred(poly) - pred(-poly)
 
 
@@ -412,9 +411,9 @@ _ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even"
 
 
 def fn(name: str, *args: Poly) -> Poly:
-    """Return a named function applied, with a canonical sign of its argument where the function is odd or even.
+    """Return a named function of terms, simplified by what is known of the function.
 
-    Whole numbers come out of floor, and out of the exponent of an integer power of x (there x ≠ 0).
+    By parity (sin(−x) = −sin(x)), by whole numbers in floor and whole turns in sin and cos, by values as atan(1) = π/4.
     """
     if name == "whole_power":
         return _whole_power(*args)
@@ -422,9 +421,9 @@ def fn(name: str, *args: Poly) -> Poly:
         return args[1]
     if len(args) == 1:
         (p,) = args
-        known = FUNCTIONS.get(name)
-        if p.is_zero and known is not None and known.at_zero is not None:
-            return number(known.at_zero)
+        record = FUNCTIONS.get(name)
+        if p.is_zero and record is not None and record.at_zero is not None:
+            return number(record.at_zero)
         c = p.constant()
         if c is not None and name in _ROUNDINGS:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
@@ -434,9 +433,9 @@ def fn(name: str, *args: Poly) -> Poly:
         if name in _OF_TURNS and (turns := _turns(p)) is not None:
             applied(Law.WHOLE_TURNS)
             return fn(name, p - turns)
-        if known is not None and known.parity and p.sorted_items() and _leading(p) < 0:
+        if record is not None and record.parity and p.sorted_items() and _leading(p) < 0:
             applied(Law.PARITY)
-            return fn(name, -p).scale(-1 if known.parity == "odd" else 1)
+            return fn(name, -p).scale(-1 if record.parity == "odd" else 1)
         special = _SPECIAL.get((name, p.key))
         if special is not None:
             return special[0](special[1])
@@ -447,33 +446,33 @@ _OF_TURNS = frozenset({"sin", "cos"})
 
 
 def _turns(poly: Poly) -> Poly | None:
-    """Return the summands that are 2π times a whole number; None if there are none."""
-    kept = {}
+    """Return the sum of those summands that are 2π times a whole number; None if there are none."""
+    turns = {}
     for mono, c in poly.items():
-        others = [(a, e) for a, e in mono if not (type(a) is Num and a.name == "pi" and e == 1)]
-        if len(others) + 1 == len(mono) and c.q == 1 and c.p % 2 == 0 and all(_is_whole(a, e) for a, e in others):
-            kept[mono] = c
-    return Poly(kept) if kept else None
+        factors = [(a, e) for a, e in mono if not (type(a) is Num and a.name == "pi" and e == 1)]
+        if len(factors) + 1 == len(mono) and c.q == 1 and c.p % 2 == 0 and all(_is_whole(a, e) for a, e in factors):
+            turns[mono] = c
+    return Poly(turns) if turns else None
 
 
 def _is_whole(a: Atom, e: Exponent) -> bool:
-    known = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in WHOLE_VALUED)
-    return known and isinstance(e, int) and e > 0
+    whole = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in WHOLE_VALUED)
+    return whole and isinstance(e, int) and e > 0
 
 
 def _whole_part(poly: Poly) -> Poly | None:
-    """Return the integers among the summands: constants, dimensions, indices, integer parts; else None."""
-    kept = {m: c for m, c in poly.items() if c.q == 1 and all(_is_whole(a, e) for a, e in m)}
-    return Poly(kept) if kept else None
+    """Return the sum of those summands that are integers by their form; None if there are none."""
+    integers = {m: c for m, c in poly.items() if c.q == 1 and all(_is_whole(a, e) for a, e in m)}
+    return Poly(integers) if integers else None
 
 
 def is_integer_term(poly: Poly) -> bool:
-    """Return whether the term is an integer by its form: what `_whole_part` finds is all of it."""
+    """Return whether the term is an integer by its form: every summand is one."""
     return all(c.q == 1 and all(_is_whole(a, e) for a, e in m) for m, c in poly.items())
 
 
 def _whole_power(x: Poly, k: Poly) -> Poly:
-    """xᵏ for an integer term k and x ≠ 0: exp(k·log x) where x is positive by its form."""
+    """Return xᵏ for an integer term k and x ≠ 0: exp(k·log x) for a positive x, else x^(k − c)·xᶜ with k = c + …."""
     if x.positive:
         return exp_of(log_of(x) * k)
     c = dict(k.items()).get((), fmpq(0))

@@ -1,6 +1,6 @@
 """Predicates: atoms whose value is 0 or 1, and the laws of their products.
 
-They are idempotent, and exclude their opposites.
+A predicate is idempotent, [φ]² = [φ], and the product of two predicates that exclude each other is 0.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Sign(Predicate):
 
     @classmethod
     def together(cls, factors: Factors) -> Factors | None:
+        """Return the factors; None where two of them are [p > 0] and [−p > 0], whose product is 0."""
         signs = [a for a, _ in factors if type(a) is cls]
         if len(signs) > 1:
             keys = {a.poly.key for a in signs}
@@ -62,7 +63,7 @@ class Pred(Sign):
 
 
 class Side(Sign):
-    """[p > 0] in a derivative: equal to it off p = 0; on p = 0, its value on either side."""
+    """[p > 0] in a derivative: equal to [p > 0] where p ≠ 0; where p = 0 it stands for its value on either side."""
 
     __slots__ = ()
 
@@ -107,7 +108,7 @@ class Confined(Atom):
     conditional = True
 
     def bound(self) -> Ix | None:
-        """The atom is 0 where this is negative."""
+        """Return an index expression such that the atom is 0 where it is negative; None where there is none."""
         raise NotImplementedError
 
 
@@ -115,17 +116,17 @@ _opposites: Memo[Atom, str] = Memo()
 
 
 def _opposite(a: Sign) -> str:
-    """The key of −p for [p > 0]."""
-    found = _opposites.table.get(a)
-    if found is None:
-        found = _opposites.table[a] = (-a.poly).key
-    return found
+    """Return the key of −p for the predicate [p > 0]."""
+    key = _opposites.table.get(a)
+    if key is None:
+        key = _opposites.table[a] = (-a.poly).key
+    return key
 
 
 def _without_implied_conditions(factors: Factors) -> Factors | None:
     """Return the factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
 
-    "An entry of a triangular matrix is not 0" is such a condition. Two opposite conditions make an equation.
+    An entry of a triangular matrix implies one too: it is 0 unless row ≥ column. [e ≥ 0]·[−e ≥ 0] becomes [e = 0].
     """
     out = [(a, e) for a, e in factors if type(a) is not IxPred]
     bounds = [bound for a, e in out if isinstance(a, Confined) and e > 0 and (bound := a.bound()) is not None]

@@ -1,4 +1,4 @@
-"""Ranges of sums joined and split: rows and columns, places in row-major order, and where a condition changes."""
+"""Ranges of sums are joined and split: into rows and columns, in row-major order, and where a condition changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ Summed = tuple[Poly, Dummies]
 
 
 def in_one_range(variables: list[Var], ranges: dict[Var, Poly], factors: Factors) -> Summed | None:
-    """Return Σ_{i<q} Σ_{j<m} f(i·m + j) as Σ_{v<q·m} f(v), where f reads only places in row-major order; else None."""
+    """Return Σ_{i<q} Σ_{j<m} f(i·m + j) as f(v) with the range v < q·m; None where f reads i or j in another way.
+
+    The product of the `factors` is f. The two indices are ⌊v/m⌋ and v mod m: the ranges are joined only where no
+    quotient or remainder of v is left.
+    """
     if not any(a.structured for a, _ in factors):
         return None
     body = monomial(dict(factors))
@@ -31,45 +35,45 @@ def in_one_range(variables: list[Var], ranges: dict[Var, Poly], factors: Factors
         v, m = fresh(), ranges[j]
         whole = Rewriter({i: quotient(of_var(v), m), j: remainder(of_var(v), m)})(body)
         if not any(v in t.free for ix in indices_of(whole) for t in ix.atoms):
-            others = [(w, ranges[w]) for w in variables if w not in (i, j)]
+            other_ranges = [(w, ranges[w]) for w in variables if w not in (i, j)]
             applied(Law.SUM_BY_ROWS)
-            return whole, [*others, (v, ranges[i] * m)]
+            return whole, [*other_ranges, (v, ranges[i] * m)]
     return None
 
 
 def _rows_of(variables: list[Var], ranges: dict[Var, Poly], body: Poly) -> list[tuple[Var, Var]]:
-    """Return pairs (i, j) of the variables such that i·m + j occurs, where j runs over 0 to m."""
-    found: dict[tuple[Var, Var], None] = {}
+    """Return pairs (i, j) of the variables such that i·m + j occurs in an index, where m is the range of j."""
+    pairs: dict[tuple[Var, Var], None] = {}
     for ix in indices_of(body):
         for t in ix.atoms:
             if isinstance(t, RowMajor):
                 i, j = t.major.variable(), t.minor.variable()
                 if i in ranges and j in ranges and ranges[j] == t.stride:
-                    found[i, j] = None
-        here = [v for v in variables if ix.coefficient(v)]
-        for i, j in permutations(here, 2):
+                    pairs[i, j] = None
+        affine = [v for v in variables if ix.coefficient(v)]
+        for i, j in permutations(affine, 2):
             if ranges[j] * number(ix.coefficient(j)) == number(ix.coefficient(i)):
-                found[i, j] = None
-    return list(found)
+                pairs[i, j] = None
+    return list(pairs)
 
 
 def in_row_major_order(poly: Poly, dummies: Dummies) -> Summed:
-    """Σ_{v<q·m} f(⌊v/m⌋, v mod m) = Σ_{i<q} Σ_{j<m} f(i, j)."""
-    found = _divisors(poly)
+    """Return Σ_{v<q·m} f(⌊v/m⌋, v mod m) as f(i, j) with the ranges i < q and j < m, for each such variable v."""
+    divisors = _divisors(poly)
     for v, n in dummies:
-        for divisor in found.get(v, ()):
+        for divisor in divisors.get(v, ()):
             rows = divided(n, divisor)
             if rows is None:
                 continue
             applied(Law.SUM_BY_ROWS)
             (poly,), i, j = in_rows_and_columns([poly], v, divisor, "f")
-            others = [(w, m) for w, m in dummies if w != v]
-            return in_row_major_order(poly, [*others, (i, rows), (j, divisor)])
+            other_dummies = [(w, m) for w, m in dummies if w != v]
+            return in_row_major_order(poly, [*other_dummies, (i, rows), (j, divisor)])
     return poly, dummies
 
 
 def in_rows_and_columns(polys: list[Poly], v: Var, divisor: Poly, kind: str) -> tuple[list[Poly], Var, Var]:
-    """The terms at v = i·divisor + j, and the new variables i and j, where j < divisor."""
+    """Return the terms at v = i·divisor + j, and the new variables i and j, where j < divisor."""
     i, j = fresh(kind), fresh(kind)
     # As an atom first, so that quotients and remainders by the divisor are seen to be i and j.
     divide = Rewriter({v: of_atom(RowMajor(of_var(i), of_var(j), divisor))})
@@ -79,22 +83,25 @@ def in_rows_and_columns(polys: list[Poly], v: Var, divisor: Poly, kind: str) -> 
 
 
 def divisors_of(poly: Poly, v: Var) -> list[Poly]:
-    """Return the divisors of quotients and remainders of the variable alone."""
+    """Return the divisors m of quotients ⌊v/m⌋ and remainders v mod m in the term."""
     return _divisors(poly).get(v, [])
 
 
 def _divisors(poly: Poly) -> dict[Var, list[Poly]]:
-    """Return, by variable, the divisors of quotients and remainders of it alone."""
-    found: dict[Var, dict[str, Poly]] = {}
+    """Return, by variable v, the divisors m of quotients ⌊v/m⌋ and remainders v mod m."""
+    by_key: dict[Var, dict[str, Poly]] = {}
     for ix in indices_of(poly):
         for t in ix.atoms:
             if isinstance(t, (Quotient, Remainder)) and (v := t.ix.variable()) is not None:
-                found.setdefault(v, {}).setdefault(t.divisor.key, t.divisor)
-    return {v: [divisors[k] for k in sorted(divisors)] for v, divisors in found.items()}
+                by_key.setdefault(v, {}).setdefault(t.divisor.key, t.divisor)
+    return {v: [divisors[k] for k in sorted(divisors)] for v, divisors in by_key.items()}
 
 
 def split_at_conditions(poly: Poly, dummies: Dummies) -> Iterator[Summed] | None:
-    """Split a range where an index condition changes: Σ_{i<n} f = Σ_{i<a} f + Σ_{i<n−a} f(i + a), for [i ≥ a] in f."""
+    """Return the parts of a sum whose range is cut where an index condition changes; None where there is no such cut.
+
+    Σ_{i<n} f = Σ_{i<a} f + Σ_{i<n−a} f(i + a), for a condition [i ≥ a] in f.
+    """
     for v, n in dummies:
         lows = {-a.ix.const for mono in poly for a, _ in mono if _is_low(a, v)}
         cuts = _ascending([ZERO, *lows, n]) if lows else None
@@ -105,12 +112,12 @@ def split_at_conditions(poly: Poly, dummies: Dummies) -> Iterator[Summed] | None
 
 
 def _is_low(a: Atom, v: Var) -> TypeGuard[IxPred]:
-    """The atom is [v + const ≥ 0]."""
+    """Return whether the atom is [v + const ≥ 0]."""
     return isinstance(a, IxPred) and len(a.ix.terms) == 1 and a.ix.terms[0] == (v, 1)
 
 
 def _parts_between_cuts(poly: Poly, v: Var, cuts: list[Poly], others: Dummies) -> Iterator[Summed]:
-    """The terms and ranges between the cuts, where each condition on the variable alone holds or fails."""
+    """Yield the term and the ranges between each two cuts, where every condition on the variable alone is decided."""
     for start, stop in pairwise(cuts):
 
         def value(a: Atom, start: Poly = start) -> Poly | None:
@@ -123,19 +130,22 @@ def _parts_between_cuts(poly: Poly, v: Var, cuts: list[Poly], others: Dummies) -
 
 
 def _ascending(cuts: list[Poly]) -> list[Poly] | None:
-    """The cuts in order, each once, from the first to the last; None where an order is not shown."""
+    """Return the cuts in ascending order, each once; None where their order is not known at all sizes.
+
+    None too where a cut is not between the first and the last of the given ones, the ends of the range.
+    """
     first, last = cuts[0], cuts[-1]
     ordered: list[Poly] = []
     for cut in sorted(set(cuts), key=lambda c: c.key):
         place = 0
-        for k, other in enumerate(ordered):
-            if at_least(cut - other) == ONE:
+        for k, earlier in enumerate(ordered):
+            if at_least(cut - earlier) == ONE:
                 place = k + 1
-            elif at_least(other - cut) != ONE:
+            elif at_least(earlier - cut) != ONE:
                 return None
         ordered.insert(place, cut)
     # A condition that holds throughout, or nowhere, does not cut.
-    inside = [c for c in ordered if at_least(c - first) == ONE and at_least(last - c) == ONE]
-    if len(inside) != len(ordered) or inside[0] != first or inside[-1] != last:
+    within_range = [c for c in ordered if at_least(c - first) == ONE and at_least(last - c) == ONE]
+    if len(within_range) != len(ordered) or within_range[0] != first or within_range[-1] != last:
         return None
-    return inside
+    return within_range

@@ -21,14 +21,14 @@ LARGEST_POWER = 200
 
 
 def factored(poly: Poly) -> Factors:
-    """poly = c · Π factorᵏ, or None where an exponent is not a whole number, or is large."""
+    """Return c and pairs (factor, k) with poly = c · Π factorᵏ; None for fractional, negative or large exponents."""
     if poly not in _known.table:
         _known.table[poly] = _factored(poly)
     return _known.table[poly]
 
 
 def _factored(poly: Poly) -> Factors:
-    """Return the factors by flint of what is left without the common monomial, with the atoms of that monomial."""
+    """Return `factored` of a term: its common monomial is split off first, and flint factors the rest."""
     c, common, rest = content(poly)
     if any(isinstance(e, Fraction) or not 0 <= e <= LARGEST_POWER for m in rest for _, e in m):
         return None
@@ -50,6 +50,7 @@ def _factored(poly: Poly) -> Factors:
 
 
 def _back(terms: dict, atoms: list[Atom]) -> Poly:
+    """Return a polynomial of flint, {exponents: coefficient}, as a term over the atoms."""
     total = Poly({})
     for powers, c in terms.items():
         factors: dict[Atom, Exponent] = {a: int(e) for a, e in zip(atoms, powers, strict=True) if e}

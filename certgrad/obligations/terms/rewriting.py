@@ -20,11 +20,11 @@ from .walk import atoms_of, deep_atoms
 
 Rebuild = Callable[[Any, "Rewriter"], Poly]
 REBUILDS: dict[type[Atom], Rebuild] = {}
-"""How a rewriter rebuilds atoms that have laws of their own: these stand with the laws, and say so as they load."""
+"""By kind of atom, the function that rebuilds one. Modules of `laws/` register theirs when they are imported."""
 
 
 def rebuilds(kind: type[Atom]) -> Callable[[Rebuild], Rebuild]:
-    """Registers how atoms of the kind are rebuilt."""
+    """Return a decorator that registers the function by which atoms of the kind are rebuilt."""
 
     def register(law: Rebuild) -> Rebuild:
         REBUILDS[kind] = law
@@ -37,11 +37,11 @@ class Rewriter:
     """Rebuilds terms with index variables substituted and atoms replaced.
 
     `replace(atom)` returns the term that stands for an atom, or None to rebuild it from its rewritten parts.
-    Terms of an earlier proof may come in; what comes out is of this session.
+    Terms of an earlier proof may be passed in; the result is over the atoms of this session.
     """
 
     labels: ClassVar[bool] = False
-    """What comes out is a label only, so that nothing need be simplified."""
+    """Whether the result is only a label, so that nothing need be simplified."""
 
     def __init__(
         self, indices: Mapping[Var, Ix] | None = None, replace: Callable[[Atom], Poly | None] | None = None
@@ -51,9 +51,10 @@ class Rewriter:
         self.seen: dict[Atom, Poly] = _remembered(self) if replace is None else {}
         self.names = _names(self.indices) if replace is None else None
         self.loops: dict[str, Any] = {}
-        """What became of loops without free variables, by key; for the rewriters inside binders too."""
+        """The rewritten loops without free variables, by key; shared with the rewriters inside binders."""
 
     def __call__(self, poly: Poly) -> Poly:
+        """Return the rewritten term: itself, over this session's atoms, where no variable of it is substituted."""
         if self.replace is None and not (poly.free & self.indices.keys()):
             return current(poly)
         if self.replace is not None and poly.piecewise and poly.structured:
@@ -68,8 +69,10 @@ class Rewriter:
         return total.poly()
 
     def _selected(self, poly: Poly) -> Poly:
-        """The term with the conditions on indices that become numbers: ([c] − 1)·f is 0 where c holds, before f is
-        rewritten, as f need not make sense there.
+        """Return the term without its conditions on indices that become 1, and without summands of which one becomes 0.
+
+        This is done before the other factors are rewritten, so that summands can cancel: f in ([c] − 1)·f need not have
+        a value where the condition c holds.
         """
         total, changed = Accumulator(), False
         for mono, c in poly.items():
@@ -81,14 +84,16 @@ class Rewriter:
         return total.poly() if changed else poly
 
     def _number(self, condition: Atom) -> Poly | None:
-        value = self.atom(condition)
-        return value if value in (ONE, ZERO) else None
+        """Return 0 or 1 where the condition becomes that number; else None."""
+        rewritten = self.atom(condition)
+        return rewritten if rewritten in (ONE, ZERO) else None
 
     def keeps(self, mono: Mono) -> bool:
-        """Return whether a monomial of this session is unchanged, and so in normal form as it is."""
+        """Return whether the monomial is of this session and no variable of it is substituted: it stays as it is."""
         return not is_foreign(mono) and all(self.indices.keys().isdisjoint(a.free) for a, _ in mono)
 
     def mono(self, mono: Mono) -> Poly:
+        """Return the rewritten monomial: 0 as soon as one factor becomes 0, without rewriting the others."""
         budget.spend(1)
         if is_foreign(mono):
             mono = renewed(mono)
@@ -97,7 +102,7 @@ class Rewriter:
         for a, e in _predicates_first(mono) if self.replace is not None else mono:
             new = self.atom(a)
             if new is not None and new.is_zero and e > 0:
-                return ZERO  # an unselected lane: its other factors need not make sense
+                return ZERO  # a lane that is not selected: its other factors need not have a value
             if new is None:
                 plain[a] = plain.get(a, 0) + e
                 continue
@@ -109,40 +114,47 @@ class Rewriter:
         return result * monomial(plain) if plain else result
 
     def atom(self, a: Atom) -> Poly | None:
-        """The rewritten atom, or None where nothing changes."""
+        """Return the rewritten atom as a term; None where no variable of it is substituted."""
         if self.replace is None and not (a.free & self.indices.keys()):
             return None
-        found = self.seen.get(a)
-        if found is None:
-            found = self.replace(a) if self.replace is not None else None
-            if found is None:
-                found = self.rebuild(a)
+        rewritten = self.seen.get(a)
+        if rewritten is None:
+            rewritten = self.replace(a) if self.replace is not None else None
+            if rewritten is None:
+                rewritten = self.rebuild(a)
             elif self.indices:
-                found = Rewriter(self.indices)(found)
-            self.seen[a] = found
-        return found
+                rewritten = Rewriter(self.indices)(rewritten)
+            self.seen[a] = rewritten
+        return rewritten
 
     def rebuild(self, a: Atom) -> Poly:
-        """The atom made anew from its rewritten parts, by the laws of its kind."""
+        """Return the atom made anew from its rewritten parts, by the laws of its kind."""
         return REBUILDS[type(a)](a, self)
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
-        """The rewriter inside a binder, whose variables get the names, with the ranges."""
-        inside = Rewriter({**self.indices, **names}, self.replace)
-        inside.loops = self.loops
-        return inside
+        """Return the rewriter for the inside of a binder, whose variables get these names and have these ranges.
+
+        The ranges are for subclasses.
+        """
+        rewriter = Rewriter({**self.indices, **names}, self.replace)
+        rewriter.loops = self.loops
+        return rewriter
 
     def of_closed(self) -> Rewriter:
-        """The rewriter of loops without free variables."""
+        """Return the rewriter for loops without free variables: this one; subclasses may return another."""
         return self
 
 
 _moved: Memo[tuple, dict[Atom, Poly]] = Memo()
-"""What became of atoms where the axes of tensors were moved, by what was moved where."""
+"""The rewritten atoms of substitutions that only move the axes of tensors, by the substitution."""
 
 
 def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
-    """The memo of atoms under a substitution, if it only renames axes; others have fresh names, and come once."""
+    """Return the memo of atoms that were rewritten by this substitution.
+
+    It is an empty table where other variables than axes are substituted, or fresh variables are put in: such a
+    substitution comes only once.
+    """
     indices = rewriter.indices
     if not indices or any(v[0] != "t" for v in indices) or any(v[0] == "f" for ix in indices.values() for v in ix.free):
         return {}
@@ -151,7 +163,7 @@ def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
 
 
 def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
-    """The variables that variables are renamed to, if that is all, and each has its own."""
+    """Return the new variables, if the substitution only renames variables and no two get the same name; else None."""
     names = {ix.variable() for ix in indices.values()}
     return None if None in names or len(names) < len(indices) else names  # type: ignore[return-value]
 
@@ -159,43 +171,49 @@ def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
 def with_names(names: Mapping[Var, Var]) -> Rewriter:
     """Return the rewriter that renames variables.
 
-    A binder is opened by it before atoms inside are replaced: what replaces them may bind variables of the same name.
+    A binder is opened by this rewriter before atoms inside are replaced: a replacement may itself bind variables of the
+    same name.
     """
     return Rewriter({v: of_var(w) for v, w in names.items()})
 
 
 def ranges_of(a: Sum | Max | Product, names: Mapping[Var, Var]) -> dict[Var, Poly]:
+    """Return the ranges of a binder's variables, by their new names."""
     return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
 def replaced(poly: Poly, replace: Callable[[Atom], Poly | None]) -> Poly:
-    """The term with atoms replaced (see `Rewriter`): itself where none is."""
+    """Return the term with atoms replaced (see `Rewriter`); the same object where `replace` is None for every atom."""
     return Rewriter(replace=replace)(poly) if any(replace(a) is not None for a in deep_atoms(poly)) else poly
 
 
 _LANES = dict.fromkeys(PREDICATES, 1) | dict.fromkeys(INDEX_PREDICATES, 0)
-"""What says first that a lane is not selected: conditions on indices, which hold no terms, then others."""
+"""In which order factors are rewritten: conditions on indices, which hold no terms, then other predicates, then the
+rest. So a lane that is not selected is seen before its factors are rewritten."""
 
 
 def without_stops(poly: Poly) -> Poly:
-    """The value with `stop_gradient` markers removed."""
+    """Return the term without the markers of `stop_gradient`: their arguments stand in their places."""
     return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
 
 
 def _predicates_first(mono: Mono) -> Mono:
+    """Return the factors in the order in which they are rewritten (see `_LANES`)."""
     if any(type(a) in PREDICATES for a, _ in mono):
         return tuple(sorted(mono, key=lambda factor: _LANES.get(type(factor[0]), 2)))
     return mono
 
 
 def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
-    """The term with indices in place of variables."""
+    """Return the term with index expressions in place of variables."""
     return Rewriter(mapping)(poly)
 
 
 def variables_as_parameters(polys: Sequence[Poly], free: Collection[Var]) -> tuple[list[Poly], list[Var]]:
-    """The terms with these variables made arguments (p, k, 0), and the variables, in an order that does not depend
-    on their names, ties aside."""
+    """Return the terms with arguments (p, k, 0) in place of the `free` variables, and these variables in order of k.
+
+    The order does not depend on the names of the variables, ties aside.
+    """
 
     def mark(v: Var) -> tuple[list[str], Var]:
         names = {w: of_var(("c", 0, 1 if w == v else 0)) for w in free}
@@ -234,7 +252,7 @@ REBUILDS |= {
 
 
 def rebuilt_inside(a: Max | Product, rewrite: Rewriter) -> tuple[Poly, list[tuple[Var, Poly]], Poly]:
-    """Return a binder's body, its variables with their ranges, and its condition, all rewritten."""
+    """Return a binder's body, fresh variables with their ranges, and its condition, all rewritten."""
     names = {v: fresh() for v in a.vars}
     inner = rewrite.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
     dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
@@ -246,10 +264,11 @@ def rebuilt_inside(a: Max | Product, rewrite: Rewriter) -> tuple[Poly, list[tupl
 
 
 def eliminated(poly: Poly, equation: Poly) -> Poly:
-    """The term on the set where `equation` = 0: an entry that the equation determines is replaced, or its power.
+    """Return the term on the set where `equation` = 0.
 
-    A multiple of the equation is 0 there: where it determines no entry, one of its products is replaced. What is put in
-    place of the entry may hold it under a whole number, as in x = ½ + 2·⌊x/2⌋.
+    If the term is a multiple of the equation, it is 0. Else an entry that the equation determines is replaced by its
+    value. If it determines none, a power of an entry is replaced, or one of the equation's products. The value may
+    contain the entry inside a whole-valued function, as in x = ½ + 2·⌊x/2⌋.
     """
     if len(poly) == len(equation) and not equation.is_zero:
         mono, c = next(iter(equation.items()))
@@ -259,18 +278,19 @@ def eliminated(poly: Poly, equation: Poly) -> Poly:
     if solved is not None:
         atom, value = solved
         return replaced(poly, lambda a: value if a is atom else None)
-    found = next(_products(equation), None)
-    return poly if found is None else _Product(*found)(poly)
+    product = next(_products(equation), None)
+    return poly if product is None else _Product(*product)(poly)
 
 
 class _Product(Rewriter):
-    """Puts a value in place of a product of powers, as of one: x^(k·q + r) = xʳ·value^q."""
+    """Replaces a product of powers by a value. For a single power xᵏ: x^(k·q + r) becomes xʳ·value^q."""
 
     def __init__(self, product: Mono, value: Poly) -> None:
         super().__init__(replace=lambda a: None)
         self.product, self.value = product, value
 
     def mono(self, mono: Mono) -> Poly:
+        """Return the monomial with the product replaced as often as it divides the monomial."""
         powers = dict(mono)
         exponents = [(powers.get(a, 0), k) for a, k in self.product]
         times = min(e // k if isinstance(e, int) else 0 for e, k in exponents)
@@ -281,20 +301,25 @@ class _Product(Rewriter):
 
 
 def solve(equation: Poly) -> tuple[Atom, Poly] | None:
-    """An entry that the equation determines, with its value: c·a + rest = 0 with c a factor that is not 0 there.
+    """Return an entry a that the equation c·a + rest = 0 determines, with its value −rest/c; None if there is none.
 
-    That is a factor that is never 0, or any factor where rest is a number other than 0: then c·a = −rest ≠ 0.
+    The value does not contain a, and c is not 0 where the equation holds: it is never 0, or rest is a number other than
+    0, so that c·a = −rest ≠ 0.
     """
-    found = (
+    solutions = (
         (a, value)
         for a in _entries(equation)
         if (value := _determined(equation, a, 1)) is not None and a not in deep_atoms(value)
     )
-    return next(found, None)
+    return next(solutions, None)
 
 
 def _products(equation: Poly) -> Iterator[tuple[Mono, Poly]]:
-    """Powers of entries that the equation determines, where they stand else only under whole numbers; then products."""
+    """Yield powers of entries that the equation determines, with their values; then products of the equation.
+
+    The value of a power aᵏ contains a only inside whole-valued functions. A product is a monomial m of c·m + rest = 0,
+    with the value −rest/c.
+    """
     for a in _entries(equation):
         k = max((e for mono in equation for b, e in mono if b is a and isinstance(e, int)), default=0)
         value = _determined(equation, a, k) if k > 0 else None
@@ -306,11 +331,15 @@ def _products(equation: Poly) -> Iterator[tuple[Mono, Poly]]:
 
 
 def _entries(equation: Poly) -> list[Access]:
+    """Return the entries in the equation, those that depend on an index first."""
     return sorted((a for a in atoms_of(equation) if isinstance(a, Access)), key=lambda a: (len(a.free) == 0, a.key))
 
 
 def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
-    """Return the value of aᵏ by c·aᵏ + rest = 0; a may stand in it."""
+    """Return the value −rest/c of aᵏ by the equation c·aᵏ + rest = 0; None where c is no product, or may be 0.
+
+    The value may contain a.
+    """
     coefficient, rest = ZERO, ZERO
     for mono, c in equation.items():
         powers = dict(mono)
@@ -327,7 +356,7 @@ def _determined(equation: Poly, a: Atom, k: int) -> Poly | None:
 
 
 def _stands_in(poly: Poly, a: Atom) -> bool:
-    """Return whether the entry is there otherwise than under a whole number."""
+    """Return whether the entry occurs in the term outside of whole-valued functions."""
     return any(
         a in deep_atoms(poly_of(b)) for b in atoms_of(poly) if not (isinstance(b, Fn) and b.name in WHOLE_VALUED)
     )

@@ -1,4 +1,4 @@
-"""Whole numbers that real numbers determine, as indices: the place of a pixel is ⌊x⌋, and of its neighbour ⌊x⌋ + 1."""
+"""Rounded real numbers and counts as indices: a pixel is read at the place ⌊x⌋, and its neighbour at ⌊x⌋ + 1."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from .walk import atoms_of, indices_of, tensors_in
 
 
 def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
-    """Return the term as an index expression that may have rounded numbers in it, else None (see `as_index`).
+    """Return the term as an index expression that may have rounded numbers and counts in it, else None.
 
-    Without `quotients`, ⌊p/2⌋ as of integer division and counts are not taken: signs say more of these than conditions
-    on indices. Carries are not taken either, as an index is not rewritten where a step is substituted.
+    It extends `as_index`. Without `quotients`, counts and floors of fractions such as ⌊p/2⌋ are refused: their signs
+    say more than conditions on indices would. A term that reads carries of a loop is refused too, as an index is not
+    rewritten where the step of a loop is substituted.
     """
-    found = as_index(poly)
-    if found is not None or not any(map(_is_rounded, atoms_of(poly))):
-        return found
+    index = as_index(poly)
+    if index is not None or not any(map(_is_rounded, atoms_of(poly))):
+        return index
     plain = without_stops(poly)
     if any(name.startswith(("#", CARRY)) for a in atoms_of(plain) for name in tensors_in(a)):
         return None
@@ -50,7 +51,7 @@ def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
 
 
 def _quotient(a: Atom) -> Ix | None:
-    """Return ⌊k/m⌋ for an index k that is made of rounded numbers."""
+    """Return ⌊k/m⌋ as an index for an atom floor(k/m), where k has rounded numbers in it; None for other atoms."""
     if not (isinstance(a, Fn) and a.name == "floor" and _has_fractions(a)):
         return None
     (p,) = a.args
@@ -62,11 +63,12 @@ def _quotient(a: Atom) -> Ix | None:
 
 
 def _is_rounded(a: Atom) -> bool:
+    """Return whether the atom is a whole number: a whole-valued function such as floor, or a count of places."""
     return (isinstance(a, Fn) and a.name in WHOLE_VALUED) or is_number_of_places(a)
 
 
 def is_number_of_places(a: Atom | None) -> TypeGuard[Sum]:
-    """Return whether an atom is a sum of 0/1-valued terms."""
+    """Return whether an atom counts places: it is a sum over predicates alone."""
     return isinstance(a, Sum) and all(type(b) in PREDICATES for b, _ in a.body)
 
 
@@ -74,19 +76,23 @@ _bounds: Memo[Sum, tuple[Poly, Poly]] = Memo()
 
 
 def bounds_of_number(a: Atom | None) -> tuple[Poly, Poly] | tuple[None, None]:
-    """Return the least and the largest value of a count of places: at least 1 where a place is sure to count.
+    """Return the least and the largest value of a count of places; (None, None) for other atoms.
 
-    That is tried at the first and the last entry of an order by which it is decided what counts.
+    The least is 1 where one place is sure to count (see `_has_a_place`), else 0; the largest is the number of places.
     """
     if not is_number_of_places(a):
         return None, None
-    found = _bounds.table.get(a)
-    if found is None:
-        found = _bounds.table[a] = ONE if _has_a_place(a) else ZERO, prod(a.ranges, start=ONE)
-    return found
+    bounds = _bounds.table.get(a)
+    if bounds is None:
+        bounds = _bounds.table[a] = ONE if _has_a_place(a) else ZERO, prod(a.ranges, start=ONE)
+    return bounds
 
 
 def _has_a_place(a: Sum) -> bool:
+    """Return whether a count is at least 1 for sure: the first or the last entry of an order counts.
+
+    The orders tried are those whose ranks the predicates read.
+    """
     if len(a.vars) > 1 or not a.structured:
         return False
     (v,), (n,), body = a.vars, a.ranges, Poly({a.body: fmpq(1)})
@@ -103,24 +109,25 @@ def _has_fractions(a: Atom) -> bool:
 
 
 def _number(a: Atom) -> Poly:
-    body, inside = _abstract_indices(poly_of(a))
+    """Return a rounded number or a count as an integer atom, a function of the indices in it."""
+    body, indices = _abstract_indices(poly_of(a))
     (body,), variables = variables_as_parameters([body], body.free)
     return poly_of(
-        intern(IndexNumber(Rounded(body, tuple(inside[v] if v in inside else of_var(v) for v in variables))))
+        intern(IndexNumber(Rounded(body, tuple(indices[v] if v in indices else of_var(v) for v in variables))))
     )
 
 
 def _abstract_indices(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
-    """Return the term with a variable for each nontrivial index of an entry, and the indices that they stand for.
+    """Return the term with a fresh variable for each index of an entry that is no variable, and the index of each.
 
-    Whatever is substituted later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function at different places.
+    Then ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are one function at different places, whatever is substituted later.
     """
-    found: dict[Ix, Var] = {}
+    names: dict[Ix, Var] = {}
 
     def name(ix: Ix) -> Ix:
         if ix.variable() is not None or any(v[0] == "b" for v in ix.free):
             return ix
-        return of_var(found.setdefault(ix, fresh()))
+        return of_var(names.setdefault(ix, fresh()))
 
     body = replaced(body, lambda a: access(a.tensor, tuple(map(name, a.index))) if isinstance(a, Access) else None)
-    return body, {v: ix for ix, v in found.items()}
+    return body, {v: ix for ix, v in names.items()}

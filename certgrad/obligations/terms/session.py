@@ -1,7 +1,8 @@
-"""The session: what a proof keeps in mind. Every thread has its own, and each proof starts with an empty one.
+"""The session: the tables that one proof keeps. Every thread has its own session, and each proof starts an empty one.
 
-Atoms are interned, so that equality is identity, within a session. Each has a mark, which its atoms carry: terms of two
-sessions are compared by their keys, and are made anew in the present one where they become parts of one term.
+Within a session atoms are interned, so that equality is identity. Each session has a mark, which its atoms carry: terms
+of two sessions are compared by their keys, and are made anew in the present session where they become parts of one
+term.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ A = TypeVar("A", bound=Keyed)
 
 
 class MixedSessionsError(AssertionError):
-    """Terms of two proofs are parts of one: equal atoms would not be found to be equal."""
+    """One term has atoms of two proofs: equal atoms of it would not be identical."""
 
 
 class Session(threading.local):
@@ -50,7 +51,7 @@ session = Session()
 
 
 class Memo(threading.local, Generic[K, V]):
-    """A table of the session: `forget` empties it."""
+    """A table of the session, which `Session.forget` empties."""
 
     def __init__(self) -> None:
         self.table: dict[K, V] = {}
@@ -58,7 +59,7 @@ class Memo(threading.local, Generic[K, V]):
 
 
 def intern(atom: A) -> A:
-    """Return the one atom of the session with this key."""
+    """Return the session's atom with this key: the given one, if there was none before."""
     return session.interned.setdefault(atom.key, atom)
 
 

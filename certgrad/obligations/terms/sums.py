@@ -1,4 +1,4 @@
-"""Sums over index variables: opened, carried out where a law does that, and closed under canonical names; maxima."""
+"""Sums over index variables: opened, evaluated where a law does that, and closed under canonical names; maxima."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .variables import Var, fresh
 from .walk import deep_atoms, indices_of
 
 CONTRACTS: dict[type[Atom], Callable[[list[tuple[Atom, Exponent]], dict[Var, Poly]], Poly | None]] = {}
-"""How a sum over a factor of the kind is carried out by the kind's own laws; None where it is not."""
+"""By kind of atom, the law that evaluates a sum with a factor of the kind: from factors and ranges to the sum, or
+None where the law does not apply."""
 
 
 def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
@@ -32,15 +33,19 @@ def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
 
 
 def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
-    """Return Σ of a polynomial over variables, each from 0 to its range."""
-    only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
-    if only:
-        poly, dummies = Rewriter(only)(poly), [(v, n) for v, n in dummies if v not in only]
+    """Return Σ of a polynomial over variables, each from 0 to below its range.
+
+    A variable of range 1 is replaced by 0; ranges are split into rows and columns, and where a condition changes; then
+    the sum is taken monomial by monomial.
+    """
+    zeros = {v: of_const(ZERO) for v, n in dummies if n == ONE}
+    if zeros:
+        poly, dummies = Rewriter(zeros)(poly), [(v, n) for v, n in dummies if v not in zeros]
     if poly.structured:
         poly, dummies = in_row_major_order(poly, dummies)
         split = split_at_conditions(poly, dummies)
         if split is not None:
-            return sum((sum_over(part, inside) for part, inside in split), ZERO)
+            return sum((sum_over(part, remaining) for part, remaining in split), ZERO)
     total = Accumulator()
     for mono, c in poly.items():
         total.add_poly(_sum_mono(mono, dict(dummies)), c)
@@ -48,38 +53,45 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
-    """Return the sum of a monomial over ranges; factors without a summed variable are taken out.
+    """Return the sum of a monomial over ranges; factors without a summed variable are taken out (`beside`).
 
-    The first law that applies is used: at an equation for a variable, at the integers that an equation ties; sums among
-    the factors are merged with this one; over a permutation, in the other order; by a law of a kind of atom
-    (`CONTRACTS`); where factors cancel. Otherwise variables that are in no factor give their range, and each group of
-    factors that share variables is a sum of its own.
+    The first law that applies is used, in this order:
+
+    1. an equation [v = e] among the factors fixes a variable;
+    2. an equation between integer atoms replaces one of them by a value without summed variables;
+    3. sums among the factors are merged with this sum;
+    4. over a permutation, the sum is taken in the other order;
+    5. a kind of atom has a law of its own (`CONTRACTS`);
+    6. a factor cancels the sum over one variable (`_cancel`).
+
+    Otherwise, variables that are in no factor give their range, and each group of factors that share variables is a sum
+    of its own.
     """
     if any(n.is_zero for n in ranges.values()):
         return ZERO
     variables = ranges.keys()
-    inside: list[tuple[Atom, Exponent]] = []
+    summed: list[tuple[Atom, Exponent]] = []
     outside: list[tuple[Atom, Exponent]] = []
     for a, e in mono:
-        (inside if a.free & variables else outside).append((a, e))
+        (summed if a.free & variables else outside).append((a, e))
 
     def beside(total: Poly) -> Poly:
         return monomial(dict(outside)) * total if outside else total
 
-    solved = _eliminate(inside, ranges)
+    solved = _eliminate(summed, ranges)
     if solved is not None:
         applied(Law.SUM_AT_EQUATION)
         return beside(solved)
-    if any(type(a) is IxEq and a.ix.atoms for a, _ in inside):
-        from .equal_integers import at_equal_integers  # few programs have labels
+    if any(type(a) is IxEq and a.ix.atoms for a, _ in summed):
+        from .equal_integers import at_equal_integers  # imported here, as few programs need it
 
-        moved = at_equal_integers(inside, [*variables])
+        moved = at_equal_integers(summed, [*variables])
         if moved is not None:
             applied(Law.EQUAL_INTEGERS)
             return beside(sum_over(moved, list(ranges.items())))
-    nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
+    nested = [(a, e) for a, e in summed if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
-        flat = monomial({a: e for a, e in inside if (a, e) not in nested})
+        flat = monomial({a: e for a, e in summed if (a, e) not in nested})
         ranges = dict(ranges)
         for a, e in nested:
             for _ in range(e):
@@ -88,25 +100,25 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
                 ranges.update(opened)
                 flat = flat * body
         return beside(sum_over(flat, list(ranges.items())))
-    if any(a.structured for a, _ in inside):
-        reordered = _in_another_order(monomial(dict(inside)), ranges)
+    if any(a.structured for a, _ in summed):
+        reordered = _in_another_order(monomial(dict(summed)), ranges)
         if reordered is not None:
             applied(Law.SUM_REORDERED)
             return beside(sum_over(*reordered))
-    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
-        carried_out = contract(inside, dict(ranges))
+    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in summed) if kind in CONTRACTS]:
+        carried_out = contract(summed, dict(ranges))
         if carried_out is not None:
             return beside(carried_out)
-    cancelled = _cancel(inside, ranges)
+    cancelled = _cancel(summed, ranges)
     if cancelled is not None:
         applied(Law.SUM_OF_PRODUCT)
         return beside(cancelled)
     result = monomial(dict(outside)) if outside else ONE
     for v in variables:
-        if not any(v in a.free for a, _ in inside):
+        if not any(v in a.free for a, _ in summed):
             applied(Law.SUM_OF_CONSTANT)
             result = result * ranges[v]
-    components = _components(inside, ranges)
+    components = _components(summed, ranges)
     if outside or len(components) > 1:
         applied(Law.SUM_OF_PRODUCT)
     for component, factors in components:
@@ -134,10 +146,11 @@ def _components(
 
 
 def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
-    """Return the sum without a variable that an equation among the factors determines; None where none does.
+    """Return the sum without one variable, which an equation among the factors determines; None where none does.
 
-    Σ_v [v = e]·f(v) = [0 ≤ e < n]·f(e).
+    Σ_{v<n} [v = e]·f(v) = [0 ≤ e < n]·f(e), where [0 ≤ e < n] is the guard.
     """
+    # Of several solutions the one with the simplest guard is taken, in an order that does not depend on the run.
     best: tuple[tuple, Atom, Var, Ix, Poly] | None = None
     for a, _ in factors:
         if type(a) is not IxEq:
@@ -147,10 +160,10 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
             if solution is None:
                 continue
             value, within_axis = solution
-            others = {w: m for w, m in ranges.items() if w != v}
-            guard = index_within(value, n, others)
+            remaining = {w: m for w, m in ranges.items() if w != v}
+            guard = index_within(value, n, remaining)
             for ix, room in within_axis:
-                guard = guard * index_within(ix, room, others)
+                guard = guard * index_within(ix, room, remaining)
             rank = (guard != ONE, len(guard), n.key, a.key, v)
             if best is None or rank < best[0]:
                 best = (rank, a, v, value, guard)
@@ -164,10 +177,10 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
 
 
 def _solved_around(ix: Ix, v: Var, n: Poly) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
-    """Return as `_solved` does what v is where it goes around a ring, with what has to be a place of it; else None.
+    """Return what `_solved` returns, for an equation ix = 0 in which v stands in a remainder modulo its range n.
 
-    (±v + r) mod n = e, for v below n, where e is a place and v = ±(e − r) mod n. For a number n the remainder is
-    written with the quotient.
+    Such an index goes around a ring, as in `roll`: for v < n, (±v + r) mod n = e where 0 ≤ e < n and
+    v = ±(e − r) mod n. For a number n the remainder is written with the quotient, as k − n·⌊k/n⌋.
     """
     hosts = [(t, k) for t, k in ix.terms if isinstance(t, IntegerAtom) and v in t.free]
     if len(hosts) != 1:
@@ -190,16 +203,17 @@ def _solved_around(ix: Ix, v: Var, n: Poly) -> tuple[Ix, list[tuple[Ix, Poly]]] 
 
 
 def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
-    """Return the value of v at which ix = 0, and which expressions must be within which axes for it; else None.
+    """Return (value, [(e, n), …]): ix = 0 where v is the value and 0 ≤ e < n for each pair; None if it is not solved.
 
-    σ(±v + r) = e for a permutation σ of an axis where e is an index there and v = ±(σ⁻¹(e) − r).
+    v stands with the coefficient ±1 outside of integer atoms, or inside one permutation σ of an axis: σ(±v + r) = e
+    where e is an index on that axis and v = ±(σ⁻¹(e) − r).
     """
     c = ix.coefficient(v)
     hosts = [(t, k) for t, k in ix.terms if isinstance(t, IntegerAtom) and v in t.free]
     if not hosts:
         return (ix.plus(of_var(v).scaled(-c)).scaled(-c), []) if abs(c) == 1 else None
-    ((t, k), *more) = hosts
-    if c or more or abs(k) != 1 or not isinstance(t, Chosen) or not t.comparison.permutes:
+    ((t, k), *other_hosts) = hosts
+    if c or other_hosts or abs(k) != 1 or not isinstance(t, Chosen) or not t.comparison.permutes:
         return None
     place, *rest = t.arguments
     if any(v in r.free for r in rest) or place.atoms or abs(d := place.coefficient(v)) != 1:
@@ -209,10 +223,11 @@ def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
 
 
 def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
-    """Return body and ranges of the sum in the other order of a permutation; None where that is not simpler.
+    """Return body and ranges of the sum with σ(t) as the summed index, for a permutation σ of a range; else None.
 
-    Σ_t f(σ(t), t) = Σ_i f(i, σ⁻¹(i)) for a permutation σ of the range, unless the places t alone are simpler. An order
-    is written by its ranks; Σ_i f(σ⁻¹(i)) is Σ_t f(t). So it is with σ(n − 1 − t), for t < n.
+    Σ_t f(σ(t), t) = Σ_i f(i, σ⁻¹(i)), also for σ(n − 1 − t). A sum over an order (`argsort`) or over pivots is always
+    written by the ranks; a sum over ranks only where no integer atom of the new variable is left: Σ_i f(σ⁻¹(i)) is
+    Σ_t f(t).
     """
     for v, n in ranges.items():
         permutations: dict[str, Chosen] = {}
@@ -227,6 +242,7 @@ def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
                     if not any(v in r.free for r in t.arguments[1:]):
                         permutations.setdefault(t.key, t)
         for key in sorted(permutations, key=lambda k: (permutations[k].comparison.kind, k)):
+            # With w = σ(t), the place t is σ⁻¹(w), or n − 1 − σ⁻¹(w) where the sum counts down.
             t, w = permutations[key], fresh()
             place = undone(t, of_var(w))
             place = place if t.arguments[0].coefficient(v) == 1 else place.scaled(-1).shifted(n - ONE)
@@ -239,11 +255,12 @@ def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
 
 
 def _all_places(ix: Ix, v: Var, n: Poly) -> bool:
-    """Return whether the expression is v or n − 1 − v: as v runs from 0 to n, so does it."""
+    """Return whether the expression is v or n − 1 − v, which takes all values from 0 to n − 1 as v does."""
     return ix.variable() == v or (ix.terms == ((v, -1),) and ix.const == n - ONE)
 
 
 def _nested_atoms(ix: Ix) -> Iterator[IntegerAtom]:
+    """Yield all integer atoms of an index expression, those inside others too."""
     for a in ix.atoms:
         yield a
         for part in a.parts():
@@ -251,14 +268,15 @@ def _nested_atoms(ix: Ix) -> Iterator[IntegerAtom]:
 
 
 def bounded_above(poly: Poly) -> Poly:
-    """Return the term with each condition that bounds a summed variable from below as one from above.
+    """Return the term with each condition that bounds a summed variable from below written as a bound from above.
 
-    Σ_{v≥e} f = Σ_v f − Σ_{v<e} f.
+    Σ_{v≥e} f = Σ_v f − Σ_{v<e} f, so that the two forms of a partial sum become one.
     """
     if not any(isinstance(a, IxPred) and _bounds_from_below(a) for a in deep_atoms(poly)):
         return poly
 
     def turned(a: Atom) -> Poly | None:
+        """Return a sum with its bounds from above; an atom without indices and conditions as it is; else None."""
         if not a.structured:
             return poly_of(a)
         if not isinstance(a, Sum):
@@ -284,16 +302,19 @@ def _bounds_from_below(a: IxPred) -> bool:
 
 
 def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
-    """Where Σ_j f(j) stands beside a power of the atom Σ_j f(j), merge the two: Σ_ij e_ij·Z_i⁻¹·g_i = Σ_i g_i."""
+    """Return the sum with Σ_v f(v) carried out, where a power of that very sum is another factor; else None.
+
+    An example is softmax, with Z_i = Σ_j e_ij: Σ_ij e_ij·Z_i⁻¹·g_i = Σ_i Z_i·Z_i⁻¹·g_i = Σ_i g_i.
+    """
     candidates = [a for a, e in factors if isinstance(a, Sum) and len(a.vars) == 1]
     if not candidates:
         return None
     for v, n in ranges.items():
-        here = [(a, e) for a, e in factors if v in a.free]
+        depending = [(a, e) for a, e in factors if v in a.free]
         targets = [a for a in candidates if v not in a.free and a.ranges[0] == n]
-        if not targets or not here:
+        if not targets or not depending:
             continue
-        closed = _close([v], ranges, here)
+        closed = _close([v], ranges, depending)
         single = closed.single()
         if single and single[0][0][0] in targets:
             rest = monomial({a: e for a, e in factors if v not in a.free}) * closed
@@ -302,7 +323,11 @@ def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Po
 
 
 def _close(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> Poly:
-    """The atom Σ over the variables of the factors' product, with canonical bound names (and a sign from renaming)."""
+    """Return Σ over the variables of the factors' product as an atom `Sum`, with canonical names of its variables.
+
+    Renaming can change the sign of the product: the sum is then −1 times the atom. Raises ArithmeticError where the
+    renamed product is no monomial.
+    """
     level = 1 + max(a.level for a, _ in factors)
     order = canonical_order(variables, ranges, factors)
     names = {v: of_var(("b", level, k)) for k, v in enumerate(order)}
@@ -315,6 +340,7 @@ def _close(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[At
 
 @rebuilds(Sum)
 def _rebuilt(a: Sum, rewrite: Rewriter) -> Poly:
+    """Return a sum rewritten: opened and summed again, unless only its free variables get other names."""
     renamed = _renamed(a, rewrite) if _is_renamed(a, rewrite) else None
     if renamed is not None:
         return renamed
@@ -325,10 +351,10 @@ def _rebuilt(a: Sum, rewrite: Rewriter) -> Poly:
 
 
 def _is_renamed(a: Sum, rewrite: Rewriter) -> bool:
-    """Return whether only the atom's variables get other names, each its own.
+    """Return whether the rewriter only renames free variables of the sum, and no two of them to one name.
 
-    Then equal indices stay equal and others different, so what was simplified when the sum was closed is all that can
-    be. No name is captured: a binder's level is above all levels inside it.
+    Then equal indices stay equal and different ones different, so that no law applies that did not apply when the sum
+    was closed. No name is captured: a binder's level is above all levels inside it.
     """
     names, indices = rewrite.names, rewrite.indices
     if rewrite.labels:
@@ -339,7 +365,10 @@ def _is_renamed(a: Sum, rewrite: Rewriter) -> bool:
 
 
 def _renamed(a: Sum, rewrite: Rewriter) -> Poly | None:
-    """The sum with its variables renamed, and its bound ones in the order which that asks for."""
+    """Return the sum with its free variables renamed; None where the renamed product is no monomial.
+
+    The canonical order of the bound variables may be another one under the new names.
+    """
     body = rewrite.mono(a.body).single()
     if body is None:
         return None
@@ -347,31 +376,35 @@ def _renamed(a: Sum, rewrite: Rewriter) -> Poly | None:
     order = canonical_order(list(a.vars), ranges, list(body[0]))
     if order != list(a.vars):
         names = {v: of_var(w) for v, w in zip(order, a.vars, strict=True)}
-        other = Rewriter(names).mono(body[0]).single()
-        if other is None:
+        reordered = Rewriter(names).mono(body[0]).single()
+        if reordered is None:
             return None
-        body = other[0], body[1] * other[1]
+        body = reordered[0], body[1] * reordered[1]
     return poly_of(intern(Sum(a.vars, tuple(ranges[v] for v in order), body[0]))).scale(body[1])
 
 
 def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> Poly:
-    """max of a polynomial over the variables where the 0/1-valued term `where` is 1.
+    """Return the maximum of a polynomial over the variables, at those of their values where the term `where` is 1.
 
-    The caller has shown that it is 1 somewhere, or has recorded that. Terms without the variables move out.
+    The caller has shown that `where` (0 or 1) is 1 somewhere, or has recorded that as a condition. Summands without the
+    variables are taken out: max_j (a + f(j)) = a + max_j f(j).
     """
     outside, atom, _ = maximum(poly, dummies, where)
     return outside if atom is None else outside + poly_of(atom)
 
 
 def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
-    """The part of a maximum without the bound variables, the `Max` of the rest if there is one, and what it binds."""
+    """Return the summands without the variables, the atom `Max` of the others (None without any), and its variables.
+
+    The variables are those of `dummies` that the atom binds, in its order. Raises UndefinedTermError if `where` is 0.
+    """
     if where.is_zero:
         raise UndefinedTermError("a maximum over nothing")
-    inside, outside = Accumulator(), Accumulator()
+    varying, outside = Accumulator(), Accumulator()
     variables = {v for v, _ in dummies}
     for mono, c in poly.items():
-        (inside if mono_free(mono) & variables else outside).add(mono, c)
-    body = inside.poly()
+        (varying if mono_free(mono) & variables else outside).add(mono, c)
+    body = varying.poly()
     if outside.terms:
         applied(Law.MAXIMUM_OF_SUM)
     if body.is_zero:
@@ -389,10 +422,10 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
 
 @rebuilds(Max)
 def _maximum_rebuilt(a: Max, rewrite: Rewriter) -> Poly:
-    """Return a maximum rewritten. One over nothing, as in a lane that another term cancels, becomes the maximum over
-    all.
+    """Return a maximum rewritten. If `where` becomes 0, it is the maximum over all values.
 
-    That there is an entry where the value counts is a condition of the program, which is recorded.
+    Such a maximum over nothing is in a lane that another term cancels: the program's recorded condition says that there
+    is a value where the maximum counts.
     """
     body, dummies, where = rebuilt_inside(a, rewrite)
     return max_over(body, dummies, ONE if where.is_zero else where)

@@ -1,11 +1,15 @@
 """Index variables.
 
-A variable is a triple `(kind, major, minor)`. Kinds: `t` template position of a tensor, `f` fresh (a sum being worked
-on), `b` bound (canonical, inside a closed sum), `u` freed for comparison, `q` universally quantified in a condition,
-`y` the same where it does not run over all of an axis, `c` colour (used while labelling), `s` slot (any integer that
-stands for part of an index). Bound variables carry the nesting level of their binder as `major`; a binder's level is
-above the level of every binder inside it, so renaming never captures. `p` stands for an argument of a comparison.
-Variables of all kinds but `s` are indices, hence not negative.
+A variable is a triple `(kind, major, minor)`. The kinds are:
+
+- `t`: the position along an axis of a tensor, in the term of its entry (a template);
+- `f`: fresh, in a sum that is being worked on; `b`: bound, with a canonical name, inside a closed sum;
+- `u`: freed for comparison; `c`: a colour, used while labelling;
+- `q`: universally quantified in a condition; `y`: likewise, where it does not run over all of an axis;
+- `s`: a slot, any integer that stands for part of an index; `p`: an argument of a comparison.
+
+Bound variables carry the nesting level of their binder as `major`; a binder's level is above the level of every binder
+inside it, so that renaming never captures. Variables of all kinds but `s` are indices, hence not negative.
 """
 
 from __future__ import annotations
@@ -16,17 +20,16 @@ Var = tuple[str, int, int]
 
 
 def template(position: int) -> Var:
+    """Return the variable that stands for the index along an axis in the term of a tensor's entry."""
     return ("t", position, 0)
 
 
 def is_index(v: object) -> bool:
-    """Return whether it is a variable that numbers the entries of an axis, the terms of a sum or the steps of a loop:
-    it is not negative.
-    """
+    """Return whether v is a variable that numbers entries of an axis, terms of a sum or steps of a loop: v ≥ 0."""
     return isinstance(v, tuple) and v[0] in "tfbuqy"
 
 
 def fresh(kind: str = "f") -> Var:
-    """A variable that is used nowhere else in this proof: only these have the minor number 1."""
+    """Return a variable that is used nowhere else in this proof: only fresh variables have the minor number 1."""
     session.fresh += 1
     return (kind, session.fresh, 1)

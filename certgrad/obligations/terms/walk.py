@@ -14,7 +14,7 @@ from .session import Memo
 
 
 def atoms_of(poly: Poly) -> list[Atom]:
-    """The atoms of all monomials, each once, in order of first occurrence."""
+    """Return the atoms of all monomials, each once, in order of first occurrence, without those inside atoms."""
     seen: dict[Atom, None] = {}
     for m in poly:
         for a, _ in m:
@@ -27,8 +27,8 @@ _deep: Memo[Poly, tuple[Atom, ...]] = Memo()
 
 def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
     """Return all atoms, those inside other atoms too, in an order that depends on the term alone."""
-    found = _deep.table.get(poly)
-    if found is None:
+    atoms = _deep.table.get(poly)
+    if atoms is None:
         out: dict[Atom, None] = {}
         stack = atoms_of(poly)
         while stack:
@@ -38,20 +38,20 @@ def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
             out[a] = None
             for inner in a.parts():
                 stack.extend(atoms_of(inner))
-        found = _deep.table[poly] = tuple(out)
-    return found
+        atoms = _deep.table[poly] = tuple(out)
+    return atoms
 
 
 def extent(poly: Poly) -> int:
-    """Return the number of parts of a term written out: shared parts count wherever they stand."""
-    known: dict[Atom, int] = {}
+    """Return the number of parts of a term written out: a part that occurs in several places counts in each."""
+    extents: dict[Atom, int] = {}
 
-    def of(p: Poly) -> int:
-        return sum(1 + sum(known[a] for a, _ in mono) for mono, _ in p.items())
+    def of_poly(p: Poly) -> int:
+        return sum(1 + sum(extents[a] for a, _ in mono) for mono, _ in p.items())
 
     for a in _inner_first(poly):
-        known[a] = 1 + sum(map(of, a.parts()))
-    return of(poly)
+        extents[a] = 1 + sum(map(of_poly, a.parts()))
+    return of_poly(poly)
 
 
 def _inner_first(poly: Poly) -> list[Atom]:
@@ -75,35 +75,36 @@ _determined: Memo[str, frozenset[str]] = Memo()
 
 
 def determine(tensor: str, by: Iterable[str]) -> None:
-    """Record that a tensor, of which no entry exists yet, is a solution that depends on others."""
+    """Record that an equation determines a tensor from the tensors `by`. No atom may contain an entry of it yet."""
     _determined.table[tensor] = frozenset(by)
 
 
 def is_determined(tensor: str) -> bool:
-    """Return whether the tensor is no input: an equation determines it."""
+    """Return whether an equation determines the tensor, so that it is no input."""
     return tensor in _determined.table
 
 
 def tensors_in(a: Atom) -> frozenset[str]:
-    """The names of the tensors in an atom, of the carries that steps inside it read, and the keys of its loops.
+    """Return the names of all tensors that an atom depends on, and the keys of its loops.
 
-    Also the names of what an equation determines a tensor from, and of the tensors whose entries are indices.
+    They are the tensors and carries whose entries occur in the atom, in its indices, and in the numbers that are
+    compared or rounded to choose an index; for a tensor that an equation determines, also the tensors it depends on.
     """
-    found = _tensors.table.get(a)
-    if found is None:
-        own = (
+    names = _tensors.table.get(a)
+    if names is None:
+        at_top = (
             [a.tensor, *_determined.table.get(a.tensor, ())]
             if isinstance(a, Access)
             else [a.loop.key]
             if isinstance(a, Rec)
             else []
         )
-        inside = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
+        inner_terms = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
         read = [name for ix in own_indices(a) for name in _integer_tensors_in(ix)]
-        found = _tensors.table[a] = frozenset([*own, *read]).union(
-            *(tensors_in(b) for p in inside for b in atoms_of(p))
+        names = _tensors.table[a] = frozenset([*at_top, *read]).union(
+            *(tensors_in(b) for p in inner_terms for b in atoms_of(p))
         )
-    return found
+    return names
 
 
 def own_indices(a: Atom) -> list[Ix]:
@@ -127,7 +128,7 @@ def _integer_tensors_in(ix: Ix) -> Iterator[str]:
 
 
 def _compared(ix: Ix) -> Iterator[Poly]:
-    """The numbers that are compared to choose integers in an index expression."""
+    """Yield the terms of real numbers that are compared or rounded to choose integers in an index expression."""
     for t in ix.atoms:
         if isinstance(t, Chosen):
             yield from t.comparison.bodies
@@ -142,12 +143,12 @@ _hidden: Memo[Poly, tuple[Atom, ...]] = Memo()
 
 
 def atoms_in_choices(poly: Poly) -> tuple[Atom, ...]:
-    """Return all atoms of numbers that are compared or rounded to choose integers in indices.
+    """Return all atoms of the numbers that are compared or rounded to choose integers in the term's indices.
 
-    They are no parts of an atom: `deep_atoms` passes them by.
+    `deep_atoms` leaves these atoms out.
     """
-    found = _hidden.table.get(poly)
-    if found is None:
+    atoms = _hidden.table.get(poly)
+    if atoms is None:
         out: dict[Atom, None] = {}
         waiting, seen = [poly], {poly}
         while waiting:
@@ -157,8 +158,8 @@ def atoms_in_choices(poly: Poly) -> tuple[Atom, ...]:
                         seen.add(number)
                         waiting.append(number)
                         out.update(dict.fromkeys(deep_atoms(number)))
-        found = _hidden.table[poly] = tuple(out)
-    return found
+        atoms = _hidden.table[poly] = tuple(out)
+    return atoms
 
 
 def mentions(poly: Poly, names: Iterable[str]) -> bool:
@@ -177,11 +178,12 @@ def indices_of(poly: Poly) -> list[Ix]:
 
 
 def _collected(poly: Poly) -> list[Ix]:
-    found: dict[Ix, None] = {}
+    """Return all index expressions in a term (see `indices_of`)."""
+    indices: dict[Ix, None] = {}
     stack = [ix for a in deep_atoms(poly) for ix in own_indices(a)]
     while stack:
         ix = stack.pop()
-        if ix not in found:
-            found[ix] = None
+        if ix not in indices:
+            indices[ix] = None
             stack += [inner for t in ix.atoms for inner in t.parts()]
-    return list(found)
+    return list(indices)
