@@ -19,7 +19,7 @@ DRAWS_ARE_FIXED = (
 
 
 def conclusions(graph: Graph, holds: bool) -> list[Conclusion]:
-    """The laws for the whole graph. They hold where every step of the induction does."""
+    """Return the laws of the whole graph; `holds` says whether every step of the induction holds, and so they do."""
     reals = [n.name for n in graph.inputs if n.outputs[0].real]
     names = ", ".join(reals)
     out = [
