@@ -96,7 +96,7 @@ def _region(traced: TracedGraph, uses: Uses, last: int, induction: Induction) ->
 
 
 def _before(traced: TracedGraph, uses: Uses, last: int) -> Iterator[set[int]]:
-    """Yield growing sets of nodes that end in the comparison `last`: each adds what the newest nodes of the set read."""
+    """Yield growing sets of nodes that end in the comparison `last`: each adds what the newest of its nodes read."""
     members, edge = {last}, {last}
     for _ in range(DEPTH):
         read = {o.node for k in edge for o in traced.nodes[k].operands if isinstance(o, Ref)}

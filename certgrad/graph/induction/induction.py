@@ -255,7 +255,7 @@ class Induction(Walk):
         return informed, signs, gone
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
-        """Return the step of a node by its lemma, with those of the lemma's hypotheses that are not known to hold there."""
+        """Return the step of a node by its lemma, with those of the lemma's hypotheses that may fail there."""
         sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY_SIGN)
         if judgement.asks_nothing:
             return self.stepped(node, judgement, arguments, "proved", sign=sign)

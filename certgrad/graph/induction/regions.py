@@ -281,7 +281,7 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
 
 
 _ON_THE_WAY = kinds.KEEPS_CONSTANTS | {"exp"}
-"""Operations in which no region ends, since nothing has cancelled after them yet."""
+"""Operations in which no region ends: nothing has cancelled yet."""
 _AS_IT_IS = kinds.KEEPS_CONSTANTS | {"select_n"}
 """Operations that pass an infinity on as it is."""
 _INFINITE_WITH_INFINITY = frozenset("select_n mul add sub div".split())
@@ -293,10 +293,8 @@ _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
 
 
 def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """Return the nodes of a region with earlier nodes that serve it alone: masks, sizes, the shift of a softmax.
-
-    An earlier node that depends on no input may serve others as well; another one has to be silent, or to be read by
-    stopped values alone.
+    """Return the nodes of a region with earlier nodes that serve it alone (the shift of a softmax) or depend on no
+    input (masks, sizes). The former have to be silent, or to be read by stopped values alone.
     """
     members = set(reached)
     stopped = {k for k in reached if traced.nodes[k].name == "stop_gradient"}  # and nodes that only they read

@@ -1,4 +1,4 @@
-"""Whether a graph is well formed, and the first thing that is wrong with it, with the node and the user's line."""
+"""Checks that a graph is well formed; a check returns the first problem in words, with its node and line, or None."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
 
 
 def check(graph: Graph) -> str | None:
-    """The first broken invariant, precisely; None where the graph is well formed.
+    """Return the first broken invariant of a graph in words; None where the graph is well formed.
 
     A node's id is its position, its parents exist and come before it, it has as many operands as its kind takes, its
     shapes are over the graph's dimensions; the graphs inside a node are well formed and fit it. Shapes and dtypes are
@@ -45,7 +45,7 @@ def line_of(node: Node) -> str:
 
 
 def check_equations(traced: TracedGraph) -> str | None:
-    """The first node that is not what its equation says, in a graph or in those inside its nodes."""
+    """Return the first node that differs from its equation, in a graph or those inside it; None if none does."""
     for node in traced.nodes:
         if (equation := traced.equations.get(node.id)) is not None:
             if problem := _check_equation(traced.ir, node, equation):
@@ -63,7 +63,7 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
     if _as_equation(graph, node, equation):
         return None
     where = _name(node)
-    found: dict[Any, Operand] = {}
+    operand_of: dict[Any, Operand] = {}
     if len(node.operands) != len(equation.eqn.invars):
         return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
     types = equation.operand_types
@@ -76,8 +76,8 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
                 return f"{where}, operand {k} is {operand}, but the operation has {own} there"
         elif isinstance(operand, Literal):
             return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
-        elif found.setdefault(atom, operand) != operand:
-            return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
+        elif operand_of.setdefault(atom, operand) != operand:
+            return f"{where}, operand {k} is {operand}, but the operation reads {operand_of[atom]} there as well"
     for k, (declared, inferred) in enumerate(zip(node.outputs, equation.output_types, strict=False)):
         if declared is not inferred and declared != inferred:
             return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
@@ -87,7 +87,10 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
 
 
 def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
-    """Return whether a node plainly fits its equation: distinct operands of the very types, and its own numbers."""
+    """Return whether a node fits its equation in the plain case: distinct operands of its very types, its own literals.
+
+    False means only that `_check_equation` has to look closely.
+    """
     operands, types, literals = node.operands, equation.operand_types, equation.literals
     if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
         return False
@@ -103,14 +106,15 @@ def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
 
 
 class _Checker:
-    """One graph, over the dimensions of the outermost one."""
+    """The check of one graph, whose sizes may name the dimensions `dims` of the outermost graph."""
 
     def __init__(self, graph: Graph, dims: frozenset[str], seen: set[int] | None = None) -> None:
         self.graph, self.dims = graph, dims
         self.seen: set[int] = set() if seen is None else seen
-        """Types and literals that are fine, by identity: nodes share them."""
+        """The ids of types and literals that were checked: nodes share them."""
 
     def run(self) -> str | None:
+        """Return the first problem of the graph, or None."""
         names: set[str] = set()
         for position, node in enumerate(self.graph.nodes):
             if problem := self._node(position, node):
@@ -221,6 +225,7 @@ def _name(node: Node) -> str:
 
 
 def _arity(node: Node) -> tuple[int, int]:
+    """Return the least and the largest number of operands of a node of this kind and name."""
     if node.kind in ("input", "constant"):
         return 0, 0
     if node.kind == "primitive":
@@ -233,9 +238,11 @@ def _taken_by(primitive: str) -> tuple[int, int]:
     """Return the least and the largest number of operands that a primitive takes."""
     if primitive in FUNCTIONS:
         return (len(FUNCTIONS[primitive].arguments),) * 2
-    taken = [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY
-    fewest = sum(kind is not inspect.Parameter.VAR_POSITIONAL for kind in taken)
-    return fewest, fewest if fewest == len(taken) else MANY
+    parameter_kinds = (
+        [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY
+    )
+    fewest = sum(kind is not inspect.Parameter.VAR_POSITIONAL for kind in parameter_kinds)
+    return fewest, fewest if fewest == len(parameter_kinds) else MANY
 
 
 def _range(low: int, high: int) -> str:

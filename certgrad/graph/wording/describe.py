@@ -40,7 +40,7 @@ class Descriptions:
                 self.readers.setdefault(parent, []).append(node.id)
 
     def of(self, node: Node) -> list[str]:
-        """Return the lines about a node: what it computes, its source, operands, parameters, bodies, outputs, readers."""
+        """Return the lines about a node: what it computes, source, operands, parameters, bodies, outputs, readers."""
         lines = [f"%{node.id} {node.name}: {sentence(node)}"]
         if node.source:
             lines.append(f"written at {node.source}" + (f", in {node.function}" if node.function else ""))
