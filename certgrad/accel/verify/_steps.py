@@ -1,4 +1,4 @@
-"""The induction walked again: every step of a certificate beside the node that it speaks of, without a proof."""
+"""The induction walked again without proofs: every step of a certificate is compared with its node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from certgrad.obligations.certificate import PROVED_AS_WRITTEN, holding
 
 
 class StepError(Exception):
-    """A step is not what the induction takes at its node. The message says how."""
+    """The error for a step that is not the one the induction takes at its node. The message says how it differs."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Shared:
     used: set[str] = field(default_factory=set)
     hypotheses: list[NodeStatement] = field(default_factory=list)
     signs: list[NodeStatement] = field(default_factory=list)
-    """The signs that lemmas are given of their arguments."""
+    """The bounds that lemmas assume of their arguments, as statements."""
     still: list[Still] = field(default_factory=list)
 
 
 class Walk(walk.Walk):
-    """One graph's steps as a certificate has them, each beside the one that the induction takes at its node.
+    """The walk over a graph beside the steps of a certificate, each compared with the one that the induction takes.
 
-    It holds what `Sweep` needs of an induction.
+    It has all that `Sweep` needs of an induction.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Walk(walk.Walk):
         self.claimed, self.shared = claimed, shared
 
     def run(self) -> Self:
-        """Check every step. Raises StepError, naming the node."""
+        """Check every step, and return the walk. Raises StepError, naming the node."""
         nodes = self.traced.nodes
         if [s.node for s in self.claimed] != [n.id for n in nodes]:
             raise StepError(f"it has {len(self.claimed)} steps for {len(nodes)} nodes, or not in their order")
         return super().run()
 
     def check_cotangents(self) -> None:
-        """Raise StepError unless each moving value's cotangent is the sum of what its readers and the seeds give it."""
+        """Raise StepError unless each moving value's cotangent is the sum of its readers' and seeds' contributions."""
         for node, step, wanted in zip(self.traced.nodes, self.steps, self.cotangents(), strict=True):
             if step.cotangents != wanted:
                 raise StepError(
@@ -90,7 +90,7 @@ class Walk(walk.Walk):
     # --- one step
 
     def step(self, node: Node) -> Step:
-        """The step of the certificate, which is the one that the induction takes. Raises StepError, naming the node."""
+        """Return the certificate's step, if it is the one the induction takes. Raises StepError, naming the node."""
         step = self.claimed[node.id]
         try:
             if self.place and step.cotangents:
@@ -147,7 +147,7 @@ class Walk(walk.Walk):
     ) -> None:
         """Check that each hypothesis of the lemma is stated at the node or discharged, and that nothing else is.
 
-        Hypotheses, and what the lemma is given, are kept in `shared`, as points have to satisfy them. Raises StepError.
+        Hypotheses and the lemma's assumptions go into `shared`: points have to satisfy them. Raises StepError.
         """
         computed = {d.tree for d in step.discharged if d.because == COMPUTED}
         for tree in computed:
@@ -158,20 +158,20 @@ class Walk(walk.Walk):
         shown = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
         if any(formula != text(tree) for formula, tree in shown):
             raise StepError("a formula does not say what its tree does")
-        if lemma.hypotheses != [text(one) for one in lemma.statements]:
+        if lemma.hypotheses != [text(statement) for statement in lemma.statements]:
             raise StepError("the formulas of its lemma do not say what their trees do")
         missing = sorted(map(text, {*lemma.statements} - stated - computed))
         if missing:
             raise StepError(f"its lemma holds under {missing[0]}, which is neither stated nor discharged")
-        more = sorted(map(text, stated - {*lemma.statements}))
-        if more:
-            raise StepError(f"{more[0]} is stated, and is no hypothesis of its lemma")
+        unfounded = sorted(map(text, stated - {*lemma.statements}))
+        if unfounded:
+            raise StepError(f"{unfounded[0]} is stated, and is no hypothesis of its lemma")
         if (lemma.verdict == "proved") != (not lemma.hypotheses) or lemma.verdict not in PROVED_AS_WRITTEN:
             raise StepError(f"its lemma is {lemma.verdict} with {len(lemma.hypotheses)} hypotheses")
         if any((h.node, h.source) != (node.id, node.source) for h in step.hypotheses):
             raise StepError("it states a hypothesis of another node")
-        at = arguments, sizes, self.place
-        self.shared.hypotheses += [NodeStatement(h.tree, *at, text=h.text) for h in step.hypotheses]
+        location = arguments, sizes, self.place
+        self.shared.hypotheses += [NodeStatement(h.tree, *location, text=h.text) for h in step.hypotheses]
         for given in lemma.given:
             name, _, relation = given.partition(" ")
             if given == RESULT_IS_STILL:
@@ -183,7 +183,7 @@ class Walk(walk.Walk):
             self._where(f"{node.name}: {given}", name, relation, arguments)
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
-        """Keep a lemma's assumption on the sign of a value, which is evaluated later."""
+        """Store a lemma's assumption on the sign of a value, to evaluate it later. Raises StepError for other texts."""
         where = bounds.parse_relation(relation)
         if where is None:
             raise StepError(f"'{relation}' does not say where a value is")
@@ -191,16 +191,19 @@ class Walk(walk.Walk):
 
 
 def _compare(step: Step, taken: Step) -> None:
-    """Compare a step of the certificate with the one that was walked. Raises StepError for the first other field."""
+    """Compare a step of the certificate with the walked one. Raises StepError for the first field that differs."""
     if step.inside and len(taken.hypotheses) == len(step.hypotheses):
-        # What is read may make a boundary of the graph inside an open set.
+        # A boundary inside the body may be an open set of the graph's inputs, so the certificate may claim less.
         pairs = zip(taken.hypotheses, step.hypotheses, strict=True)
         hypotheses = [msgspec.structs.replace(h, negligible=h.negligible and s.negligible) for h, s in pairs]
         taken = msgspec.structs.replace(taken, hypotheses=hypotheses)
     for name in Step.__struct_fields__:
         found, wanted = getattr(step, name), getattr(taken, name)
         if found != wanted:
-            shown = [one if len(one) < 200 else f"{one[:200]} …" for one in (str(found), str(wanted))]
+            shown = [
+                shown_text if len(shown_text) < 200 else f"{shown_text[:200]} …"
+                for shown_text in (str(found), str(wanted))
+            ]
             raise StepError(f"its {name} is {shown[0]!r}, and the node's is {shown[1]!r}")
 
 

@@ -3,8 +3,8 @@
 They are coded as one integer: bits 0 to 2 are the possible signs of x, as in the kernel's facts; bits 3 to 5 those of
 x − 1 and bits 6 to 8 those of x + 1, or no bits where the rest implies them. So bounds that only say a sign are the
 code of that sign, and 7, all signs of x, says nothing. The kernel gives the bounds of an operation's results, by the
-signs of x, x − 1 and x + 1. Where the operation selects an operand entry by entry (`max`, `where`), the bounds are also read off
-the operands, since the normal form of a term can hide the selection.
+signs of x, x − 1 and x + 1. Where the operation selects an operand entry by entry (`max`, `where`), the bounds are also
+read off the operands, since the normal form of a term can hide the selection.
 """
 
 from __future__ import annotations

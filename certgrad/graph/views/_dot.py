@@ -20,7 +20,7 @@ COLOURS = {
 
 
 def render_dot(certificate: GraphCertificate) -> str:
-    """The graph with each node's verdict and open hypotheses; graphs inside nodes are clusters."""
+    """Return the graph as GraphViz text, with each node's verdict and open hypotheses; inner graphs are clusters."""
     graph = certificate.graph
     lines = [
         f"digraph {_quoted(graph.name)} {{",
@@ -76,6 +76,6 @@ def _style(node: Node, step: Step) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of the DOT language: backslashes and quotes escaped, lines broken."""
+    """Return a text as a string of the DOT language: backslashes and quotes escaped, lines broken."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\r", " ").replace("\n", "\\n") + '"'
