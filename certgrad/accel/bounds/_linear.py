@@ -1,8 +1,8 @@
 """Linear relaxations: two affine functions between which a certified scalar lies over a box, by its certified gradient.
 
 Let c be the middle of the box. By the mean value theorem f(x) = f(c) + G·(x − c), where G lies between the bounds of
-the gradient over the box. With a slope a in the middle of these bounds, a·(x − c) + low ≤ f(x) ≤ a·(x − c) + high, where
-low and high are f(c) ∓ Σ |G_k − a_k|·r_k at its largest, with the radii r of the box.
+the gradient over the box. With a slope a in the middle of these bounds, a·(x − c) + low ≤ f(x) ≤ a·(x − c) + high,
+where low and high are f(c) ∓ Σ |G_k − a_k|·r_k at its largest, with the radii r of the box.
 """
 
 from __future__ import annotations
