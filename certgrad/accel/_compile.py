@@ -71,8 +71,8 @@ class CompiledGraph:
 
     def _ran(self, program: str, *args: Any) -> Any:
         """Return the result of a jitted program, after its guards are heard."""
-        result, found = self._jitted[program](*self.options.placed(args))
-        self.hear(found)
+        result, guard_results = self._jitted[program](*self.options.placed(args))
+        self.hear(guard_results)
         return result
 
     def hear(self, found: GuardResults | None) -> None:
@@ -304,10 +304,10 @@ def _unfit(x: Any, dtype: Any) -> str:
 
     Integers may be of 32 or 64 bits: narrower ones could overflow where the function's own do not.
     """
-    kind, own = kind_of(dtype), kind_of(x.dtype)
-    if kind == "f" != own:
+    kind, given_kind = kind_of(dtype), kind_of(x.dtype)
+    if kind == "f" != given_kind:
         return "real numbers. Pass an array of floats."
-    if kind == "b" != own:
+    if kind == "b" != given_kind:
         return "truth values. Pass an array of bool."
     if kind == "i" and x.dtype != dtype and not ({str(x.dtype), str(dtype)} <= {"int32", "int64"} or _is_weak(x)):
         return f"{dtype}. Pass an array of that dtype, or trace the function at one of {x.dtype}."

@@ -158,15 +158,15 @@ def load_exported(path: str | Path) -> ExportedGraph:
             files = {name: archive.read(name) for name in archive.namelist()}
             manifest = json.loads(files[MANIFEST])
             digests, names = manifest["sha256"], list(manifest["programs"])
-            wanted = [CERTIFICATE, *(f"{n}{end}" for n in names for end in (".jax", ".stablehlo.mlir"))]
+            parts = [CERTIFICATE, *(f"{n}{end}" for n in names for end in (".jax", ".stablehlo.mlir"))]
             if manifest["format"] != FORMAT:
                 raise ExportError(f"{path} has format {manifest['format']}; this certgrad reads {FORMAT}.")
     except (OSError, zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
         raise ExportError(f"{path} is no exported graph: {error}. Give a file that export_graph wrote.") from None
-    for name in wanted:
+    for name in parts:
         if name not in files or hashlib.sha256(files[name]).hexdigest() != digests.get(name):
-            what = "is missing" if name not in files else "is not the one that was written"
-            raise ExportError(f"{path}: {name} {what}. Write the graph anew.")
+            problem = "is missing" if name not in files else "is not the one that was written"
+            raise ExportError(f"{path}: {name} {problem}. Write the graph anew.")
     certificate = decode(files[CERTIFICATE])
     if certificate.digest != manifest["graph"]:
         raise ExportError(f"{path}: its certificate is of another graph. Write the graph anew.")

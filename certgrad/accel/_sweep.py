@@ -106,14 +106,14 @@ class Sweep:
             )
         )
         cotangents.update(zip(arrived, delayed[1], strict=True))
-        out = Values(list(v) if v is not None else v for v in values)
-        out.kept = values.kept
+        recomputed = Values(list(v) if v is not None else v for v in values)
+        recomputed.kept = values.kept
         for (k, j), x in zip(read_before, delayed[0], strict=True):
-            out[k][j] = x
+            recomputed[k][j] = x
         for node in part:
             if node.kind not in ("input", "constant"):
-                out[node.id] = run.node(traced, node, out)
-        return out
+                recomputed[node.id] = run.node(traced, node, recomputed)
+        return recomputed
 
     def node_vjp(self, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
         """Return the cotangents that a node gives to its moving operands, by the vjp that its lemma is about."""

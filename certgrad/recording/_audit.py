@@ -93,8 +93,8 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
         with _undisturbed():
             result = _audited(rule, place, signatures.get(place.name), conformance, seconds)
         yield result
-    for found in _not_called(called):
-        yield Recorded(left_out(found.name, NOT_CALLED, found.where, found.file))
+    for uncalled in _not_called(called):
+        yield Recorded(left_out(uncalled.name, NOT_CALLED, uncalled.where, uncalled.file))
 
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
@@ -141,14 +141,14 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
     if variant.changed:
         looked.left.append(f"{CHANGED_DURING_RUN}: {variant.changed}")
     rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
-    found = FoundRule(place.name, rule, where=place.where, file=place.file)
+    found_rule = FoundRule(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
         table = {place.name: (said,)} if said is not None else {}
-        results: list[tuple[Examined, Declaration | None]] = [(examined(found, table, conformance), None)]
+        results: list[tuple[Examined, Declaration | None]] = [(examined(found_rule, table, conformance), None)]
     else:
         claims = claims_of(variant)
         looked.left += claims.left
-        results = [_audit_of_claim(found, claim, conformance, looked) for claim in claims.claims]
+        results = [_audit_of_claim(found_rule, claim, conformance, looked) for claim in claims.claims]
     looked.examined += results
     looked.left += _called_in_other_dtypes(variant, [report for (_, report), _ in results if report is not None])
 
@@ -169,7 +169,7 @@ def _audit_of_claim(
 ) -> tuple[Examined, Declaration]:
     """Return the audit of one claim with its declaration, in which all sizes are apart.
 
-    If that is not proved, but is with sizes joined that agreed in all calls, return the latter, with a note in `looked`.
+    If that is not proved, but is with sizes joined that agreed in all calls, return that one, with a note in `looked`.
     """
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
     result, report = apart
@@ -178,10 +178,10 @@ def _audit_of_claim(
     joined = examined(found, {found.name: (claim.joined,)}, conformance)
     if not _is_proved(joined[1]):
         return (apart, claim.apart) if report is not None else (joined, claim.joined)
-    what = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
+    outcome = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
     looked.notes.append(
         f"sizes that agreed in every call stand for one: {declaration_text(claim.joined)}; with sizes of their own "
-        f"({declaration_text(claim.apart)}) it is {what}"
+        f"({declaration_text(claim.apart)}) it is {outcome}"
     )
     return joined, claim.joined
 
@@ -357,9 +357,9 @@ def _not_called(called: set[int]) -> Iterator[FoundRule]:
         path = Path(file)
         if not path.is_relative_to(Path.cwd()) or any(path.is_relative_to(p) for p in installed):
             continue
-        for found in rules_of_module(module, called):
-            if kind_of_rule(unwrapped(found.rule)).startswith("jax."):
-                yield replace(found, name=f"{module_name(name)}:{found.name.partition(':')[2]}")
+        for rule in rules_of_module(module, called):
+            if kind_of_rule(unwrapped(rule.rule)).startswith("jax."):
+                yield replace(rule, name=f"{module_name(name)}:{rule.name.partition(':')[2]}")
 
 
 def _undisturbed() -> ExitStack:

@@ -158,12 +158,12 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
         last = next((len(a.leaves) for a in arguments if isinstance(a, Given)), 0)
 
     def called(values: Sequence[Any]) -> Any:
-        rest = iter(values)
+        values_left = iter(values)
 
         def argument_value(a: Given | Static) -> Any:
             if isinstance(a, Static):
                 return a.value if not a.traced else 0.5
-            return jax.tree_util.tree_unflatten(a.tree, [next(rest) for _ in a.leaves])
+            return jax.tree_util.tree_unflatten(a.tree, [next(values_left) for _ in a.leaves])
 
         by_name = {name: fixed[name] if name in fixed else argument_value(a) for name, a in call.arguments}
         positional = [by_name[name] for name in by_name if name not in call.named]
@@ -205,16 +205,16 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
 
 def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any, ...]:
     """Return the shapes as a signature: a text where it can write them, else the structure. Raises _NotSaidError."""
-    rest = iter(texts)
+    texts_left = iter(texts)
     try:
         structures = tuple(
-            jax.tree_util.tree_unflatten(a.tree, [next(rest) + _suffix(x) for x in a.leaves]) for a in arguments
+            jax.tree_util.tree_unflatten(a.tree, [next(texts_left) + _suffix(x) for x in a.leaves]) for a in arguments
         )
     except (TypeError, ValueError, AttributeError) as error:  # a class may refuse texts in place of its arrays
         raise _NotSaidError(f"an argument cannot hold texts in place of its arrays: {error}") from None
-    shown = [structure_text(one) for one in structures]
-    text = ", ".join(one for one in shown if one is not None)
-    if all(one is not None for one in shown) and _is_read_as(text, structures):
+    part_texts = [structure_text(part_text) for part_text in structures]
+    text = ", ".join(part_text for part_text in part_texts if part_text is not None)
+    if all(part_text is not None for part_text in part_texts) and _is_read_as(text, structures):
         return text
     return structures
 

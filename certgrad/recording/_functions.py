@@ -159,22 +159,22 @@ def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | N
 
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
     """Yield the result of each function at the shapes of each of its calls, with `seconds` for each result."""
-    for found in functions.found.values():
-        if found.state is not None:
-            found.state.compare()  # before any function runs again and changes state
-    for found in functions.found.values():
-        located_at = located(unwrapped(found.function))
+    for noted in functions.found.values():
+        if noted.state is not None:
+            noted.state.compare()  # before any function runs again and changes state
+    for noted in functions.found.values():
+        located_at = located(unwrapped(noted.function))
         name, where = located_at.name, located_at.where
-        if found.problem:
-            yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
-        changed = found.state.difference if found.state is not None else ""
-        left = f"no claim is made about some calls: {CHANGED_DURING_RUN}: {changed}" if changed else ""
-        for point in found.points.values():
+        if noted.problem:
+            yield Differentiated(name, where, noted.count, "not certified", reason=noted.problem)
+        changed = noted.state.difference if noted.state is not None else ""
+        left_text = f"no claim is made about some calls: {CHANGED_DURING_RUN}: {changed}" if changed else ""
+        for point in noted.points.values():
             started = time.perf_counter()
             verdict, hypotheses, reason = "not certified", tuple[str, ...](), ""
             try:
                 with limited(seconds):
-                    certificate = certify(trace(_in_arguments(found, point), *point.specs, name=name))
+                    certificate = certify(trace(_in_arguments(noted, point), *point.specs, name=name))
                 verdict, hypotheses = certificate.verdict, tuple(grouped(certificate))
                 reason = "; ".join([*excluded(certificate), *certificate.findings])
             except OverError:
@@ -185,7 +185,7 @@ def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
                 reason = f"{type(error).__name__}: {error}"
             spent = time.perf_counter() - started
             shapes = _shapes_text(point)
-            yield Differentiated(name, where, found.count, verdict, hypotheses, shapes, reason, spent, left)
+            yield Differentiated(name, where, noted.count, verdict, hypotheses, shapes, reason, spent, left_text)
 
 
 def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:

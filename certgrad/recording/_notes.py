@@ -107,7 +107,7 @@ class Variant:
     """The state that its code reads, as it was at the first call."""
 
     def compare(self, custom: Any, again: bool) -> None:
-        """Note if the state that the code reads has changed since the first call; `again`: the object was called before."""
+        """Note if what the code reads has changed since the first call; with `again`, compare the object itself too."""
         if self.state is None or not self.state.called():
             return
         if again and custom is not self.custom and Likeness(custom).key != self.key:
@@ -221,8 +221,8 @@ class Notes:
         if variant is None:
             variant = Variant(custom, key=likeness.key)
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
-                shown = ", ".join(dict.fromkeys(likeness.traced))
-                variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"
+                traced_types = ", ".join(dict.fromkeys(likeness.traced))
+                variant.problem = f"it closes over a traced value ({traced_types}): pass it as an argument"
                 variant.custom = _bare_of(plain, module)
             else:
                 variant.state = ReadState(custom)

@@ -144,8 +144,8 @@ class _OnImport(MetaPathFinder):
         """
         if name != self.home:
             return None
-        others = [f for f in sys.meta_path if f is not self and hasattr(f, "find_spec")]
-        spec = next((s for f in others if (s := f.find_spec(name, path, target)) is not None), None)
+        finders = [f for f in sys.meta_path if f is not self and hasattr(f, "find_spec")]
+        spec = next((s for f in finders if (s := f.find_spec(name, path, target)) is not None), None)
         loader: Any = getattr(spec, "loader", None)
         if loader is None:
             return spec

@@ -103,7 +103,7 @@ class Lengths:
         stuck = [part for part, free in parts if not free]
         while stuck:
             part = stuck.pop(0)
-            pair = next((p for other in stuck if (p := self._related(part, other))), None)
+            pair = next((p for candidate in stuck if (p := self._related(part, candidate))), None)
             if pair is not None:
                 small, large, text = pair
                 stuck.remove(large if large in stuck else small)
@@ -148,7 +148,7 @@ class Lengths:
                 return f"{factor}*{{}}"
         if len({*values}) > 1 or self._tries <= 0:
             return "{}"
-        if values[0] > 1 and any(self._at(_uniform_lengths(part, other)) for other in _like(values[0])):
+        if values[0] > 1 and any(self._at(_uniform_lengths(part, length)) for length in _like(values[0])):
             array, axis = part[0]
             self.kept[f"axis {axis} of array {array + 1}"] = values[0]
         return str(values[0])

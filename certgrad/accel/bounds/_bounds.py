@@ -53,14 +53,14 @@ class Bounds:
         file's ending. Raises UsageError without matplotlib."""
         canvas = figure("The picture needs", 7, 3.2)
         flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (self.lower, self.upper, self.at)]
-        lower, upper, at = (x[:most] for x in flat)
-        known = np.isfinite(lower) & np.isfinite(upper)
+        lower, upper, at_middle = (x[:most] for x in flat)
+        bounded = np.isfinite(lower) & np.isfinite(upper)
         where = np.arange(len(lower))
         axes = canvas.subplots()
-        axes.vlines(where[known], lower[known], upper[known], linewidth=4, alpha=0.5, label="bounds")
-        axes.plot(where, at, "k.", label="at the middle")
-        for k in where[~known]:
-            axes.axvline(k, color="red", alpha=0.3, label="unbounded" if k == where[~known][0] else None)
+        axes.vlines(where[bounded], lower[bounded], upper[bounded], linewidth=4, alpha=0.5, label="bounds")
+        axes.plot(where, at_middle, "k.", label="at the middle")
+        for k in where[~bounded]:
+            axes.axvline(k, color="red", alpha=0.3, label="unbounded" if k == where[~bounded][0] else None)
         axes.set_xlabel("entry")
         axes.legend()
         canvas.savefig(path)
@@ -93,11 +93,11 @@ def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: i
         return plain._value_and_grad(arrays)[0][1] if gradient else plain._forward(arrays)[0]
 
     jaxpr = jax.make_jaxpr(run)(*typed)
-    at = run(*typed)
+    at_middle = run(*typed)
     hull, count = _hull(jaxpr, flat, boxes)
-    tree = jax.tree.structure(at)
+    tree = jax.tree.structure(at_middle)
     lower, upper = ([np.vectorize(side, otypes=[float])(x) for x in hull] for side in (_below, _above))
-    return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at, count)
+    return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at_middle, count)
 
 
 def _canonical_dtype(dtype: Any) -> Any:
@@ -116,10 +116,10 @@ def _flat(compiled: CompiledGraph, args: Sequence[Any]) -> list[Any]:
             return x
         marked = np.broadcast_to(np.asarray(len(kept)), np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper)))
         kept[id(marked)] = x
-        held.append(marked)
+        marks.append(marked)
         return marked
 
-    held: list[Any] = []
+    marks: list[Any] = []
     leaves = compiled.certified.traced.specs.flat(
         [jax.tree.map(hidden, a, is_leaf=lambda x: isinstance(x, Box)) for a in args]
     )

@@ -69,8 +69,8 @@ def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING
     Raises Unsupported for a primitive without a rule, and Undecided where one gets an open truth value.
     """
     rule = _RULES.get(step.name)
-    if rule is not None and (found := rule(*operands)) is not None:
-        return found
+    if rule is not None and (special := rule(*operands)) is not None:
+        return special
     if step.rule is None:
         raise Unsupported(f"primitive {step.name}")
     if step.name in kinds.CALLS:
@@ -81,9 +81,9 @@ def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING
         return Value(_entries(_as_number, operands[0].primal))
     if step.name not in kinds.MOVES_ENTRIES and step.name not in kinds.JOINS:
         raise Undecided(f"{step.name} of a truth value that is open over the box")
-    out = step.rule(_DECIDED, step.params, *operands)
-    assert isinstance(out, Value)
-    return Truths(out.primal)
+    result = step.rule(_DECIDED, step.params, *operands)
+    assert isinstance(result, Value)
+    return Truths(result.primal)
 
 
 def _decided_value(out: Value) -> Value:

@@ -103,8 +103,8 @@ def rounding_bound(
             arrays, cotangents = leaves[: len(flat)], leaves[len(flat) :]
 
             def of_moving(*some: Any) -> Any:
-                held = dict(zip(moving, some, strict=True))
-                return nested(*[held.get(k, x) for k, x in enumerate(arrays)])
+                moved = dict(zip(moving, some, strict=True))
+                return nested(*[moved.get(k, x) for k, x in enumerate(arrays)])
 
             return jax.vjp(of_moving, *[arrays[k] for k in moving])[1](jax.tree.unflatten(shape, cotangents))
 

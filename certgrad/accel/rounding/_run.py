@@ -88,20 +88,20 @@ class Rounding:
             return [_with_zero_error(x, format) for x in exact]
         if len(exact) > 1:
             raise Unsupported(f"nothing is assumed of how {name} is rounded")
-        (out,) = exact
+        (result,) = exact
         if name == "integer_pow":
-            out = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
+            result = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
         if name in kinds.EXTREMA:
-            return [Rounded(out.primal, of_extrema(step, given), format)]
+            return [Rounded(result.primal, of_extrema(step, given), format)]
         if name == "scatter-add" or name in kinds.SUMS:
             error, size, roundings = of_linear(step, given)
         elif name in kinds.CONTRACTS:
             error, size, roundings = of_products(step, given)
         elif name in _STEPPING:
-            return [Rounded(out.primal, self._stepping(step, given, out.primal), format)]
+            return [Rounded(result.primal, self._stepping(step, given, result.primal), format)]
         else:
-            error, size, roundings = self._smooth(step, given, out.primal, format)
-        return [Rounded(out.primal, self.rounded(out.primal, error, size, roundings, format, name), format)]
+            error, size, roundings = self._smooth(step, given, result.primal, format)
+        return [Rounded(result.primal, self.rounded(result.primal, error, size, roundings, format, name), format)]
 
     def rounded(
         self, exact: Array, error: Error, size: Any, roundings: Any, format: Format, name: str, floor: Any = None
@@ -215,7 +215,7 @@ class Rounding:
         """Return the result of `select_n`: with the error of the chosen case where the choice is sure; elsewhere the
         error may also be the distance between the cases.
         """
-        which, *cases = given
+        choice, *cases = given
         exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
         if not exact.real:
@@ -223,8 +223,8 @@ class Rounding:
                 raise Undecided("a selection of truth values by a comparison that may fall either way")
             return _with_zero_error(exact, self.format)
         shape = exact.primal.shape
-        picks = np.broadcast_to(which.primal, shape)
-        sure = np.broadcast_to(True if which.sure is None else which.sure, shape)
+        picks = np.broadcast_to(choice.primal, shape)
+        sure = np.broadcast_to(True if choice.sure is None else choice.sure, shape)
         errors = [_spread(x.error, shape) for x in cases]
         total = zero(shape)
         decided = np.zeros(shape, bool)

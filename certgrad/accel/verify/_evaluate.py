@@ -71,11 +71,11 @@ def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts)
     `dimensions` says whether the certificate has hypotheses on dimensions; `counts` is filled with what was evaluated.
     Raises NotEvaluatedError with the reason where no point can be evaluated.
     """
-    for asked in (*walk.shared.hypotheses, *walk.shared.signs):
+    for statement in (*walk.shared.hypotheses, *walk.shared.signs):
         try:
-            question(asked.tree)
+            question(statement.tree)
         except UnfitError as error:
-            raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
+            raise NotEvaluatedError(f"'{statement.text}' is not one that can be evaluated: {error}") from None
     if _count(walk) > NODES:
         raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
     for sizes in _sizes(walk.traced.ir.dims, dimensions):
@@ -137,8 +137,8 @@ class AtSizes(AtShape):
         """
         self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
-        own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
-        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL_NUMBERS.dtype(x.dtype)) for x in own]
+        traced_specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
+        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL_NUMBERS.dtype(x.dtype)) for x in traced_specs]
         real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
         if any(kind_of(x.dtype) == "k" for x in specs):
             raise NotEvaluatedError("it takes a random key")
@@ -147,7 +147,9 @@ class AtSizes(AtShape):
         # The sweep takes the walk in the place of an induction: it has what moves, and the programs of the lemmas.
         sweep = Sweep(walk, sizes, IDEAL_NUMBERS)  # type: ignore[arg-type]
         in_hypotheses = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
-        zero_tangents = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
+        zero_tangents = [
+            (assumption.place, assumption.value.node, assumption.value.output) for assumption in walk.shared.still
+        ]
         self.keys: list[Key] = list(dict.fromkeys([*in_hypotheses, *zero_tangents]))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
@@ -164,7 +166,7 @@ class AtSizes(AtShape):
             return [run.kept[key] for key in self.keys], list(run.taken.values())
 
         with wide_floats(traced.specs.wide):
-            forward = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*own)
+            forward = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*traced_specs)
         with wide_floats():
             outputs = [v.aval for v in getattr(forward, "jaxpr", forward).outvars]
             seeds = [jax.ShapeDtypeStruct(a.shape, IDEAL_NUMBERS.dtype(a.dtype)) for a in outputs]
@@ -218,12 +220,12 @@ class AtSizes(AtShape):
             return None
         values = evaluate(self.values, inputs, precision=precision).values
         table = dict(zip([*self.keys, *self.places], values, strict=True))
-        for one in asked:
+        for statement in asked:
             try:
-                if not holds(one, table, self.sizes):
-                    return one.text
+                if not holds(statement, table, self.sizes):
+                    return statement.text
             except UnfitError as error:
-                raise NotEvaluatedError(f"'{one.text}' is not one that can be evaluated: {error}") from None
+                raise NotEvaluatedError(f"'{statement.text}' is not one that can be evaluated: {error}") from None
         return None
 
     def _false_sign(self, inputs: Sequence[Array], precision: int) -> str | None:
@@ -242,12 +244,12 @@ class AtSizes(AtShape):
         value_and_tangent = {
             key: pair for key, *pair in zip(self.keys, evaluated.values, evaluated.tangents, strict=False)
         }
-        for one in self.walk.shared.still:
-            values, tangents = value_and_tangent[one.place, one.value.node, one.value.output]
+        for assumption in self.walk.shared.still:
+            values, tangents = value_and_tangent[assumption.place, assumption.value.node, assumption.value.output]
             pairs = zip(np.ravel(values), np.ravel(tangents), strict=True)
             moved = (t for x, t in pairs if x == 0 and t not in (None, KINK, s.UNKNOWN))
             if any(s.compare(t, s.ZERO) for t in moved):
-                return one.text
+                return assumption.text
         return None
 
     def _problem(self, point: Point) -> str | None:

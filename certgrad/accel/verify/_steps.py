@@ -133,11 +133,11 @@ class Walk(walk.Walk):
 
     def within(self, node: Node, parts: Parts) -> list[Self]:
         """Return the walks of the graphs inside a node, one for each."""
-        bodies, inside = self.traced.bodies[node.id], self.claimed[node.id].inside
-        if [one.name for one in inside] != [b.ir.name for b in bodies]:
+        bodies, claimed_parts = self.traced.bodies[node.id], self.claimed[node.id].inside
+        if [part_claimed.name for part_claimed in claimed_parts] != [b.ir.name for b in bodies]:
             raise StepError("the graphs inside are not those of the node")
         inner = []
-        for k, (body, part, claimed) in enumerate(zip(bodies, parts.inside, inside, strict=True)):
+        for k, (body, part, claimed) in enumerate(zip(bodies, parts.inside, claimed_parts, strict=True)):
             place = (*self.place, (node.id, k))
             inner.append(type(self)(body, claimed.steps, self.shared, part.moving, part.names, place).run())
         return inner
@@ -155,8 +155,8 @@ class Walk(walk.Walk):
             if not nodes or not self.fixed.issuperset(nodes):
                 raise StepError(f"{text(tree)} is discharged as one on constants, and depends on an input")
         stated = {h.tree for h in step.hypotheses}
-        shown = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
-        if any(formula != text(tree) for formula, tree in shown):
+        formulas = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
+        if any(formula != text(tree) for formula, tree in formulas):
             raise StepError("a formula does not say what its tree does")
         if lemma.hypotheses != [text(statement) for statement in lemma.statements]:
             raise StepError("the formulas of its lemma do not say what their trees do")
@@ -172,15 +172,15 @@ class Walk(walk.Walk):
             raise StepError("it states a hypothesis of another node")
         location = arguments, sizes, self.place
         self.shared.hypotheses += [NodeStatement(h.tree, *location, text=h.text) for h in step.hypotheses]
-        for given in lemma.given:
-            name, _, relation = given.partition(" ")
-            if given == RESULT_IS_STILL:
-                self.shared.still.append(Still(f"{node.name}: {given}", self.place, Ref(node=node.id)))
+        for assumption in lemma.given:
+            name, _, relation = assumption.partition(" ")
+            if assumption == RESULT_IS_STILL:
+                self.shared.still.append(Still(f"{node.name}: {assumption}", self.place, Ref(node=node.id)))
                 continue
             if relation == STILL_AT_ZERO:
-                self.shared.still.append(Still(f"{node.name}: {given}", self.place, arguments[name]))
+                self.shared.still.append(Still(f"{node.name}: {assumption}", self.place, arguments[name]))
                 continue
-            self._where(f"{node.name}: {given}", name, relation, arguments)
+            self._where(f"{node.name}: {assumption}", name, relation, arguments)
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
         """Store a lemma's assumption on the sign of a value, to evaluate it later. Raises StepError for other texts."""
@@ -198,13 +198,13 @@ def _compare(step: Step, taken: Step) -> None:
         hypotheses = [msgspec.structs.replace(h, negligible=h.negligible and s.negligible) for h, s in pairs]
         taken = msgspec.structs.replace(taken, hypotheses=hypotheses)
     for name in Step.__struct_fields__:
-        found, wanted = getattr(step, name), getattr(taken, name)
-        if found != wanted:
-            shown = [
+        claimed, walked = getattr(step, name), getattr(taken, name)
+        if claimed != walked:
+            texts = [
                 shown_text if len(shown_text) < 200 else f"{shown_text[:200]} …"
-                for shown_text in (str(found), str(wanted))
+                for shown_text in (str(claimed), str(walked))
             ]
-            raise StepError(f"its {name} is {shown[0]!r}, and the node's is {shown[1]!r}")
+            raise StepError(f"its {name} is {texts[0]!r}, and the node's is {texts[1]!r}")
 
 
 def _contributions_text(cotangents: Sequence[Cotangent]) -> str:

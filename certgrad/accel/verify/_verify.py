@@ -60,9 +60,9 @@ def verify_graph(
     Raises:
         UsageError: the specs do not fit.
     """
-    other = list(_other_versions(certificate))
-    if other:
-        text = f"made with {', '.join(other)}; install those versions, or certify the graph again with these"
+    other_versions = list(_other_versions(certificate))
+    if other_versions:
+        text = f"made with {', '.join(other_versions)}; install those versions, or certify the graph again with these"
         return _ended(certificate, "not checked", text)
     if certificate.checksum != checksum(certificate):
         return _ended(certificate, "failed", "its checksum does not fit: it was edited, or is not whole")
@@ -127,9 +127,9 @@ def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draw
 def _other_versions(certificate: GraphCertificate) -> Iterator[str]:
     if certificate.format != FORMAT:
         yield f"format {certificate.format} (here {FORMAT})"
-    here = installed()
-    for name in sorted({*here, *certificate.versions}):
-        theirs, ours = certificate.versions.get(name, "none"), here.get(name, "none")
+    own_versions = installed()
+    for name in sorted({*own_versions, *certificate.versions}):
+        theirs, ours = certificate.versions.get(name, "none"), own_versions.get(name, "none")
         if theirs != ours:
             yield f"{name} {theirs} (here {ours})"
 

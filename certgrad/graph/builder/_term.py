@@ -192,8 +192,8 @@ def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, An
         terms = [a for a in args if isinstance(a, Term)]
 
         def run(*arrays: Any) -> Any:
-            rest = iter(arrays)
-            return operation.jax(*(next(rest) if isinstance(a, Term) else a for a in args), **resolved)
+            arrays_left = iter(arrays)
+            return operation.jax(*(next(arrays_left) if isinstance(a, Term) else a for a in args), **resolved)
 
         try:
             with wide_floats():

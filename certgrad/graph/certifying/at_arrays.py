@@ -26,13 +26,13 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
     """
     traced = induction.traced
     sizes = traced.specs.sizes([x.shape for x in given])
-    wanted = list(dict.fromkeys(key for asked in induction.asked for key in asked.keys.values()))
-    places = list(dict.fromkeys(asked.place for asked in induction.asked if asked.place))
+    keys = list(dict.fromkeys(key for hypothesis in induction.asked for key in hypothesis.keys.values()))
+    places = list(dict.fromkeys(hypothesis.place for hypothesis in induction.asked if hypothesis.place))
 
     def values(*inputs: Any) -> Any:
-        run = Run(sizes, OwnNumbers(IDEAL_NUMBERS.real, IDEAL_NUMBERS.integer), set(wanted))
+        run = Run(sizes, OwnNumbers(IDEAL_NUMBERS.real, IDEAL_NUMBERS.integer), set(keys))
         run.values(traced, inputs, needed=True)
-        return [run.kept[key] for key in wanted], [run.taken.get(p) for p in places]
+        return [run.kept[key] for key in keys], [run.taken.get(p) for p in places]
 
     try:
         with wide_floats(traced.specs.wide), jax.debug_nans(False), jax.debug_infs(False):
@@ -40,9 +40,9 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
     except Exception as error:  # the user's program, only traced until now, may raise anything
         unknown = f"where it runs at them, it raises {type(error).__name__}"
         return [AtArrays(places=0, failing=0, unknown=unknown) for _ in induction.asked]
-    table = dict(zip(wanted, kept, strict=True)), dict(zip(places, taken, strict=True))
+    table = dict(zip(keys, kept, strict=True)), dict(zip(places, taken, strict=True))
     with numpys_floats():
-        return [_evaluated(asked, *table, sizes) for asked in induction.asked]
+        return [_evaluated(hypothesis, *table, sizes) for hypothesis in induction.asked]
 
 
 def _computed(values: Callable[..., Any], given: Sequence[Any]) -> Any:

@@ -64,7 +64,7 @@ OpenReason = tuple[str, VerdictName]
 
 def certified(op: Composed) -> list[GraphCertificate]:
     """Return the graph certificate of each case of a composed op. Raises TraceError where the op does not trace."""
-    return [one.certificate for one in certifications(op)]
+    return [of_case.certificate for of_case in certifications(op)]
 
 
 def certifications(op: Composed) -> list[Certification]:
@@ -88,12 +88,12 @@ def audit(op: Composed, cache: Cache | None = None) -> Certificate:
     """
     with without_collection():
         traced = [_identity(op, case) for case in op.cases]
-        known = None if cache is None else cache.recall(op, traced)
-        if known is None:
-            known = _audited(op, traced)
+        certificate = None if cache is None else cache.recall(op, traced)
+        if certificate is None:
+            certificate = _audited(op, traced)
             if cache is not None:
-                cache.remember(op, traced, known)
-        return known
+                cache.remember(op, traced, certificate)
+        return certificate
 
 
 def graph_of(op: Composed, case: Case) -> TracedGraph:
@@ -157,8 +157,8 @@ def _case_claim(op: Composed, case: Case, certified: Certification, kind: Obliga
     if at_other_sizes is not None and at_other_sizes.kind == kind:
         witness, verdict = at_other_sizes.witness, "refuted"
     elif verdict == "refuted":
-        own = own_witness(certified.induction, [kind])
-        witness, verdict = (None, "unproved") if own is None else (own.witness, "refuted")
+        whole_witness = own_witness(certified.induction, [kind])
+        witness, verdict = (None, "unproved") if whole_witness is None else (whole_witness.witness, "refuted")
     reason = "; ".join(dict.fromkeys(reason for reason, _ in problems))
     scope = f"{_scope(op, certified.traced)}, by induction over {_count(certificate.steps)} nodes"
     return case_claim(case, scope, [at_shapes(verdict, hypotheses, reason, witness=witness)])
@@ -204,8 +204,8 @@ def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
         yield hypothesis(tree, f"asked at node %{h.node}", h.negligible, "at every entry of what the part reads")
     boundaries = {_unnumbered(h.text) for h in found.hypotheses if h.boundary}
     for text in found.dimensions:
-        asked = _unnumbered(text.partition(": ")[2])  # the text without the sizes that it is for
-        tree = _tree(text, asked in boundaries)
+        condition = _unnumbered(text.partition(": ")[2])  # the text without the sizes that it is for
+        tree = _tree(text, condition in boundaries)
         yield hypothesis(tree, "asked of the dimensions", False, "of the sizes, whatever an entry is")
 
 
@@ -221,15 +221,15 @@ def _unnumbered(text: str) -> str:
 
 def _conventions(cases: Sequence[Certification]) -> list[Convention]:
     """Return the conventions of the parts' rules, each where a hypothesis at its node fails."""
-    out: dict[str, Convention] = {}
+    by_point: dict[str, Convention] = {}
     of_part: dict[str, list[Convention]] = {}
     for part, source in (asking for one in cases for asking in _asking(one.traced, one.certificate.steps)):
         if part.convention and part.name not in of_part:
             of_part[part.name] = conventions(Traces(part))
         for one in of_part.get(part.name, ()):
             point = f"{one.point} of {part.name}" + (f" at {source}" if source else "")
-            out[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
-    return [out[point] for point in sorted(out)]
+            by_point[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
+    return [by_point[point] for point in sorted(by_point)]
 
 
 def _asking(traced: TracedGraph, steps: Sequence[Step]) -> Iterator[tuple[Any, str]]:

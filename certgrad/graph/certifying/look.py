@@ -84,7 +84,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     move, and so is not about single points.
     """
     operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
-    sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}
+    sizes = {name: parse_size(size).at(fixed).value for name, size in judgement.instance.sizes.items()}
     kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
     all_numbers = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
@@ -100,7 +100,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
     if any(most_entries(program) > LARGEST for program in traced.all().values()):
         return ""
     programs = Programs(traced.forward, traced.jvp, traced.vjp, traced.primal, shapes, traced.out_shapes)
-    shape = Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
+    shape = Shape({name: n for name, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
     failed = verify.failing(claims, shape, programs, DRAWS, rng)
     if failed is not None:

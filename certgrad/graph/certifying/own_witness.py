@@ -77,9 +77,9 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
 
     def domain(values: Mapping[str, Any]) -> bool:
         nonlocal met
-        inside = hypotheses_hold([_array(values[n]) for n in names])
-        met = met or inside
-        return inside
+        satisfied = hypotheses_hold([_array(values[n]) for n in names])
+        met = met or satisfied
+        return satisfied
 
     fixed_shapes = [] if traced.ir.dims else [v.aval.shape for v in traced.program.jaxpr.invars]
     largest = max(map(prod, fixed_shapes), default=0)

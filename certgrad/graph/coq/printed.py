@@ -84,7 +84,7 @@ class _Reading:
         judgement = self.induction.judged[node.id]
         lemma, dims = self._lemma(judgement)
         sizes_at_node = judgement.instance.sizes
-        sizes_in_order = (sizes_at_node[mine] for mine in judgement.instance.proof.dims)
+        sizes_in_order = (sizes_at_node[dimension] for dimension in judgement.instance.proof.dims)
         sizes = {n: e.Size(x) if isinstance(x, str) else size(x) for n, x in zip(dims, sizes_in_order, strict=True)}
         return Node(str(node), outputs, True, reads, lemma, sizes)
 

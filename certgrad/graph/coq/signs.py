@@ -27,7 +27,7 @@ def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
     The nodes are walked from the last to the first: a node has a claim if its operands' signs discharge all its
     hypotheses, or if a later claim uses the sign of one of its outputs. Each claim then asks for its operands' signs.
     """
-    wanted: set[tuple[int, int]] = set()
+    wanted_values: set[tuple[int, int]] = set()
     claims: dict[int, Claim] = {}
     for node in reversed(traced.nodes):
         judgement = induction.judged.get(node.id)
@@ -35,7 +35,7 @@ def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
             continue
         slots = [traced.slots(node)[k] for k in judgement.operation.active]
         is_settled = _is_settled_by_signs(judgement)
-        wanted_outputs = [k for k in range(len(node.outputs)) if (node.id, k) in wanted]
+        wanted_outputs = [k for k in range(len(node.outputs)) if (node.id, k) in wanted_values]
         if not is_settled and not wanted_outputs:
             continue
         operand_signs = [bounds.sign(induction.sign(ref)) for ref in slots]
@@ -44,7 +44,7 @@ def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
             operand_signs = [ANY_SIGN] * len(slots)  # its outputs have these signs for any operands
         elif is_settled:
             operand_signs = [bounds.sign(judgement.informed[k]) for k in judgement.operation.active]
-        wanted.update((ref.node, ref.output) for ref, s in zip(slots, operand_signs, strict=True) if s in _WORDS)
+        wanted_values.update((ref.node, ref.output) for ref, s in zip(slots, operand_signs, strict=True) if s in _WORDS)
         output_signs = [_says(judgement.signs, k) for k in range(len(node.outputs))] if wanted_outputs else []
         claims[node.id] = Claim(tuple(_WORDS.get(s, "Any") for s in operand_signs), tuple(output_signs), not is_settled)
     return claims

@@ -210,8 +210,8 @@ class Induction(Walk):
         operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
         lemmas = self.shared.lemmas
         if equation.without_reals:
-            known = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
-            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if known else ()
+            has_signs = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
+            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if has_signs else ()
             return Judgement(operation, Instance(lemmas.nothing(operation), {}), signs=outputs)
         instance, informed, gone = self._lemma(operation, signs)
         proof = instance.proof
@@ -244,10 +244,10 @@ class Induction(Walk):
         # Use as little as is enough, so that more nodes share the lemma: first the signs without bounds, and only of
         # arguments that a hypothesis mentions; then the bounds of these; then what is known of all arguments.
         fewer = tuple(s if n in mentioned else ANY_SIGN for n, s in zip(operation.names, signs, strict=True))
-        for known in dict.fromkeys([tuple(bounds.sign(s) for s in fewer), fewer] if mentioned else []):
-            informed = lemmas.of(_with_signs(operation, known))
+        for tried_signs in dict.fromkeys([tuple(bounds.sign(s) for s in fewer), fewer] if mentioned else []):
+            informed = lemmas.of(_with_signs(operation, tried_signs))
             if informed.proof.lemma.verdict == "proved":
-                return informed, known, stated
+                return informed, tried_signs, stated
         informed = lemmas.of(_with_signs(operation, signs))
         gone = [s for s in stated if s not in informed.proof.stated]
         if not informed.proof.holds or (not gone and plain.proof.holds):
@@ -321,8 +321,8 @@ class Induction(Walk):
 
 def _selected(equation: Equation, signs: Sequence[int]) -> int:
     """Return what is known of the signs of a result that is selected among operands; any sign for other equations."""
-    known = dict(zip(equation.variables, signs, strict=True))
-    operands = [bounds.of_array(v.val) if is_literal(v) else known[v] for v in equation.eqn.invars]
+    signs_of = dict(zip(equation.variables, signs, strict=True))
+    operands = [bounds.of_array(v.val) if is_literal(v) else signs_of[v] for v in equation.eqn.invars]
     return bounds.of_selection(equation.name, operands)
 
 
@@ -346,8 +346,8 @@ def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[
     count = len(equation.variables)
     names = argument_names(count)
     domain: tuple[str, ...] = ()
-    if found := traced.ops.get(node.id):
-        op, statics = found
+    if op_and_statics := traced.ops.get(node.id):
+        op, statics = op_and_statics
         if count == len(op.arg_names) == len(node.operands):
             names, domain = tuple(op.arg_names), domain_of(op, statics)
     return names, domain, _title(node)

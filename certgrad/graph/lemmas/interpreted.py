@@ -44,11 +44,11 @@ def _interpreted(operation: Operation, forward: Program) -> tuple[list[Tensor], 
     """Return the forward's outputs as terms, and the facts that the arguments' known bounds give."""
     clear_caches()
     jaxpr = forward.jaxpr
-    known = operation.signs or (ANY_SIGN,) * len(operation.names)
+    argument_bounds = operation.signs or (ANY_SIGN,) * len(operation.names)
     inputs = []
-    for name, var, signs in zip(operation.names, jaxpr.invars, known, strict=True):
+    for name, var, signs in zip(operation.names, jaxpr.invars, argument_bounds, strict=True):
         tensor = argument(name, shape_polys(var.aval), KINDS.get(kind_of(var.aval.dtype), "float"))
         inputs.append(replace(tensor, signs=tensor.signs & bounds.sign(signs)))
-    facts = Facts([fact for t, s in zip(inputs, known, strict=True) for fact in bounds.facts(t.body, s)])
+    facts = Facts([fact for t, s in zip(inputs, argument_bounds, strict=True) for fact in bounds.facts(t.body, s)])
     outputs = interpret(Context(facts), forward, inputs, [True] * len(jaxpr.outvars))
     return [t for t in outputs if t is not None], facts

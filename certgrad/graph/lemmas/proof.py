@@ -113,19 +113,19 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     cases = Cases(everything=True)
     proof.dimensions += _left_out(cases.met(proof.programs, {}))
     for case in cases:
-        other = prove_at(case) if cases.count <= CASES else None
-        no_weaker = other is not None and other.lemma.verdict in (*PROVED_AS_WRITTEN, proof.lemma.verdict)
-        if other is None or other.programs is None or not other.holds or not no_weaker:
+        case_proof = prove_at(case) if cases.count <= CASES else None
+        no_weaker = case_proof is not None and case_proof.lemma.verdict in (*PROVED_AS_WRITTEN, proof.lemma.verdict)
+        if case_proof is None or case_proof.programs is None or not case_proof.holds or not no_weaker:
             proof.dimensions.append(f"not {case_text(case)}")
             continue
-        if isinstance(case, Sample) and not has_same_programs(proof.programs, other.programs, case):
+        if isinstance(case, Sample) and not has_same_programs(proof.programs, case_proof.programs, case):
             # A sample stands for many sizes. Where it runs another program, the rest of these sizes may run others.
             proof.dimensions.append(f"not {case_text(case)}")
             continue
-        further = [c for s, c in other.stated.items() if s not in proof.stated]
-        further = not_implied(further, general, case, other.reads)
-        proof.stated |= {s: c for s, c in other.reads.each_once(further).items() if s not in proof.stated}
-        proof.dimensions += _left_out(cases.met(other.programs, case))
+        further = [c for s, c in case_proof.stated.items() if s not in proof.stated]
+        further = not_implied(further, general, case, case_proof.reads)
+        proof.stated |= {s: c for s, c in case_proof.reads.each_once(further).items() if s not in proof.stated}
+        proof.dimensions += _left_out(cases.met(case_proof.programs, case))
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
     proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
     return proof
@@ -153,12 +153,12 @@ def of_family(family: Family) -> Setting:
 def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
     """Return the setting at the node's sizes, its dimension variables renamed and set by the case."""
     equation = operation.equation
-    own = tuple(tuple(v.aval.shape) for v in equation.variables)
+    own_shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
     if not table or equation.holds_program:
-        return Setting(equation.run, own, tuple(table.values()))
+        return Setting(equation.run, own_shapes, tuple(table.values()))
     sizes = jaxpr.dimension_table(list(table.values()), case)
-    values = {n: sizes[mine] for n, mine in table.items()}
-    shapes = tuple(tuple(jaxpr.replaced(d, values) for d in s) for s in own)
+    values = {n: sizes[lemma_name] for n, lemma_name in table.items()}
+    shapes = tuple(tuple(jaxpr.replaced(d, values) for d in s) for s in own_shapes)
     free = tuple(d for d in sizes if d not in case or d in jaxpr.dims_in(sizes[d]))
     return Setting(equation.at(values).run, shapes, free)
 
@@ -405,17 +405,17 @@ def built(rules: TracedRules, reading: Reading) -> Problem:
     The op's domain is left out where it cannot be read.
     """
     operation = rules.operation
-    given = Posed(operation.names, {}, operation.domain, rules.shapes, rules.programs, operation.title, reading)
+    posed = Posed(operation.names, {}, operation.domain, rules.shapes, rules.programs, operation.title, reading)
     try:
-        problem = build(given)
+        problem = build(posed)
     except DomainError:
-        problem = build(replace(given, domain=()))
-    known = [
+        problem = build(replace(posed, domain=()))
+    sign_facts = [
         fact
         for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
         for fact in bounds.facts(argument(n, t.shape, "float").body, s)
     ]
-    problem.facts = problem.facts.extended(known)
+    problem.facts = problem.facts.extended(sign_facts)
     problem.also = rest_conditions(problem) if operation.resting else []
     return problem
 

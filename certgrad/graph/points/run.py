@@ -41,11 +41,11 @@ class Run:
         `place` is where the graph is; if `needed`, nodes that no wanted value depends on have None for outputs.
         """
         values: list[Any] = []
-        given = iter(inputs)
+        inputs_left = iter(inputs)
         live = self._live(traced, place) if needed else None
         for node in traced.nodes:
             if node.kind == "input":
-                values.append([next(given)])
+                values.append([next(inputs_left)])
             elif live is not None and node.id not in live:
                 values.append(None)
             elif node.kind == "constant":
@@ -119,19 +119,19 @@ class Run:
         def step(carry: list[Any], row: list[Any]) -> Any:
             inner = self.inner(self.wanted)
             values = inner.values(body, [*consts, *carry, *row], inner_place)
-            out = inner.outputs(body, values)
+            outputs = inner.outputs(body, values)
             inner.taken[inner_place] = jnp.asarray(True)
             kept = (list(inner.kept.items()), list(inner.taken.items()))
             keys[:] = [[k for k, _ in part] for part in kept]  # `lax.scan` stacks arrays alone; keys stay outside
-            own_out, beside = self.beside(node, place, consts, carry, row)
-            out = out if own_out is None else list(own_out)
-            return out[: loop.carries], (out[loop.carries :], [[v for _, v in part] for part in kept], beside)
+            own_out, further = self.beside(node, place, consts, carry, row)
+            outputs = outputs if own_out is None else list(own_out)
+            return outputs[: loop.carries], (outputs[loop.carries :], [[v for _, v in part] for part in kept], further)
 
         keys: list[list[Any]] = []
         length = length_of(dimension(loop.length, self.sizes))
-        carry, (ys, kept, beside) = jax.lax.scan(step, start, rows, length=length, reverse=loop.reverse)
-        if beside:
-            self.stacked[node.id] = beside
+        carry, (ys, kept, further) = jax.lax.scan(step, start, rows, length=length, reverse=loop.reverse)
+        if further:
+            self.stacked[node.id] = further
         self.kept.update(zip(keys[0], kept[0], strict=True))
         self.taken.update(zip(keys[1], kept[1], strict=True))
         return [*carry, *ys]

@@ -335,19 +335,19 @@ def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
     False where the values depend on a size, or take too long.
     """
     at_top = replace(asked, place=())  # the graph is evaluated on its own, also one inside a node
-    wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
+    keys = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
 
     def run() -> list[Any]:
-        execution = Run({}, IDEAL_NUMBERS, set(wanted))
+        execution = Run({}, IDEAL_NUMBERS, set(keys))
         execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
-        return [execution.kept[key] for key in wanted]
+        return [execution.kept[key] for key in keys]
 
     try:
         with wide_floats():
             program = jax.make_jaxpr(run)()
         if operations(jaxpr_of(program)) > CONSTANT:
             return False
-        table = dict(zip(wanted, run_on_balls(program, [], precision=PRECISION).values, strict=True))
+        table = dict(zip(keys, run_on_balls(program, [], precision=PRECISION).values, strict=True))
         with scalars.precision(PRECISION):
             return holds(at_top, table, {})
     except (*UNKNOWN, UnknownDimensionError):  # the values depend on a size

@@ -240,8 +240,8 @@ def _with_vjp(
             y for y, r in zip(outputs, real, strict=True) if not r
         ]
 
-    floats, vjp, others = jax.vjp(of_moving, *(arrays[k] for k in moving), has_aux=True)
-    first, second = iter(floats), iter(others)
+    floats, vjp, not_floats = jax.vjp(of_moving, *(arrays[k] for k in moving), has_aux=True)
+    first, second = iter(floats), iter(not_floats)
     outputs = [next(first) if r else next(second) for r in real]
     return outputs, (lambda seeds: list(vjp(list(seeds)))) if floats else None
 

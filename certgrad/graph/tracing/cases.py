@@ -106,20 +106,20 @@ def other_programs(
     yield from (Case({}, None, question) for question in cases.met(traced, {}))
     for fixed in cases:
         try:
-            other = traced.retraced(fixed) if cases.count <= CASES else None
+            graph_at = traced.retraced(fixed) if cases.count <= CASES else None
         except CertgradError:
-            other = None
-        if other is None:
+            graph_at = None
+        if graph_at is None:
             yield Case(fixed, None, asked=fixed in cases.asked)
             continue
-        yield from (Case(fixed, None, question) for question in cases.met(other, fixed))
-        same_program = has_same_programs(traced, other, fixed)
-        differs = not same_program or not (runs_the_same is None or runs_the_same(other, fixed))
+        yield from (Case(fixed, None, question) for question in cases.met(graph_at, fixed))
+        same_program = has_same_programs(traced, graph_at, fixed)
+        differs = not same_program or not (runs_the_same is None or runs_the_same(graph_at, fixed))
         if same_program and differs:
             key = str(sorted(fixed.items()))
             cases.waiting += one_by_one[key] if key in one_by_one else _with_another(fixed, names)
         if differs or fixed in cases.asked:
-            yield Case(fixed, other, same=same_program, asked=fixed in cases.asked)
+            yield Case(fixed, graph_at, same=same_program, asked=fixed in cases.asked)
 
 
 def asked_by_rules(cases: Iterable[Case]) -> list[Case]:
@@ -156,11 +156,11 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
     for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
         fixed: Fixed = {d: integer_size(start + step * k) for k, d in enumerate(traced.ir.dims)}
         try:
-            other = traced.retraced(fixed)
+            graph_at = traced.retraced(fixed)
         except CertgradError:
             yield Case(fixed, None), True
             continue
-        yield Case(fixed, other), not has_same_programs(traced, other, fixed)
+        yield Case(fixed, graph_at), not has_same_programs(traced, graph_at, fixed)
 
 
 def program_at(traced: TracedGraph, sizes: Mapping[str, int]) -> Case | None:

@@ -225,14 +225,14 @@ def place_of(traceback: Any) -> tuple[str, str]:
     An operation in a library on top of JAX gets the line that calls the library. Where an op of certgrad is itself the
     function that is traced, the op's own lines count as the user's.
     """
-    first = own = "", ""
+    first = op_position = "", ""
     for frame in source_info_util.user_frames(traceback):
         position = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
         if frame.file_name.startswith(_PACKAGE):
-            if frame.file_name == _TRACE and own[0]:
-                return first if first[0] else own
+            if frame.file_name == _TRACE and op_position[0]:
+                return first if first[0] else op_position
             if frame.file_name.startswith(_OPS) and not position[0].startswith("_"):
-                own = position
+                op_position = position
             continue
         if _INSTALLED not in frame.file_name:
             return position
@@ -376,8 +376,8 @@ def installed_rules() -> int:
     """Return a number that changes whenever the rule of a primitive is replaced."""
     # The rules of all primitives are a key: a new combination gets the next number.
     tables = (ad.primitive_jvps, ad.primitive_transposes, ad.fancy_transposes, ad.primitive_linearizations)
-    known = _tables.table
-    return int(known.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(known)))
+    numbers = _tables.table
+    return int(numbers.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(numbers)))
 
 
 # --- ops of certgrad
@@ -432,10 +432,10 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
         floats = [args[k] for k in moving]
 
         def of_moving(*xs: Any) -> list[Any]:
-            full = list(args)
+            all_args = list(args)
             for k, x in zip(moving, xs, strict=True):
-                full[k] = x
-            return equation.run(*full)
+                all_args[k] = x
+            return equation.run(*all_args)
 
         return jax.jvp(of_moving, floats, floats)[1]
 

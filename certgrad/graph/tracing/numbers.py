@@ -27,16 +27,16 @@ class Numbers:
 
     def value(self, value: Any) -> Any:
         """Return a literal or constant in the dtype of the run; in float64, as the decimal that was meant (`meant`)."""
-        own = getattr(value, "dtype", None)
-        if own is not None and kind_of(own) not in "fi":
+        own_dtype = getattr(value, "dtype", None)
+        if own_dtype is not None and kind_of(own_dtype) not in "fi":
             return value
         array = np.asarray(value)
-        own = array.dtype if own is None else own  # JAX's literals are floats of Python's that have a dtype
-        wanted = self.dtype(own)
-        if wanted == own:
+        own_dtype = array.dtype if own_dtype is None else own_dtype  # JAX's literals, Python's floats, have one too
+        run_dtype = self.dtype(own_dtype)
+        if run_dtype == own_dtype:
             return value
-        array = array.astype(own)
-        return meant(array).astype(wanted) if wanted == np.float64 else array.astype(wanted)
+        array = array.astype(own_dtype)
+        return meant(array).astype(run_dtype) if run_dtype == np.float64 else array.astype(run_dtype)
 
 
 @dataclass(frozen=True)

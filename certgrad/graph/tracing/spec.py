@@ -147,8 +147,8 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     trees: list[Any] = []
     static: dict[int, Any] = {}
     count = 0
-    for k, given in enumerate(specs):
-        base, spec = _parse_spec(given, parameters[k] if k < len(parameters) else f"x{k}")
+    for k, argument_spec in enumerate(specs):
+        base, spec = _parse_spec(argument_spec, parameters[k] if k < len(parameters) else f"x{k}")
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
         trees.append(tree)
         arrays = any(_is_array(leaf) for _, leaf in flat)
@@ -160,11 +160,11 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
             else:
                 static[count] = leaf
             count += 1
-    seen: set[str] = set()
+    names: set[str] = set()
     for argument in arguments:
-        if argument.name in seen:
+        if argument.name in names:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
-        seen.add(argument.name)
+        names.add(argument.name)
     # What asks for 64 bits is traced with them; else it is as the program would run now.
     wide = bool(jax.config.read("jax_enable_x64")) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
     read = Specs(tuple(arguments), tuple(trees), static, wide)
@@ -193,16 +193,16 @@ def _parse_spec(given: Any, base: str) -> tuple[str, Any]:
 
 def _shown_by(dims: Sequence[Size]) -> set[str]:
     """Return the names whose sizes follow from the lengths of axes: `h` from `2*h`, and then `w` from `h+w`."""
-    known: set[str] = set()
+    known_names: set[str] = set()
     progress = True
     while progress:
         progress = False
         for dim in dims:
-            left = [n for n in dim.occurrences if n not in known]
-            if len(left) == 1:  # one occurrence: the length is linear in it, and can be solved for it
-                known.add(left[0])
+            unknown_names = [n for n in dim.occurrences if n not in known_names]
+            if len(unknown_names) == 1:  # one occurrence: the length is linear in it, and can be solved for it
+                known_names.add(unknown_names[0])
                 progress = True
-    return known
+    return known_names
 
 
 def _needs_64_bits(dtype: Any) -> bool:
@@ -241,8 +241,8 @@ def _leaf(text: Any, name: str) -> Argument:
         raise UsageError(
             f"The spec of {name} is {text!r}. Write the dimensions as text, such as 'n d', or '' for a scalar."
         )
-    given, body = split_name(text)
-    name = given or name
+    written_name, body = split_name(text)
+    name = written_name or name
     if ("," in body and not _TYPED.fullmatch(body)) or "->" in body:
         raise UsageError(
             f"The spec '{text}' of {name} is more than one array. Give one spec an argument, such as 'n d'."

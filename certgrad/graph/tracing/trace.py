@@ -101,12 +101,12 @@ class TracedGraph:
         """
         if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
             return False
-        given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
+        arguments = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
         try:
-            other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
+            retraced = _traced(self.fn, replace(self.specs, arguments=tuple(arguments), wide=wide), self.ir.name, {})
         except TraceError:
             return False
-        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
+        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, retraced.program)}) == 1
 
     def changed(self) -> str | None:
         """Return in words the first difference from the graph as it was traced, in a node or an output; or None."""
@@ -282,29 +282,29 @@ class _Builder:
         """
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
         # Variables whose values are literals: arguments of a call, results of arithmetic on sizes.
-        known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
+        literal_of_var = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
         for var, value in zip(program.jaxpr.constvars, program.consts, strict=False):
             env[var] = self.constant(var, value)
         for original in program.jaxpr.eqns:
             eqn = original
-            if known and any(not is_literal(v) and v in known for v in eqn.invars):
-                eqn = eqn.replace(invars=[v if is_literal(v) else known.get(v, v) for v in eqn.invars])
+            if literal_of_var and any(not is_literal(v) and v in literal_of_var for v in eqn.invars):
+                eqn = eqn.replace(invars=[v if is_literal(v) else literal_of_var.get(v, v) for v in eqn.invars])
             if (folded := exact_literal(eqn)) is not None:
-                known[eqn.outvars[0]] = folded
+                literal_of_var[eqn.outvars[0]] = folded
                 continue
             operands = [self.read(v, env) for v in eqn.invars]
             if (chosen := _chosen(eqn)) is not None:
                 env[eqn.outvars[0]] = operands[chosen]
                 if is_literal(eqn.invars[chosen]):
-                    known[eqn.outvars[0]] = eqn.invars[chosen]
+                    literal_of_var[eqn.outvars[0]] = eqn.invars[chosen]
                 continue
             outputs = self.equation(eqn, original, program.jaxpr, operands, site if site[0] else self.shared.place(eqn))
-            for v, out in zip(eqn.outvars, outputs, strict=True):
+            for v, operand in zip(eqn.outvars, outputs, strict=True):
                 if not is_dropped(v):
-                    env[v] = out
-                if type(out) is Literal:
-                    known[v] = self.shared.atoms[id(out)]
-        return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
+                    env[v] = operand
+                if type(operand) is Literal:
+                    literal_of_var[v] = self.shared.atoms[id(operand)]
+        return [self.read(v if is_literal(v) else literal_of_var.get(v, v), env) for v in program.jaxpr.outvars]
 
     def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
         """Return the operand for a variable or literal of JAX; equal scalar literals are one object."""

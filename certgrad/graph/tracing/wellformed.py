@@ -68,12 +68,12 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
         return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
     types = equation.operand_types
     for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
-        given, expected = graph.type_of(operand), types[k]
-        if given is not expected and given != expected:
-            return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
+        operand_type, expected = graph.type_of(operand), types[k]
+        if operand_type is not expected and operand_type != expected:
+            return f"{where}, operand {k} ({operand}) is {operand_type}, but the operation takes {expected} there"
         if is_literal(atom):
-            if (own := equation.literals[k]) is not None and operand != own:
-                return f"{where}, operand {k} is {operand}, but the operation has {own} there"
+            if (own_literal := equation.literals[k]) is not None and operand != own_literal:
+                return f"{where}, operand {k} is {operand}, but the operation has {own_literal} there"
         elif isinstance(operand, Literal):
             return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
         elif operand_of.setdefault(atom, operand) != operand:
@@ -175,8 +175,10 @@ class _Checker:
                 return f"{where} has an axis of length '{size}', which is no size"
             for name in read.names:
                 if name not in self.dims:
-                    known = ", ".join(sorted(self.dims)) or "none"
-                    return f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({known})"
+                    dims_text = ", ".join(sorted(self.dims)) or "none"
+                    return (
+                        f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({dims_text})"
+                    )
         return None
 
     def _bodies(self, node: Node, where: str) -> str | None:
@@ -213,10 +215,10 @@ class _Checker:
             (f"output {k}", body.type_of(o), out, node.kind == "scan" and k >= first)
             for k, (o, out) in enumerate(zip(body.outputs, node.outputs, strict=True))
         ]
-        for what, inside, outside, row in (*given, *returned):
-            stacked = row and inside.shape == outside.shape[1:]
-            if inside.dtype != outside.dtype or not (stacked or inside.shape == outside.shape):
-                return f"{what} is {inside}, but {outside} at the node"
+        for slot, inner_type, node_type, is_row in (*given, *returned):
+            stacked = is_row and inner_type.shape == node_type.shape[1:]
+            if inner_type.dtype != node_type.dtype or not (stacked or inner_type.shape == node_type.shape):
+                return f"{slot} is {inner_type}, but {node_type} at the node"
         return None
 
 

@@ -157,10 +157,10 @@ def at_arrays(found: AtArrays) -> str:
     axes = [k for name, k in found.first.items() if name.startswith("axis ")]
     first = ", ".join(f"{name} = {k}" for name, k in found.first.items() if not name.startswith("axis "))
     first = f"{first}{', ' if first else ''}{axes}" if axes else first
-    asked = f"{', where ' if first else ': '}{found.instead} is asked" if found.instead else ""
+    instead_text = f"{', where ' if first else ': '}{found.instead} is asked" if found.instead else ""
     if found.places == 1:
-        return f"fails for your arrays{asked}"
-    return f"fails at {found.failing:,} of {found.places:,} places of your arrays, first at {first}{asked}"
+        return f"fails for your arrays{instead_text}"
+    return f"fails at {found.failing:,} of {found.places:,} places of your arrays, first at {first}{instead_text}"
 
 
 def theorem_line(theorem: Theorem) -> str:
