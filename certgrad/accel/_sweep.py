@@ -193,6 +193,7 @@ def cond_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -
 
         return run
 
+    # As when the graph runs, an index out of range takes the first or the last branch.
     clipped = jnp.clip(jnp.asarray(index).astype(jnp.int32), 0, len(branches) - 1)
     cotangents = jax.lax.switch(clipped, [reverse(b) for b in branches], args, seeds)
     return _to_operands(sweep, node, [None, *cotangents])

@@ -212,7 +212,7 @@ def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any,
         )
     except (TypeError, ValueError, AttributeError) as error:  # a class may refuse texts in place of its arrays
         raise _NotSaidError(f"an argument cannot hold texts in place of its arrays: {error}") from None
-    part_texts = [structure_text(part_text) for part_text in structures]
+    part_texts = [structure_text(structure) for structure in structures]
     text = ", ".join(part_text for part_text in part_texts if part_text is not None)
     if all(part_text is not None for part_text in part_texts) and _is_read_as(text, structures):
         return text

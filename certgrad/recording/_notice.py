@@ -149,7 +149,7 @@ class _OnImport(MetaPathFinder):
         loader: Any = getattr(spec, "loader", None)
         if loader is None:
             return spec
-        run = loader.exec_module
+        run = loader.exec_module  # replaced for one call, after which the module is complete and can be changed
 
         def then(module: ModuleType) -> None:
             with suppress(AttributeError):

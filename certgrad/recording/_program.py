@@ -37,7 +37,7 @@ def run(program: Program, beside: AbstractContextManager[None]) -> Ended:
 
     Its output and its traceback are those of a run by `python`.
     """
-    main = ModuleType("__main__")
+    main = ModuleType("__main__")  # the program gets a `__main__` of its own, not this command's
     main.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
     sys.modules["__main__"] = main
     sys.excepthook = sys.__excepthook__

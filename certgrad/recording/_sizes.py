@@ -121,7 +121,7 @@ class Lengths:
         small, large = (one, other) if pairs[0][0] <= pairs[0][1] else (other, one)
         offsets = {abs(a - b) for a, b in pairs}
         ratios = {max(a, b) / min(a, b) for a, b in pairs if min(a, b)}
-        p = self._fresh[0]
+        p = self._fresh[0]  # a prime that no call has: lengths at it cannot agree by chance
         if (
             len(offsets) == 1
             and 0 < (k := offsets.pop()) <= NEAR

@@ -113,7 +113,7 @@ class Rounding:
         """
         lower, upper = span(exact)
         reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
-        size = np.maximum(size, reach) * ROUNDED_UP
+        size = np.maximum(size, reach) * ROUNDED_UP  # rounding acts on the computed result: `reach` bounds it
         with np.errstate(invalid="ignore", over="ignore"):
             added = np.where((size == 0) | (np.asarray(roundings) == 0), 0.0, format.gamma(roundings) * size)
             over = ~((size + added) * ROUNDED_UP < format.most)
@@ -158,6 +158,7 @@ class Rounding:
         for k, x in enumerate(given):
             if x.error is None or x.error.none:
                 continue
+            # The tangent along a direction of ones in operand k is the partial derivative, entry by entry.
             ones = np.full(x.primal.shape, s.ONE, dtype=object)
             along_one = [Value(b, ones if j == k else None) for j, b in enumerate(boxes)]
             result = step.rule(_DECIDED, step.params, *along_one)
@@ -206,6 +207,7 @@ class Rounding:
                 assert isinstance(box, Value)
                 has_no_error = [x.error.size == 0 for x in given if x.error is not None]
                 sure = np.array([v is not None for v in box.primal.flat], bool).reshape(shape)
+                # Entries without errors are sure even where the intervals leave the comparison open.
                 sure = sure | (np.broadcast_to(has_no_error[0], shape) & np.broadcast_to(has_no_error[1], shape))
         if not sure.all():
             self.notes[f"{step.name} may fall either way: both ways count"] = None
@@ -261,6 +263,7 @@ class Rounding:
         format = format_of(dtype)
         if not x.real:
             sure = True if x.sure is None else x.sure
+            # A truth value that is not sure is off by 1 at most.
             error = remainder(np.where(np.broadcast_to(sure, exact.primal.shape), 0.0, 1.0))
             return Rounded(
                 exact.primal, self.rounded(exact.primal, error, 0.0, _of_whole(exact, format), format, "cast"), format

@@ -115,6 +115,7 @@ class Walk(walk.Walk):
         if lemma is None:
             raise StepError(f"no lemma has the digest {step.lemma or '(none)'}")
         names, domain, title = described_as(self.traced, node, equation)
+        # The lemma's own assumptions are put into the operation, as they are a part of the digest.
         operation = with_given(Operation(equation, names, active, domain, title), lemma.given)
         if operation is None:
             raise StepError("its lemma is given something else than where its arguments are, and which rest at 0")

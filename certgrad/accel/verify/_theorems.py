@@ -32,6 +32,7 @@ def contradictions(theorems: Sequence[Theorem], kinds: set[str], rng: Random) ->
             tangents = statement.tangents(matrices, *vectors)
             seeds = [_drawn(t.shape, rng) for t in tangents]
             swept = statement.sweep(matrices, *seeds)
+            # ⟨tangents, seeds⟩ = ⟨vectors, sweep(seeds)⟩ is the adjoint law; integers make it exact.
             left = sum(int(a @ b) for a, b in zip(tangents, seeds, strict=True))
             right = sum(int(a @ b) for a, b in zip(vectors, swept, strict=True))
             if left != right:

@@ -195,6 +195,7 @@ def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, An
             arrays_left = iter(arrays)
             return operation.jax(*(next(arrays_left) if isinstance(a, Term) else a for a in args), **resolved)
 
+        # Terms are arguments of the traced function; Python's numbers stay what they are.
         try:
             with wide_floats():
                 resolved = sized(operation, statics, _SYMBOLS)

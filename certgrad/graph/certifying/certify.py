@@ -362,6 +362,7 @@ def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[st
         return [], defects(induction, induction.traced, {}, outside)
     for case, differs in at_numbers(induction.traced):
         if case.graph is not None and not differs and _runs_the_same(induction, case.graph, case.fixed):
+            # The rules at numbers are those of the lemmas: evaluate them there, once.
             return [], defects(induction, case.graph, case.fixed, outside)
         run = _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):

@@ -97,7 +97,7 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
             traced = traced_programs(operation, equation.run, shapes)
     except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
         return ""
-    if any(most_entries(program) > LARGEST for program in traced.all().values()):
+    if any(most_entries(program) > LARGEST for program in traced.all().values()):  # also on the way
         return ""
     programs = Programs(traced.forward, traced.jvp, traced.vjp, traced.primal, shapes, traced.out_shapes)
     shape = Shape({name: n for name, n in sizes.items() if n is not None}, {}, shapes)

@@ -78,7 +78,7 @@ class _Reading:
         if node.id in self.traced.bodies:
             return self._loop(node, outputs)
         reads = tuple((ref.node, ref.output) for ref in self.traced.slots(node))
-        if not moves:
+        if not moves:  # no rule is claimed of it; its program gives the value, of which a random draw has none
             program = None if node.kind == "draw" else equation.program
             return Node(str(node), outputs, False, reads, program=program)
         judgement = self.induction.judged[node.id]

@@ -128,6 +128,7 @@ def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[
             rests_on[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
             text = f"{definition.tensor.shape} {definition.variables} {entry}"
             digests[name] = hashlib.sha256(text.encode()).hexdigest()
+            # Both readings differ in which constants and copies they name, so these must not count in a digest.
             if isinstance(entry, (e.Number, e.Integer)) or entry in (e.TRUE, e.FALSE):
                 numbers[name] = entry
                 plain[name] = {name, *rests_on[name]}

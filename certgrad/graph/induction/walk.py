@@ -221,6 +221,7 @@ class Walk:
         ]
         verdict: VerdictName = worst(["proved", *(s.verdict for walk in walks for s in walk.steps)])
         verdict = holding(hypotheses) if verdict in PROVED_AS_WRITTEN else verdict
+        # Besides the steps inside, check the literals that no step inside reads: operands of the node, and results.
         failing = next((s for walk in walks for s in walk.steps if s.verdict not in PROVED_AS_WRITTEN), None)
         reason = ""
         if failing is not None:

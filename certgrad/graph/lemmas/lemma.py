@@ -116,7 +116,7 @@ class Lemmas:
                 start, cut_before = time.thread_time(), budget.cut_short
                 with self.allowance(1.0 if operation.search else GUESS), wide_floats(operation.equation.wide):
                     instance = self._instance(operation)
-                key = key if budget.cut_short == cut_before else None
+                key = key if budget.cut_short == cut_before else None  # a proof cut short must not serve others
                 self.left -= 0 if instance.proof.holds else time.thread_time() - start
             if key is not None:
                 _instances.table[key] = instance

@@ -183,7 +183,7 @@ class _Search:
             k = rng.choice(list(best.arrays))
             kind, spread = rng.choice(kinds(*best.shapes[k])), SPREADS[attempt % len(SPREADS)]
             fresh = drawn(rng, kind, *best.shapes[k], spread, exact=exact)
-            if fresh.size and rng.random() < ONE_ENTRY:
+            if fresh.size and rng.random() < ONE_ENTRY:  # put one new entry into the best point's array
                 place = np.unravel_index(rng.randrange(fresh.size), fresh.shape)
                 entry, fresh = fresh[place], best.arrays[k].copy()
                 fresh[place] = entry

@@ -79,6 +79,7 @@ def swept(tape: Tape, seeds: Sequence[tuple[Value, Any]]) -> Sweep:
         if record.vjp is None or not any(k in cotangents for k in keys):
             continue
         real = [is_real(y) for y in record.outputs]
+        # The VJP needs a cotangent for each real output: zero where no later record gave one.
         arrived = [
             cotangents.get(k, jnp.zeros_like(y)) if r else None
             for k, y, r in zip(keys, record.outputs, real, strict=True)

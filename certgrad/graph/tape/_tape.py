@@ -93,7 +93,7 @@ class Tape:
         parents = tuple(flat[k] for k in places)
         if any(p.tape is not self for p in parents):
             raise UsageError("A value of one tape was used on another. Keep one tape for one computation.")
-        structure: list[Any] = []
+        structure: list[Any] = []  # how the function nests its result, known once it has run
 
         def call(arrays: Sequence[Any]) -> list[Any]:
             all_args = list(flat)
@@ -240,6 +240,7 @@ def _with_vjp(
             y for y, r in zip(outputs, real, strict=True) if not r
         ]
 
+    # Outputs that are no floats have no cotangents: they pass beside the vjp, and are put back in order.
     floats, vjp, not_floats = jax.vjp(of_moving, *(arrays[k] for k in moving), has_aux=True)
     first, second = iter(floats), iter(not_floats)
     outputs = [next(first) if r else next(second) for r in real]

@@ -257,6 +257,7 @@ def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
         not isinstance(n, int) or (n == a.root().size and k not in dropped_axes)
         for k, (n, a) in enumerate(zip(params["slice_sizes"], operand, strict=True))
     ]
+    # A slice over a whole axis keeps that axis, of any size; other slices have a number for their size.
     window = iter(
         [
             a if w else _number(n)

@@ -115,6 +115,7 @@ class Specs:
         specs = tuple(a.spec for a in self.arguments)
         if (fitting := next(fits(Signature(specs, ()), [tuple(map(int, s)) for s in shapes]), None)) is not None:
             return fitting
+        # Nothing fits: find the argument to name, by the sizes that axes with a bare name show.
         sizes: dict[str, int] = {}
         for argument, shape in zip(self.arguments, shapes, strict=True):
             if len(shape) != len(argument.spec.dims):

@@ -49,7 +49,7 @@ def _graph(graph: Graph, steps: Sequence[Step], prefix: str, indent: str) -> lis
             lines += _graph(body, part.steps, inner, indent + "  ")
             lines.append(f"{indent}}}")
             lines += [f"{indent}{inner}{o.node} -> {name} [style=dashed];" for o in _results(body)]
-    for k, operand in enumerate(graph.outputs if prefix == "n" else []):
+    for k, operand in enumerate(graph.outputs if prefix == "n" else []):  # only the outermost graph has results
         if isinstance(operand, Ref):
             lines.append(f'{indent}out{k} [label="result {k}" shape=plaintext style=""];')
             lines.append(f"{indent}n{operand.node} -> out{k};")
