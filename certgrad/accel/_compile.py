@@ -192,6 +192,7 @@ class CompiledGraph:
         return Numbers(real, jnp.result_type(int), precision)
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
+        """Return the outputs and the guards' results: the program that is jitted."""
         compiled = self._at(arrays)
         sweep, leaves = compiled._sweep(arrays)
         values, run = compiled.reach(
@@ -215,6 +216,7 @@ class CompiledGraph:
         )
 
     def _vjp(self, arrays: Sequence[Any], seeds: Any) -> Any:
+        """Return (outputs, cotangents) and the guards' results. Raises UsageError for seeds of other shapes."""
         compiled = self._at(arrays)
         sweep, leaves = compiled._sweep(arrays)
         values, run = compiled.reach(sweep, leaves)
@@ -230,6 +232,7 @@ class CompiledGraph:
         return (compiled._nested(outputs), gradients), compiled.look(sweep, run, outputs, gradients, cotangents)
 
     def _value_and_grad(self, arrays: Sequence[Any]) -> Any:
+        """Return (loss, gradients) and the guards' results. Raises UsageError where there is no scalar loss."""
         if not self.certified.traced.ir.scalar_loss:
             raise UsageError(
                 f"{self.certified.traced.ir.name} does not return one real number, so it has no gradient. Use vjp."

@@ -60,6 +60,7 @@ class ExportedGraph:
         return self._run("vjp", [*arrays, *seeds])
 
     def _run(self, name: str, arrays: Sequence[Any]) -> Any:
+        """Return a program's results at arrays. Raises UsageError for a missing program or another number of arrays."""
         if name not in self.programs:
             raise UsageError(f"The graph was written with {' and '.join(self.programs)}, and not with {name}.")
         flat, program = jax.tree.leaves(arrays), self.programs[name]

@@ -134,6 +134,7 @@ class Guards:
         return None
 
     def _failure(self, k: int, f: Failing, layout: Layout) -> str:
+        """Return in words how hypothesis `k` failed: at how many places, where first, and with which numbers."""
         h = self.hypotheses[k].stated
         axes, steps = layout.about[k].axes, layout.about[k].steps
         place = np.unravel_index(int(f.place), [n for _, n in axes]) if axes else ()

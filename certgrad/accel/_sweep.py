@@ -168,6 +168,7 @@ class _Keeping(Run):
     def beside(
         self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
     ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+        """Return a step's outputs with its residuals, for a moving loop of the graph itself; else nothing."""
         assert self.sweep is not None
         moving = self.sweep.induction.is_moving
         if place or not any(moving(Ref(node=node.id, output=k)) for k in range(len(node.outputs))):

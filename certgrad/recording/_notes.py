@@ -344,6 +344,7 @@ def _given_or_static(value: Any, of_jax: bool) -> Given | Static:
 
 
 def _leaf(x: Any) -> Leaf:
+    """Return a leaf of an argument: an array, a Python number, or an object that is neither."""
     if hasattr(x, "shape"):
         return Leaf(tuple(x.shape), _dtype(x.dtype), bool(getattr(x, "weak_type", False)))
     try:

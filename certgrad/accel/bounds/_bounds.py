@@ -127,6 +127,7 @@ def _flat(compiled: CompiledGraph, args: Sequence[Any]) -> list[Any]:
 
 
 def _box(x: Any, name: str) -> Any:
+    """Return a box with ends of equal shape, another argument as an array. Raises UsageError for an empty box."""
     if not isinstance(x, Box):
         return np.asarray(x)
     lower, upper = np.broadcast_arrays(np.asarray(x.lower, np.float64), np.asarray(x.upper, np.float64))
@@ -223,6 +224,8 @@ def _width(x: Any) -> float:
 
 
 def _united(arrays: Sequence[Array]) -> Array:
+    """Return the entrywise hull of arrays of enclosures; None where one of them is None."""
+
     def join(a: Any, b: Any) -> Any:
         return None if a is None or b is None else s.ball(a).union(s.ball(b))
 

@@ -143,6 +143,8 @@ def _not(a: Maybe) -> Maybe:
 
 
 def _logic(function: Callable[..., Maybe]) -> Callable[..., Value | None]:
+    """Return the rule of a logical operation on truth values of which some are open; it gives None if none is."""
+
     def rule(*operands: Value) -> Value | None:
         if not any(isinstance(x, Truths) for x in operands):
             return None
@@ -158,6 +160,7 @@ def _objects(operands: Sequence[Value]) -> list[Array]:
 
 
 def _select(which: Value, *cases: Value) -> Value | None:
+    """Return a selection by truth values, the hull of both cases where one is open; None if none is."""
     if not isinstance(which, Truths):
         return None
     if len(cases) != 2 or not all(c.real for c in cases) or any(isinstance(c, Truths) for c in cases):
@@ -180,6 +183,8 @@ def hull(a: Any, b: Any) -> Any:
 
 
 def _sign(x: Value) -> Value | None:
+    """Return the sign of each entry, and the interval from −1 to 1 where it is open; None for integers."""
+
     def sign_of(a: Any) -> Any:
         if a is s.UNKNOWN:
             return arb(0, 1)

@@ -139,6 +139,7 @@ def bound_of(function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[
 
 
 def _typed(x: Any, dtype: str) -> jax.ShapeDtypeStruct:
+    """Return an argument's shape and dtype, where all floats and boxes have the given dtype."""
     if isinstance(x, Box):
         shape = np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper))
         return jax.ShapeDtypeStruct(shape, jax.numpy.dtype(dtype))

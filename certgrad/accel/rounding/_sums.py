@@ -46,7 +46,7 @@ def of_linear(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
 
 
 def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
-    """Return the same three for sums of products of two operands: error, sum of magnitudes, number of roundings.
+    """Return the error that sums of products pass on, the sums of magnitudes, and the number of roundings.
 
     With middles m, radii r and errors e of the operands x and y, the error of x·y is e_x·m_y + m_x·e_y, whose terms are
     kept, and at most r_x·|e_y| + |e_x|·r_y + |e_x|·|e_y| beyond that.

@@ -52,6 +52,7 @@ def with_error(x: Value, format: Format) -> Rounded:
 
 
 def _conversion_error(v: Any, format: Format) -> float:
+    """Return a bound on the distance of an exact number to its nearest in the format; 0 for a ball."""
     if type(v) is not fmpq:
         return 0.0
     exact = Fraction(int(v.p), int(v.q))
@@ -74,6 +75,7 @@ def span(primal: Array) -> tuple[Any, Any]:
 
 
 def _ends(v: Any) -> tuple[float, float]:
+    """Return a float at or below a scalar, and one at or above it."""
     if not s.finite(v):
         return -np.inf, np.inf
     if type(v) is fmpq and int(v.q) == 1 and abs(int(v.p)) < 2**53:

@@ -23,9 +23,9 @@ class NotHeardError(Exception):
 
 
 def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:
-    """Yield what the code asks of sizes, or keeps from call to call, and the certificate does not say.
+    """Yield the code's questions about sizes, and its state, that the certificate does not account for.
 
-    Raises NotHeardError where there is none of it, but at some sizes another program was certified.
+    Raises NotHeardError where there are none, but the certificate says that another program runs at some sizes.
     """
     contradictions = [*unsaid(walk.traced, certificate.dimensions, certificate.assumptions)]
     unheard: list[str] = []
@@ -40,7 +40,7 @@ def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:
 
 
 def unsaid(traced: TracedGraph, dimensions: Collection[str], assumptions: Collection[str]) -> Iterator[str]:
-    """Yield what the function itself asks of sizes, or keeps, and its certificate does not say."""
+    """Yield the function's own questions about sizes, and its state, that its certificate does not account for."""
     for case in other_programs(traced):
         if case.graph is not None and (case.same or not case.asked):
             continue  # questions of JAX alone, as in every broadcast: the certificate need not name them

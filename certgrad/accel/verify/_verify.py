@@ -125,6 +125,7 @@ def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draw
 
 
 def _other_versions(certificate: GraphCertificate) -> Iterator[str]:
+    """Yield the format, libraries or kernel of other versions than those that are installed."""
     if certificate.format != FORMAT:
         yield f"format {certificate.format} (here {FORMAT})"
     own_versions = installed()

@@ -72,6 +72,7 @@ class Model:
         return self._run(given, run)
 
     def _run(self, values: dict[Term, Any], run: Callable[[Term, Sequence[Any], Sizes], Any]) -> Any:
+        """Return the outputs from the variables' values; `run` computes one term, by JAX or by numpy."""
         sizes = self._sizes(values)
         for term in self._terms:
             if term.operation is not None:
@@ -116,6 +117,7 @@ class Model:
         return sizes
 
     def _check_variables(self) -> None:
+        """Raise UsageError where a parameter or input is no variable, or two have one name."""
         seen: set[str] = set()
         for v in (*self.params, *self.inputs):
             if not isinstance(v, Term) or v.argument is None:
@@ -125,6 +127,7 @@ class Model:
             seen.add(v.name)
 
     def _check_body(self) -> None:
+        """Raise UsageError where the body uses another variable, or a dimension that no variable has."""
         variables = {*self.params, *self.inputs}
         dims = {d for v in variables for d in dims_of(v)}
         for term in self._terms:
@@ -178,6 +181,7 @@ _SYMBOLS = {
 
 
 def _term_text(term: Term, texts: Mapping[Term, str]) -> str:
+    """Return a term as text, with the texts of its arguments."""
     if term.operation is None:
         return term.name or "constant"
     args = [texts[a] if isinstance(a, Term) else str(a) for a in term.args]

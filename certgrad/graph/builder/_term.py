@@ -142,6 +142,7 @@ class Term:
 
 
 def _binary(name: str, function: Function, swapped: bool = False) -> Callable[[Term, Any], Any]:
+    """Return the method of a binary operator on terms; `swapped` for one such as `__radd__`."""
     operation = Operation(name, ("x", "y"), function, function)
 
     def method(self: Term, other: Any) -> Any:
@@ -255,6 +256,7 @@ def _dims(shape: Any) -> tuple[Size, ...]:
 
 
 def _spec(body: str, text: str) -> ArraySpec:
+    """Return the shape that a spec without its name writes; `text` is the whole spec. Raises UsageError."""
     try:
         specs = parse(f"{body} ->").inputs
     except SignatureError as error:

@@ -89,6 +89,7 @@ def certification(
 
 
 def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certification:
+    """Certify a graph with the lemmas in `shared`. Raises TraceError where the graph is not well formed."""
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     induction, looked = _run_induction(traced, shared)
@@ -274,6 +275,7 @@ def _inner_lemmas(step: Step) -> list[str]:
 
 
 def _add_constants(found: object, traced: TracedGraph) -> None:
+    """Add the constants of a graph and of the graphs inside it to a digest."""
     for node, value in sorted(traced.constants.items()):
         dtype, shape, contents = bytes_of(value)
         found.update(f"{node} {dtype} {shape}".encode())  # type: ignore[attr-defined]

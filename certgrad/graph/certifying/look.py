@@ -50,7 +50,7 @@ def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size],
 def _defects(
     induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool, known: dict[Any, str]
 ) -> Iterator[str]:
-    """Yield these failures, node by node; `known` has the failure, or "", of rules that were evaluated before."""
+    """Yield the failures of custom rules, node by node; `known` has those, or "", of rules evaluated before."""
     nodes = induction.traced.nodes
     rules = {k for k, equation in there.equations.items() if equation.name.startswith("custom_")}
     for node in (nodes[k] for k in sorted(rules.union(induction.inside)) if k < len(nodes)):

@@ -65,7 +65,7 @@ def conditions_text(again: Induction, nodes: set[int]) -> str:
 
 
 def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[str, ...]:
-    """Return the first condition under which the lemma of a refuted operation is proved; none if there is none."""
+    """Return the first condition under which the lemma of a refuted operation is proved; () if none is found."""
     witness = next((o.witness for o in proof.lemma.obligations if o.witness is not None), None)
     if witness is None or proof.programs is None:
         return ()

@@ -30,7 +30,8 @@ from certgrad.specification.rule import Operand, UnreadableError
 
 @dataclass(frozen=True)
 class Whole:
-    """A program and, by node, the names of the tensors that its outputs are (`said`) and is computed by (`through`)."""
+    """A program and, by node, the names of its tensors: the node's outputs (`said`), and those that are computed on the
+    way to them (`through`)."""
 
     program: p.Program | None = None
     said: Mapping[int, tuple[str, ...]] = field(default_factory=dict)

@@ -5,8 +5,8 @@ is the derivative of v, and let its reverse sweep take cotangents s of all value
 lemma says that, where its hypotheses hold, its JVP is the derivative J of f and its VJP is Jᵀ. Then the new tangents
 (A·dx, J·A·dx) are the derivative of (v, w) by the chain rule, and the sweep that first adds Jᵀt to the cotangents of
 the operands, for a cotangent t of w, and then goes on as before, gives Aᵀ(s + Jᵀt): the adjoint of the new tangents.
-The algebra of this is proved by the kernel (`theorems`); what is checked of each node is that its lemma is about its
-own operation and sizes (`family`), about its own operands (`TracedGraph.check`), and that it holds.
+The algebra of this is proved by the kernel (`theorems`). Of each node it is checked that its lemma is about the node's
+own operation and sizes (`family`), about the node's own operands (`TracedGraph.check`), and that the lemma holds.
 """
 
 from __future__ import annotations

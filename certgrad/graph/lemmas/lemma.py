@@ -253,7 +253,7 @@ class Lemmas:
         return signs
 
     def _signs_alone(self, operation: Operation) -> tuple[int, ...]:
-        """Return these signs from the forward, traced over a family or at the node's sizes; () if it does not trace."""
+        """Return the outputs' signs, by the forward over a family or at the node's sizes; () if it does not trace."""
         family = next((f for f in self._families(operation.equation) if not f.possibly_empty), None)
         setting = of_node(operation, own_table(operation), {}) if family is None else of_family(family)
         try:

@@ -64,6 +64,7 @@ def html(tape: Tape, sweep: Sweep | None = None, title: str = "A tape") -> str:
 
 
 def _step(number: int, step: SweepStep) -> str:
+    """Return one step of the sweep: the cotangents that arrived, and those given on with their sums so far."""
     label = f"%{step.record.id}"
     to = ", ".join(dict.fromkeys(c.to.label for c in step.contributions))
     arrived = [

@@ -138,6 +138,7 @@ class Tape:
         return swept(self, [(y, self._seed(y, s)) for y, s in zip(chosen, seed_list, strict=True)])
 
     def _seed(self, output: Value, seed: Any) -> Any:
+        """Return the seed of an output in its dtype: 1 for a scalar without one. Raises UsageError."""
         if not is_value(output) or output.tape is not self:
             raise UsageError("Only values of this tape can be swept back from.")
         if not is_real(output.value):
@@ -252,6 +253,7 @@ def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 
 
 def _argument(x: Any) -> str:
+    """Return an argument of a call as short text."""
     if is_value(x):
         return str(x.label)
     if isinstance(x, tuple | list):

@@ -55,6 +55,7 @@ def sweep_rows(sweep: Sweep) -> list[Row]:
 
 
 def _step(number: int, step: SweepStep) -> list[Row]:
+    """Return a row for each contribution of one step; its number and cotangents stand in the first."""
     call = f"%{step.record.id} {step.record.name}"
     arrived = "; ".join(summary(ct) for ct in step.arrived if ct is not None)
     rows: list[Row] = []

@@ -94,6 +94,7 @@ class Sizes:
         return {name: axis.size for axis, name in zip(self.chosen, names, strict=True)}
 
     def _collect(self, axis: Axis) -> None:
+        """Note the free axes behind an axis, each once: a product is replaced by its factors."""
         if axis.factors is not None and not axis.fixed:
             for factor in axis.factors:
                 self._collect(factor.root())

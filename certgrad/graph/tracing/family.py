@@ -117,6 +117,7 @@ def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[
 
 
 def _program(program: Program, operands: list[Shape]) -> tuple[list[Shape], list[Callable[[Sizes], Bound]]]:
+    """Return the outputs' axes of an inlined program, and for each equation what makes its `Bound`."""
     settled = []
 
     def rule(eqn: Any, shapes: list[Shape]) -> list[Shape]:

@@ -91,6 +91,7 @@ def _unchanged(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any
 
 
 def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the axes of each run that a reshape turns into each other. Raises NoFamilyError with `dimensions`."""
     if params["dimensions"] is not None or len(shapes) != 1:
         raise NoFamilyError
     out = [Axis(size) for size in params["new_sizes"]]
@@ -147,6 +148,7 @@ def _kept_axes(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Sha
 
 
 def _concatenate(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie all axes but the one that is joined."""
     along = params["dimension"]
     for a, b in pairwise(shapes):
         for k, (x, y) in enumerate(zip(a, b, strict=True)):
@@ -193,6 +195,7 @@ def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ..
 
 
 def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the contracted axes of the two operands, and their batch axes."""
     (left_sum, right_sum), (left_batch, right_batch) = params["dimension_numbers"]
     left, right = shapes
     for i, j in [*zip(left_sum, right_sum, strict=True), *zip(left_batch, right_batch, strict=True)]:
@@ -235,6 +238,7 @@ def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs:
 
 
 def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Keep the axes over which the window does not move: of length, stride and dilation 1, without padding."""
     window_params = [params[p] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation")]
     keeps = [
         all(n == 1 for n in parts) and tuple(padding) == (0, 0)

@@ -41,7 +41,7 @@ class GraphSubject(Subject):
     Args:
         moving: the real arguments, by place, that are differentiated; all if None.
         used: the real outputs, by place, that are returned; all if None.
-        forward_mode: JAX's jvp of it has a part in what is claimed.
+        forward_mode: whether the claims are also about JAX's jvp of the function.
     """
 
     rules_of_nodes = True

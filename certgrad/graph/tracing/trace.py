@@ -202,6 +202,7 @@ def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str],
 
 
 def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
+    """Return the error for a function that JAX cannot trace, with its types, JAX's reason and what to try."""
     text = str(error).strip().splitlines()
     types = ", ".join(
         f"{a.name}: {type_of(jax.ShapeDtypeStruct(tuple(map(str, a.spec.dims)), dtype))}"
@@ -218,6 +219,7 @@ def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
 
 
 def _text(value: Any) -> str:
+    """Return a parameter of an equation as text for the graph."""
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return str(np.dtype(value))
     if isinstance(value, tuple | list):

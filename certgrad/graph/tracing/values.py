@@ -56,6 +56,7 @@ class Values:
         return sorted(needed)
 
     def _node(self, node: Node) -> str:
+        """Return the digest of a node's first output, from those of its operands."""
         if node.kind == "input":
             return _digest("input", self.within, node.name)
         if node.kind == "constant":

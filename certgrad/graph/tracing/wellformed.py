@@ -129,6 +129,7 @@ class _Checker:
         return None
 
     def _node(self, position: int, node: Node) -> str | None:
+        """Return the first problem of a node: its id, outputs, operands, types or inner graphs; or None."""
         if node.id != position:
             return f"{_name(node)} stands at position {position}; a node's id is its position"
         if not node.outputs:
@@ -164,6 +165,7 @@ class _Checker:
         return None
 
     def _type(self, output: ArrayType, where: str) -> str | None:
+        """Return the problem of a type: an unknown dtype, a length that is no size, an unknown dimension; or None."""
         if not _DTYPE.fullmatch(output.dtype):
             return f"{where} has the dtype {output.dtype}, which is none"
         for size in output.shape:
@@ -182,6 +184,7 @@ class _Checker:
         return None
 
     def _bodies(self, node: Node, where: str) -> str | None:
+        """Return the first problem of the graphs inside a node: their number, themselves, or how they fit it."""
         low, high = _BODIES.get(node.kind, (0, 0))
         if not low <= len(node.bodies) <= high:
             return f"{where} has {len(node.bodies)} graphs inside; a node of this kind has {_range(low, high)}"

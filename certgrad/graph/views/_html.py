@@ -144,6 +144,7 @@ def _group_section(
 
 
 def _row(node: Node, step: Step, described: Descriptions, prefix: str) -> Row:
+    """Return a node as a row of the list, with the sections of the graphs inside it."""
     is_given = node.kind in ("input", "constant")
     anchor = f"{prefix}{node.id}"
     title = described.of(node)
@@ -160,6 +161,7 @@ def _row(node: Node, step: Step, described: Descriptions, prefix: str) -> Row:
 
 
 def _of_nodes(group: Group, rows: Sequence[Row]) -> Picture:
+    """Return the drawing of a group's nodes, one box a node."""
     texts = []
     for row in rows:
         text = [f"%{row.node.id} {row.node.name}", ", ".join(map(str, row.node.outputs))]
@@ -172,6 +174,7 @@ def _of_nodes(group: Group, rows: Sequence[Row]) -> Picture:
 
 
 def _of_groups(found: Sequence[Group], parts: Sequence[Section]) -> Picture:
+    """Return the drawing of a graph's groups, one box a group."""
     texts = []
     for group, part in zip(found, parts, strict=True):
         first, last = group.nodes[0].id, group.nodes[-1].id
@@ -186,6 +189,7 @@ def _of_groups(found: Sequence[Group], parts: Sequence[Section]) -> Picture:
 def _picture(
     texts: Sequence[list[str]], links: Sequence[tuple[int, int]], rest: Sequence[tuple[str, str, str]]
 ) -> Picture:
+    """Return a drawing of boxes with these text lines and links; `rest` has each box's style, title and anchor."""
     sizes = [(max(map(len, t)) * _CHARACTER + 2 * _MARGIN, len(t) * _LINE + _MARGIN) for t in texts]
     drawing = layout(sizes, links)
     shapes = [

@@ -45,6 +45,7 @@ class Expressions:
         return _wrapped(self._operand(operand), ATOM)
 
     def _operand(self, operand: Operand) -> Text:
+        """Return a value's expression with how tightly it binds; a literal without a trailing `.0`."""
         if isinstance(operand, Literal):
             text = operand.text.removesuffix(".0")
             return text, ATOM if not text.startswith("-") else SUM
@@ -56,6 +57,7 @@ class Expressions:
         )
 
     def _node(self, node: Node) -> Text:
+        """Return a node's expression from those of its operands; casts and broadcasts are not shown."""
         if node.kind in ("input", "constant"):
             name = self.names.get(node.id, node.name)
             return name, ATOM if " " not in name else SUM
