@@ -98,6 +98,7 @@ def split_reverse_step(
     equations, results = _distinct(jaxpr)
     forward, outputs = results[:ahead], results[ahead:]
     levels = [_assign_level(eqn, when) for eqn in equations]
+    # Known in the reverse without being kept: constants, and the rows and cotangents that its own scan reads.
     available = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
     makers = {v: eqn for eqn in equations for v in eqn.outvars}
     kept = {
@@ -108,6 +109,7 @@ def split_reverse_step(
     }
     kept |= {v for v in outputs if not is_literal(v) and when[v] == _KNOWN and v not in available}
     kept = _spread(kept, makers, when, available)
+    # From the last computed to the first: a residual is dropped if the others give it by cheap operations.
     for v in [v for v in reversed(when) if v in kept]:
         if v in makers and _derived(v, makers, when, kept - {v} | available):
             kept.discard(v)

@@ -114,12 +114,12 @@ def linear_bounds(compiled: CompiledGraph, *args: Any) -> LinearBounds:
     moving = [k for k, x in enumerate(traced.specs.dtypes) if np.issubdtype(x, np.floating)]
     with s.precision(BITS):
         box_arguments = [_argument(x) for x in flat]
-        enclose(value, box_arguments, decided=True)
+        enclose(value, box_arguments, decided=True)  # raises where a comparison is open, and the value may jump
         (start,) = enclose(value, [_argument(np.asarray(x)) for x in centre])
         slopes = dict(zip(moving, enclose(gradient, box_arguments), strict=True))
         slope: dict[str, Any] = {}
         radius: dict[str, Any] = {}
-        spread = arb(0)
+        spread = arb(0)  # Σ |G_k − a_k|·r_k at its largest
         for k in varied:
             reach = np.maximum(flat[k].upper - middle[k], middle[k] - flat[k].lower)
             radius[names[k]] = np.where(reach > 0, np.nextafter(reach, np.inf), 0.0)

@@ -132,7 +132,7 @@ class Rounding:
     # --- kinds of operations
 
     def _smooth(self, step: Step, given: list[Rounded], out: Array, format: Format) -> tuple[Error, Any, float]:
-        """Return the error that a smooth function passes on, 0 for the size of its roundings, and their number.
+        """Return what `rounded` needs of a smooth function: the error that it passes on, 0 as `size`, its roundings.
 
         By the mean value theorem the error passed on is the operand's error times the derivative at some point between
         the exact and the computed operand: it is enclosed over both. Raises Unsupported where the model says nothing.

@@ -54,10 +54,10 @@ def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
 def _tensors_by_node(
     traced: TracedGraph, program: p.Program
 ) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
-    """Return, by node, the names in the whole program of its outputs, and of all tensors that it is computed through.
+    """Return two tables by node: the names in the whole program of its outputs, and of all tensors on the way to them.
 
-    The nodes are read one by one. A tensor of that reading has the name of the one in the whole program whose
-    definition has the same digest; "" where there is none.
+    The nodes are read one by one. A tensor of that reading gets the name of the tensor in the whole program whose
+    definition has the same digest; an output without such a tensor gets "".
     """
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
@@ -79,8 +79,8 @@ def _tensors_by_node(
         definitions_of[node.id] = start, len(reader.definitions)
     node_digests, _ = _digests([*reader.tables, *reader.definitions])
     digests, plain_behind = _digests(program.definitions)
-    named = {digest: name for name, digest in reversed(digests.items())}
-    names_in_whole = {name: named[digest] for name, digest in node_digests.items() if digest in named}
+    name_of_digest = {digest: name for name, digest in reversed(digests.items())}
+    names_in_whole = {name: name_of_digest[digest] for name, digest in node_digests.items() if digest in name_of_digest}
     of_outputs = {
         n.id: tuple(names_in_whole.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs)))
         for n in traced.nodes

@@ -159,19 +159,18 @@ class Induction(Walk):
         repeat until nothing changes.
         """
         loop = scan_loop(self.traced.equations[node.id].eqn)
-        first, last = loop.consts, loop.consts + loop.carries
+        carry_start, carry_end = loop.consts, loop.consts + loop.carries
         for attempt in range(ROUNDS + 1):
-            if attempt == ROUNDS:
-                signs[first:last] = [ANY_SIGN] * loop.carries
+            if attempt == ROUNDS:  # no fixed point was found: any sign is one
+                signs[carry_start:carry_end] = [ANY_SIGN] * loop.carries
             inner = self._of_part(node, 0, part, signs)
             signs_after = [inner.sign(o) for o in inner.traced.ir.outputs]
-            joined = [bounds.joined(a, b) for a, b in zip(signs[first:last], signs_after, strict=False)]
-            if joined == signs[first:last]:
+            joined = [bounds.joined(a, b) for a, b in zip(signs[carry_start:carry_end], signs_after, strict=False)]
+            if joined == signs[carry_start:carry_end]:
                 break
-            signs[first:last] = joined
-        for k, sign in enumerate(
-            [*joined, *signs_after[loop.carries :]]
-        ):  # the joined signs hold for a loop of no steps, too
+            signs[carry_start:carry_end] = joined
+        # The joined signs hold for a loop of no steps, too.
+        for k, sign in enumerate([*joined, *signs_after[loop.carries :]]):
             self.signs[node.id, k] = sign
         return inner
 

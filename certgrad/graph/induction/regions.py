@@ -131,24 +131,24 @@ def _nodes_without_lemma(traced: TracedGraph) -> Iterator[int]:
     """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants and the
     operations that read them, and factorisations whose rule is right for symmetric matrices only.
     """
-    depends: set[int] = set()
+    moving_nodes: set[int] = set()
     for node in traced.nodes:
         moves, infinite = node.kind == "input", False
         for o in node.operands:
             if type(o) is Ref:
-                moves = moves or o.node in depends
+                moves = moves or o.node in moving_nodes
             elif o.text in ("inf", "-inf", "nan"):  # type: ignore[union-attr]
                 infinite = True
         if moves:
-            depends.add(node.id)
+            moving_nodes.add(node.id)
         if node.name == "stop_gradient":
-            has_lemma = node.id not in depends
+            has_lemma = node.id not in moving_nodes
         elif node.name in _OF_SYMMETRIC:
             has_lemma = False
         elif node.kind == "constant":
             has_lemma = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
         else:  # max(x, −∞) and x < ∞ have one for every x; constants made of an infinity, and −∞ + x, have none
-            has_lemma = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
+            has_lemma = not infinite or (node.id in moving_nodes and node.name not in _INFINITE_WITH_INFINITY)
         if not has_lemma:
             yield node.id
 

@@ -121,13 +121,13 @@ class Failing(NamedTuple):
 def failing(
     asked: NodeStatement, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
 ) -> tuple[About, Failing]:
-    """Count how often a statement fails at arrays of JAX or numpy, over the steps of surrounding loops that run.
+    """Return where a statement is evaluated and how often it fails, over the steps of surrounding loops that run.
 
     `runs` says of each step of the loops whether it runs; `values` have an axis for each loop in front. With `where`,
     also return the first place at which it fails, which takes longer. Raises UnfitError where the statement cannot be
     evaluated.
     """
-    about: list[Question] = []
+    about: list[Question] = []  # taken out of `count`, which `vmap` runs and whose results are arrays alone
     dims = asked.dims(sizes)
 
     def count(values: Mapping[str, Any], run: Any) -> Any:
@@ -137,7 +137,7 @@ def failing(
         counts = about[0].counted()
         return jnp.where(run, counts.failing, 0), counts.first, counts.sides
 
-    at_steps: Callable[..., Any] = count
+    at_steps: Callable[..., Any] = count  # one `vmap` for each surrounding loop
     for _ in range(np.ndim(runs)):
         at_steps = jax.vmap(at_steps)
     times, first, sides = at_steps(values, runs)

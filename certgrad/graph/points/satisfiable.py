@@ -168,7 +168,7 @@ class _Search:
                 failing, rigorous = self._failing(sizes, [*point.values()])
                 if not failing:
                     return "rigorous" if rigorous else "in floats"
-                if failing <= least:
+                if failing <= least:  # equals are taken too, so that the search goes on from new points
                     least, best_kinds, nearest = failing, chosen_kinds, _Point(sizes, shapes, point, failing)
             except (*UNKNOWN, UnknownDimensionError):
                 continue

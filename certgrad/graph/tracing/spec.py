@@ -152,11 +152,11 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
         base, spec = _parse_spec(argument_spec, parameters[k] if k < len(parameters) else f"x{k}")
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
         trees.append(tree)
-        arrays = any(_is_array(leaf) for _, leaf in flat)
+        has_arrays = any(_is_array(leaf) for _, leaf in flat)
         for path, leaf in flat:
             # Beside arrays, a text in an attribute of a module is one of its own, such as the name of an axis.
-            attribute = arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
-            if (isinstance(leaf, str) and not attribute) or _is_array(leaf) or not path:
+            is_own_text = has_arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
+            if (isinstance(leaf, str) and not is_own_text) or _is_array(leaf) or not path:
                 arguments.append(_leaf(leaf, base + jax.tree_util.keystr(path)))
             else:
                 static[count] = leaf
@@ -166,7 +166,7 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
         if argument.name in names:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
         names.add(argument.name)
-    # What asks for 64 bits is traced with them; else it is as the program would run now.
+    # A spec with a 64-bit dtype needs 64-bit numbers; else JAX's present setting decides, as it would for a call.
     wide = bool(jax.config.read("jax_enable_x64")) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
     read = Specs(tuple(arguments), tuple(trees), static, wide)
     for name in read.dims:
