@@ -66,6 +66,7 @@ def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
     )
     rest = product(np.abs(mx), y.error.rest) + product(x.error.rest, np.abs(my))
     rest = rest + product(rx, ey) + product(ex, ry) + product(ex, ey)
+    # The products of the terms are themselves rounded, in float64.
     lost = SUM_LOSS * count * (product(ax, ey) + product(ex, ay))
     return bounded(terms, (rest * (1 + 1e-9) + lost)), product(ax + ex, ay + ey) * (1 + 1e-9), count
 

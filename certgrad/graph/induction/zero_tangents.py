@@ -135,7 +135,7 @@ def _of_programs(
         with limited():
             rules = TracedRules(operation, active_shapes(operation, sizes), programs, ())
             problem = built(rules, Reading())
-            if lemma is None and not problem.also:
+            if lemma is None and not problem.also:  # there is no condition under which the result would rest
                 return ()
             outcome = prove(problem, "jvp_is_derivative")
             if not outcome.proved:

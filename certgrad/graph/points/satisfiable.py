@@ -285,12 +285,13 @@ def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int
 
     def run(*inputs: Any) -> list[Any]:
         execution = Run(sizes, IDEAL_NUMBERS, set(wanted))
-        arguments_of_run: list[Any] = [None] * len(traced.specs.arguments)
+        all_inputs: list[Any] = [None] * len(traced.specs.arguments)
         for k, x in zip(needed, inputs, strict=True):
-            arguments_of_run[k] = x
-        execution.values(traced, arguments_of_run, needed=True)
+            all_inputs[k] = x
+        execution.values(traced, all_inputs, needed=True)
         return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in places)]
 
+    # Inputs that no wanted value depends on are left out: nothing need be drawn for them.
     live = Run(sizes, IDEAL_NUMBERS, set(wanted))._live(traced, ())
     needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
     with wide_floats():

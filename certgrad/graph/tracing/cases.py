@@ -94,14 +94,16 @@ def other_programs(
     """
     names = traced.ir.dims
     first_sizes: list[Fixed] = [dict.fromkeys(names, ONE)] if names else []
-    one_by_one: dict[str, list[Fixed]] = {str(sorted(one.items())): [{n: ONE} for n in names] for one in first_sizes}
+    one_by_one: dict[str, list[Fixed]] = {
+        str(sorted(at_once.items())): [{n: ONE} for n in names] for at_once in first_sizes
+    }
     if len(names) > 1:
         first_sizes.append(dict.fromkeys(names[1:], named_size(names[0])))
         one_by_one[str(sorted(first_sizes[-1].items()))] = [
             {b: named_size(a)} for k, a in enumerate(names) for b in names[k + 1 :]
         ]
     if runs_the_same is None:
-        first_sizes = [one for one in first_sizes if answered_otherwise(traced, one)]
+        first_sizes = [at_once for at_once in first_sizes if answered_otherwise(traced, at_once)]
     cases = Cases(everything=False, first=first_sizes)
     yield from (Case({}, None, question) for question in cases.met(traced, {}))
     for fixed in cases:

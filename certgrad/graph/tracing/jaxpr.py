@@ -306,7 +306,10 @@ def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers
 
 
 def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
-    """Return the outputs of an equation at arrays of concrete shapes, with sizes `dims` and dtypes by `numbers`."""
+    """Return the outputs of an equation at arrays of concrete shapes, with sizes `dims` and dtypes by `numbers`.
+
+    A call is evaluated by its program; a random draw runs in the dtypes that it was traced in, and is then converted.
+    """
     inner = inner_program(eqn)
     if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # a draw depends on the dtype
         in_own_dtypes = [
