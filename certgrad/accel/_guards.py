@@ -28,7 +28,7 @@ from certgrad.language.arithmetic import UnfitError
 
 
 class GuardError(CertgradError):
-    """A hypothesis of the certificate failed in a run of the graph, or an output was not finite."""
+    """The error for a run of a graph in which a hypothesis of its certificate failed, or an output was not finite."""
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,10 @@ class Loop:
         return self.body.outputs(self.body.run.values(self.body.induction.traced, inputs))
 
     def _reverse(self, *given: Any) -> list[Any]:
-        """Return the outputs of one step, then the cotangents of its active arguments."""
+        """Return the outputs of one step, then the cotangents of its moving inputs.
+
+        `given` are the inputs of the step, then the cotangents of its moving outputs.
+        """
         inputs = self.body.induction.traced.ir.inputs
         arguments, rest = list(given[: len(inputs)]), iter(given[len(inputs) :])
         first, last = self._ends

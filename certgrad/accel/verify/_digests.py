@@ -15,7 +15,7 @@ from certgrad.obligations.tracing.jax_internals import wide_floats
 
 
 class Programs:
-    """The traced programs of lemmas, each found once."""
+    """The traced programs of lemmas, found by the lemmas' digests, each once."""
 
     def __init__(self) -> None:
         self.found: dict[Any, Instance | None] = {}

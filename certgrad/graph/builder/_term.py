@@ -240,7 +240,7 @@ _SYMBOLS = _Symbols()
 
 
 def sized(operation: Operation, statics: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
-    """Return the keyword arguments, in which shapes have these sizes."""
+    """Return an operation's keyword arguments, with shapes that are written as specs evaluated at these sizes."""
     return {k: shape_of(v, sizes) if k in operation.shapes else v for k, v in statics.items()}
 
 

@@ -120,7 +120,7 @@ class Induction(Walk):
     # --- steps
 
     def step(self, node: Node) -> Step:
-        """Take a node's step, with the known signs of constants and of random draws."""
+        """Return a node's step; before it, note the known signs of a constant or a random draw."""
         if node.kind == "constant":
             self.signs[node.id, 0] = bounds.of_array(self.traced.constants[node.id])
         elif node.kind == "draw" and (bound := at_least(self.traced.equations[node.id].eqn)) is not None:

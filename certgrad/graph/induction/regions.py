@@ -128,8 +128,8 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
 
 
 def _nodes_without_lemma(traced: TracedGraph) -> Iterator[int]:
-    """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants and the
-    operations that read them, and factorisations whose rule is right for symmetric matrices only.
+    """Yield nodes that have no lemma alone: values of `stop_gradient` that depend on inputs, infinite constants and
+    the operations that read them, and factorisations whose rule is right for symmetric matrices only.
     """
     moving_nodes: set[int] = set()
     for node in traced.nodes:

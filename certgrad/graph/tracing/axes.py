@@ -7,7 +7,7 @@ from typing import Any
 
 
 class NoFamilyError(Exception):
-    """The shapes of this operation cannot be generalised; its lemma is then proved at the sizes that it has."""
+    """The error for an operation whose shapes cannot be generalised: its lemma is proved at the sizes that it has."""
 
 
 class Axis:

@@ -152,8 +152,8 @@ def _with_another(fixed: Fixed, names: Sequence[str]) -> list[Fixed]:
 def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
     """Yield the function's case at two choices of numbers for the sizes, and whether it is another program there.
 
-    Code can tell a number from a symbol without any question about it. The second choice is for a function that treats
-    one of the first numbers specially.
+    Code can tell a number from a symbol, by its type, without a question that tracing notices. The second choice is for
+    a function that treats one of the first numbers specially.
     """
     for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
         fixed: Fixed = {d: integer_size(start + step * k) for k, d in enumerate(traced.ir.dims)}

@@ -210,7 +210,7 @@ def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -
 
 
 def captures(program: Program) -> bool:
-    """Return whether a value of an enclosing trace stands in the program as a constant."""
+    """Return whether the program has a value of an enclosing trace, a tracer of JAX, as a constant."""
     return any(isinstance(c, jax.core.Tracer) for c in program.consts)
 
 
@@ -397,7 +397,7 @@ def without_linear(fn: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 
 def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
-    """Run the program with each tangent map of an op, also in a jit inside, as the op's declared rule."""
+    """Return the program's outputs; tangent maps of ops, also inside a jit, run as the ops' declared rules."""
 
     def rule(eqn: Any, values: list[Any]) -> list[Any]:
         inner = inner_program(eqn)
