@@ -52,7 +52,7 @@ _SMALL = 12
 
 
 class NotEvaluatedError(Exception):
-    """The graph is too large for this check, or cannot be evaluated: no verdict either way."""
+    """The error for a graph that is too large for this check or cannot be evaluated: there is no verdict either way."""
 
 
 @dataclass

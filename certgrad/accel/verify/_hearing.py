@@ -19,7 +19,7 @@ from certgrad.obligations.generality.decisions import Cases, Fixed, Sample
 
 
 class NotHeardError(Exception):
-    """The certificate says that another program runs at some sizes, which this check does not look at."""
+    """The error where the certificate says that another program runs at some sizes: this check does not look at it."""
 
 
 def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:

@@ -449,7 +449,7 @@ def _names(region: Region) -> tuple[str, ...]:
 
 
 def proof_of(region: Region, moving: Set[tuple[int, int]], shared: Shared) -> Proof:
-    """Return the proof of the region's lemma, whose active operands are those in `moving`: not a mask cast to float."""
+    """Return the proof of the region's lemma; its active operands are those in `moving`, not a mask cast to float."""
     active = tuple(k for k, r in enumerate(region.operands) if (r.node, r.output) in moving)
     title = f"region {region.name}"
     return shared.lemmas.of(Operation(region.equation, _names(region), active, (), title, search=False)).proof

@@ -118,7 +118,7 @@ def conditions(name: str, where: int) -> list[str]:
 
 
 def statements(name: str, where: int) -> list[Statement]:
-    """Return the same comparisons as statements that can be evaluated."""
+    """Return the bounds of an argument as statements that can be evaluated."""
     pairs = zip(_signs(where), CUTS, strict=True)
     return [Compare(_RELATIONS[s], Array(name), Number(str(c))) for s, c in pairs if s in _RELATIONS]
 

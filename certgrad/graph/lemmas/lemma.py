@@ -59,7 +59,7 @@ _instances = Kept()
 
 
 def _at_numbers(equation: Equation) -> Any:
-    """Return a key of an equation that is the same in all graphs; None where it has symbolic sizes or holds a program."""
+    """Return a key of an equation, the same in all graphs; None where it has symbolic sizes or holds a program."""
     atoms = (*equation.eqn.invars, *equation.eqn.outvars)
     if equation.holds_program or any(is_symbolic(d) for v in atoms for d in getattr(v.aval, "shape", ())):
         return None

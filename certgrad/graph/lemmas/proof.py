@@ -79,7 +79,7 @@ class Proof:
     stated: dict[Statement, Clause] = field(default_factory=dict)
     """The hypotheses: each as a tree, with its clause in the calculus."""
     reads: Reads = field(default_factory=lambda: Reads({}))
-    """What turns conditions of this proof into trees: the shapes of arguments and the ranges of indices."""
+    """The `Reads` that turns conditions of this proof into trees: shapes of arguments, ranges of indices."""
     dimensions: list[str] = field(default_factory=list)
     """Hypotheses on dimensions, over the programs' names."""
     cases: list[Fixed] = field(default_factory=list)
@@ -392,7 +392,7 @@ def hypothesis_clauses(rules: TracedRules, outcome: Outcome) -> dict[Statement, 
 
 
 def _reads(rules: TracedRules) -> Reads:
-    """Return what turns conditions into trees: the arguments' shapes, and the first output's for the other indices."""
+    """Return the `Reads` that turns conditions into trees, with the arguments' shapes and the first output's sizes."""
     variables = zip(rules.operation.names, rules.programs.forward.jaxpr.invars, strict=False)
     result = [dim_poly(d) for d in rules.programs.out_shapes[0]] if rules.programs.out_shapes else []
     ranges = {template(k): size for k, size in enumerate(result)}

@@ -130,7 +130,7 @@ class _Search:
         """The scalar operations of all points in floats so far."""
 
     def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Certainty | None:
-        """Return "rigorous" or "in floats" if arrays, one for each argument, satisfy all hypotheses; None if they do not.
+        """Return "rigorous" or "in floats" if arrays, one for each argument, satisfy all hypotheses; else None.
 
         With `only_whether`, the evaluation ends at the first hypothesis that fails.
         """

@@ -225,7 +225,7 @@ class Tape:
 def _with_vjp(
     call: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]] | None]:
-    """Return the outputs of a call, and the map from cotangents of its real outputs to those of its real arrays."""
+    """Return the outputs of a call, and its vjp from the real outputs to the real arrays; None if there are none."""
     moving = [k for k, x in enumerate(arrays) if is_real(x)]
     if not moving:
         return call(arrays), None

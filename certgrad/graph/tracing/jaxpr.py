@@ -55,7 +55,7 @@ UnknownDimensionError = shape_poly.UnexpectedDimVar
 class Equation:
     """One equation of a jaxpr as a function of its variables: its operands without literals, each once.
 
-    Nodes that differ only in their operands and source lines share one.
+    Nodes that differ only in their operands and source lines share one `Equation`.
     """
 
     eqn: Any

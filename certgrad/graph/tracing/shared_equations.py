@@ -24,7 +24,7 @@ class Shared:
         self.called: dict[Equation, tuple[Program | None, str]] = {}
         """The program that an equation calls, and the function of `jax.random` that it draws by."""
         self.places: dict[Any, tuple[str, str]] = {}
-        """The user's line and function, by traceback: those of a loop in Python are equal."""
+        """The user's line and function for each traceback; the steps of a Python loop have equal ones."""
         self.literals: dict[Any, Literal] = {}
         self.atoms: dict[int, Any] = {}
         """For each `Literal` of a graph, by its id, one of the literals of JAX that it stands for."""

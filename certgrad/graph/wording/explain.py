@@ -159,7 +159,7 @@ class _ValueFacts:
         return sentence(node), _UNDERFLOW if strict else "", parents
 
     def _is_firm(self, node: Node) -> bool:
-        """Return whether a node's value is strictly on one side of 0 in floats too, by the same of its operands."""
+        """Return whether a node's value is strictly on one side of 0 in floats too, judged by its operands."""
         sign = self.steps[node.id].sign
         if node.name in _MADE:
             return True
