@@ -29,7 +29,7 @@ class Part:
     moving: list[bool]
     """Which of its inputs depend on the function's real inputs."""
     names: list[str]
-    """What its inputs are called."""
+    """The names of its inputs."""
 
 
 @dataclass(frozen=True)

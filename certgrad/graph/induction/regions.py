@@ -40,7 +40,7 @@ NODES = 60
 FURTHER = 12
 """Operations, at most, beyond a region whose lemma holds under hypotheses, in search of a better one."""
 WITH_OTHERS = 18
-"""Operations, at most, beyond such a region when the earlier operations that it needs are counted as well."""
+"""Operations, at most, beyond a region under hypotheses, with the earlier operations that a larger one needs."""
 NO_BETTER = 2
 """Regions in a row that are no better, after which the search for a better one ends."""
 OPERATIONS = "operations"

@@ -76,7 +76,7 @@ def _at_numbers(equation: Equation) -> Any:
 SHARE = 0.5
 """The part of a certification's seconds that each lemma has, and that all lemmas without a proof have together."""
 GUESS = 0.25
-"""The part of a lemma's seconds for an attempt without a search, at one of many possible regions."""
+"""The part of a lemma's seconds for an attempt without a search for a witness, as at one of many possible regions."""
 STEPS_A_SECOND = 270_000
 """Steps for each second: more than proofs take, so that the seconds end a slow proof and not the steps."""
 MORE_A_LEMMA = 0.1

@@ -32,7 +32,7 @@ _NAMES = ("x", "y", "z", "w")
 
 
 UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
-"""What tracing the rules of an operation raises where they cannot be traced."""
+"""The errors of tracing an operation's rules where they cannot be traced."""
 
 KINDS = {"f": "float", "i": "int", "b": "bool", "k": "key"}
 

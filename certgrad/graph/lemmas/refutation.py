@@ -29,7 +29,7 @@ from .operation import TracedRules, rule_is_reverse
 ROUNDING = {True: Fraction(1, 10**12), False: Fraction(1, 10**6)}
 """The least gap between the sides that counts, with 64-bit numbers or without: a smaller one may be rounding."""
 LARGEST = 4096
-"""Entries of an array, at most, at the sizes where programs are run to judge the reading of literals."""
+"""Entries of an array that are never too many where programs are run to judge the reading of literals."""
 
 
 def failure_of(rules: TracedRules, kind: str, outcome: Outcome) -> ObligationResult:

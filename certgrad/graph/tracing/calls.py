@@ -32,7 +32,7 @@ from certgrad.process.threads import PROCESS_LOCK
 from certgrad.signatures.sizes import integer_size
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
-"""Sizes for the dimensions in a call; the first row is taken at which the function is the program that was traced."""
+"""Sizes for the dimensions in a call; the first row at which the function is the traced program is taken."""
 EQUATIONS = 1_500
 """Operations on arrays, at most, of a function that is called; a longer one is not compared."""
 OPERATIONS = 2_000_000_000
