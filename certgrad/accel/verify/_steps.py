@@ -150,7 +150,7 @@ class Walk(walk.Walk):
 
         Hypotheses and the lemma's assumptions go into `shared`: points have to satisfy them. Raises StepError.
         """
-        # Discharged by constants or by signs; with the signs the lemma has no such hypothesis, so it is not asked here.
+        # A lemma with signs lacks the hypotheses that these discharge, but has those that hold of constants.
         computed = {d.tree for d in step.discharged if d.because == COMPUTED}
         for tree in computed:
             nodes = [r.node for n, r in arguments.items() if n in arrays(tree)]

@@ -96,6 +96,7 @@ class Induction(Walk):
         self.clauses: dict[int, list[Clause]] = {}
         """The hypotheses at each node, as clauses."""
         self.dimensions: list[str] = []
+        """The hypotheses on sizes at the steps so far, as texts."""
         self.cases: list[Case] = []
         """Sizes at which a rule may be another one; the graph traced at these sizes shows whether it is."""
 

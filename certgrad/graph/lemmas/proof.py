@@ -123,6 +123,7 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
             proof.dimensions.append(f"not {case_text(case)}")
             continue
         further = [c for s, c in case_proof.stated.items() if s not in proof.stated]
+        # At the case's sizes the general hypotheses hold, so only what they do not imply there is added.
         further = not_implied(further, general, case, case_proof.reads)
         proof.stated |= {s: c for s, c in case_proof.reads.each_once(further).items() if s not in proof.stated}
         proof.dimensions += _left_out(cases.met(case_proof.programs, case))

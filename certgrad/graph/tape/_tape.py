@@ -187,7 +187,7 @@ class Tape:
         if unknown:
             raise UsageError(f"The tape has no input '{unknown[0]}'; it has {', '.join(inputs) or 'none'}.")
         texts = [f"{n}: {specs.get(n, _spec(v))}" for n, v in inputs.items()]
-        self._check_repeatable(outputs)
+        self._check_repeatable(outputs)  # the graph is traced by running the calls again
         try:
             return trace(self.function(outputs), *texts, name=name)
         except TraceError as error:
