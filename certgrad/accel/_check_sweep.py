@@ -13,15 +13,15 @@ from certgrad.graph.ir import Ref
 from certgrad.graph.tracing.wellformed import line_of
 
 ROUNDING = 1e3
-"""How many units of rounding the order of a sum may change, relative to its greatest term."""
+"""The difference that the order of a sum may make, in units of rounding of its greatest term."""
 
 
 def check_sweep(compiled: CompiledGraph, *args: Any) -> str | None:
     """Return the first value whose cotangent is not the sum of what its readers give it; None if there is none.
 
-    The sweep is run once, with ones as seeds. Then, from the cotangents that it found, each node is asked again for
-    what it gives to its operands, and these are added up: the equations that define backprop, one a value. A cotangent
-    that was overwritten, dropped or added twice breaks its own.
+    The sweep is run once, with ones as seeds. Then each node's vjp is run again on the cotangents that the sweep gave,
+    and its contributions to its operands are added up. This checks the equations that define backprop, one for each
+    value: a cotangent that was overwritten, dropped or added twice breaks the equation of its value.
     """
     sweep, leaves = compiled.sweep(*args)
     values = sweep.forward(leaves)

@@ -49,40 +49,41 @@ class CompiledGraph:
         self.guards = Guards(certified, trace_back=checked) if checked or monitor else None
         self.monitor = Monitor(self.guards.names) if self.guards is not None and monitor else None
         self._same: dict[Any, bool] = {}
-        """Dtypes of floats, and whether the function traces to the graph's own program in them."""
+        """For each float dtype, whether the function traces to the graph's own program in it."""
         self._there: dict[tuple[Any, ...], CompiledGraph] = {}
-        """What runs, by the sizes of the dimensions."""
+        """The compiled graph that runs at each choice of sizes."""
         self._jitted = {name: options.jit(fn, donated=[0]) for name, fn in self._programs().items()}
 
     def _programs(self) -> dict[str, Callable[..., Any]]:
         return {"forward": self._forward, "vjp": self._vjp, "value_and_grad": self._value_and_grad}
 
     def forward(self, *args: Any) -> Any:
-        """What the function returns."""
+        """Return the outputs of the function."""
         return self._ran("forward", self.certified.traced.specs.flat(args))
 
     def vjp(self, args: Sequence[Any], seeds: Any) -> Any:
-        """(outputs, cotangents), with one seed an output and one cotangent a real argument."""
+        """Return (outputs, cotangents), with one seed for each output and one cotangent for each real argument."""
         return self._ran("vjp", self.certified.traced.specs.flat(args), seeds)
 
     def value_and_grad(self, *args: Any) -> Any:
-        """The loss, and its gradient with respect to each real argument."""
+        """Return the loss, and its gradient with respect to each real argument."""
         return self._ran("value_and_grad", self.certified.traced.specs.flat(args))
 
     def _ran(self, program: str, *args: Any) -> Any:
-        result, found = self._jitted[program](*self.options.placed(args))
-        self.hear(found)
+        """Return the result of a jitted program, after its guards are heard."""
+        result, guard_results = self._jitted[program](*self.options.placed(args))
+        self.hear(guard_results)
         return result
 
     def hear(self, found: GuardResults | None) -> None:
-        """Count what the guards of a run found, and raise GuardError where a hypothesis failed.
+        """Pass the guards' results of a run to the monitor, and raise GuardError where a hypothesis failed.
 
-        Inside a transformation of JAX, this is a call of the host at each run.
+        Inside a transformation of JAX, this is a callback on the host at each run.
         """
         if found is None:
             return
-        counted = [found.times, found.finite]  # all that there is where nothing is traced back: a step is not held up
-        if any(isinstance(x, jax.core.Tracer) for x in (jax.tree.leaves(found) if self.checked else counted)):
+        counts = [found.times, found.finite]  # all arrays without `checked`; a walk of the tree would slow each step
+        if any(isinstance(x, jax.core.Tracer) for x in (jax.tree.leaves(found) if self.checked else counts)):
             jax.debug.callback(self._heard, found)
         else:
             self._heard(found)
@@ -99,9 +100,9 @@ class CompiledGraph:
         return self.certified.certificate
 
     def sweep(self, *args: Any) -> tuple[Sweep, list[Any]]:
-        """The graph at the dimensions of these arguments, and the arguments as flat arrays.
+        """Return the sweep at the sizes of these arguments, and the arguments as flat arrays.
 
-        Raises as `at` does.
+        Raises UsageError and NotCertifiedError, as `at` does.
         """
         flat = self.certified.traced.specs.flat(args)
         return self._at(flat)._sweep(flat)
@@ -118,7 +119,7 @@ class CompiledGraph:
         return self.at_sizes(self.certified.traced.specs.sizes([np.shape(x) for x in arrays]))
 
     def at_sizes(self, sizes: Mapping[str, int]) -> CompiledGraph:
-        """`at`, for all dimensions by name."""
+        """Return the program for these sizes of all dimensions, as `at` does for arguments."""
         key = tuple(sorted(sizes.items()))
         if key not in self._there:
             other = self._there[key] = self._of_sizes(sizes)
@@ -126,6 +127,7 @@ class CompiledGraph:
         return self._there[key]
 
     def _of_sizes(self, sizes: Mapping[str, int]) -> CompiledGraph:
+        """Return this graph, or the function's other program at these sizes, certified and compiled."""
         traced = self.certified.traced
         if empty := [d for d, n in sizes.items() if n < 1]:
             raise UsageError(f"{empty[0]} is 0 in these arrays; {traced.ir.name} is certified where it is at least 1.")
@@ -133,11 +135,12 @@ class CompiledGraph:
         if case is None or case.graph is None:
             return self
         with jax.ensure_compile_time_eval():  # the sizes are known while JAX traces a program
-            done = certification(case.graph, compare=False, shared=self.certified.induction.shared)
-        _check_proved(done, f"Where {case} {traced.ir.name} is another program, and the graph of that one")
-        return CompiledGraph(done, self.checked, self.monitor is not None, self.options)
+            other = certification(case.graph, compare=False, shared=self.certified.induction.shared)
+        _check_proved(other, f"Where {case} {traced.ir.name} is another program, and the graph of that one")
+        return CompiledGraph(other, self.checked, self.monitor is not None, self.options)
 
     def _sweep(self, arrays: Sequence[Any]) -> tuple[Sweep, list[Any]]:
+        """Return the sweep at the arrays' sizes, and the arrays in the dtypes of the run. Raises UsageError."""
         specs = self.certified.traced.specs
         leaves = [x if hasattr(x, "dtype") else jnp.asarray(x) for x in arrays]
         sizes = specs.sizes([x.shape for x in leaves])
@@ -157,17 +160,16 @@ class CompiledGraph:
         ]
 
     def _numbers(self, leaves: Sequence[Any]) -> Numbers:
-        """Return the dtypes to run in: what the options say, or those that the graph was traced in, or another one in
-        which it is the same program.
+        """Return the dtypes to run in: the options', or the traced ones, or another in which the program is the same.
 
-        Raises UsageError where the arrays have several dtypes, or one in which it is another program.
+        Raises UsageError where the arrays have several dtypes, or one in which the function is another program.
         """
         traced, precision = self.certified.traced, self.options.precision
         expected = traced.specs.dtypes
         if self.options.dtype is not None:
             return Numbers(jnp.dtype(self.options.dtype), jnp.result_type(int), precision)
         floats = [(x.dtype, dtype) for x, dtype in zip(leaves, expected, strict=True) if kind_of(dtype) == "f"]
-        # arrays decide on the dtype, Python's numbers do not
+        # The dtype of the run is that of the arrays; Python's numbers, which are weakly typed, adapt to it.
         strong = {x.dtype for x, d in zip(leaves, expected, strict=True) if kind_of(d) == "f" and not _is_weak(x)}
         available = bool(jax.config.read("jax_enable_x64")) or not traced.specs.wide
         if available and all(actual == dtype for actual, dtype in floats):
@@ -190,14 +192,17 @@ class CompiledGraph:
         return Numbers(real, jnp.result_type(int), precision)
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
-        here = self._at(arrays)
-        sweep, leaves = here._sweep(arrays)
-        values, run = here.reach(replace(sweep, remat=True), leaves)  # nothing is kept for a sweep
+        """Return the outputs and the guards' results: the program that is jitted."""
+        compiled = self._at(arrays)
+        sweep, leaves = compiled._sweep(arrays)
+        values, run = compiled.reach(
+            replace(sweep, remat=True), leaves
+        )  # `remat`: no residuals, since no sweep follows
         outputs = sweep.outputs(values)
-        return here._nested(outputs), here.look(sweep, run, outputs, (), {})
+        return compiled._nested(outputs), compiled.look(sweep, run, outputs, (), {})
 
     def reach(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run | None]:
-        """The values of all nodes, with what the guards look at."""
+        """Return the values of all nodes, and the run that kept the guards' values, or None without guards."""
         return (sweep.forward(leaves), None) if self.guards is None else self.guards.forward(sweep, leaves)
 
     def look(
@@ -211,30 +216,34 @@ class CompiledGraph:
         )
 
     def _vjp(self, arrays: Sequence[Any], seeds: Any) -> Any:
-        here = self._at(arrays)
-        sweep, leaves = here._sweep(arrays)
-        values, run = here.reach(sweep, leaves)
+        """Return (outputs, cotangents) and the guards' results. Raises UsageError for seeds of other shapes."""
+        compiled = self._at(arrays)
+        sweep, leaves = compiled._sweep(arrays)
+        values, run = compiled.reach(sweep, leaves)
         outputs = sweep.outputs(values)
-        given = jax.tree.leaves(seeds)
-        if len(given) != len(outputs) or any(jnp.shape(s) != y.shape for s, y in zip(given, outputs, strict=False)):
+        seed_leaves = jax.tree.leaves(seeds)
+        if len(seed_leaves) != len(outputs) or any(
+            jnp.shape(s) != y.shape for s, y in zip(seed_leaves, outputs, strict=False)
+        ):
             raise UsageError("Pass one seed of the same shape for each output of the graph.")
-        seeds = [jnp.asarray(s, y.dtype) for s, y in zip(given, outputs, strict=True)]
+        seeds = [jnp.asarray(s, y.dtype) for s, y in zip(seed_leaves, outputs, strict=True)]
         cotangents = sweep.backward(values, seeds)
-        gradients = here._gradients(sweep, leaves, cotangents)
-        return (here._nested(outputs), gradients), here.look(sweep, run, outputs, gradients, cotangents)
+        gradients = compiled._gradients(sweep, leaves, cotangents)
+        return (compiled._nested(outputs), gradients), compiled.look(sweep, run, outputs, gradients, cotangents)
 
     def _value_and_grad(self, arrays: Sequence[Any]) -> Any:
+        """Return (loss, gradients) and the guards' results. Raises UsageError where there is no scalar loss."""
         if not self.certified.traced.ir.scalar_loss:
             raise UsageError(
                 f"{self.certified.traced.ir.name} does not return one real number, so it has no gradient. Use vjp."
             )
-        here = self._at(arrays)
-        sweep, leaves = here._sweep(arrays)
-        values, run = here.reach(sweep, leaves)
+        compiled = self._at(arrays)
+        sweep, leaves = compiled._sweep(arrays)
+        values, run = compiled.reach(sweep, leaves)
         (loss,) = sweep.outputs(values)
         cotangents = sweep.backward(values, [jnp.ones((), loss.dtype)])
-        gradients = here._gradients(sweep, leaves, cotangents)
-        return (loss, gradients), here.look(sweep, run, loss, gradients, cotangents)
+        gradients = compiled._gradients(sweep, leaves, cotangents)
+        return (loss, gradients), compiled.look(sweep, run, loss, gradients, cotangents)
 
     def _nested(self, outputs: Sequence[Any]) -> Any:
         return jax.tree.unflatten(self.certified.traced.program.out_tree, list(outputs))
@@ -263,15 +272,15 @@ def compile_graph(
 
     Args:
         graph: from `certgrad.trace`, or certified.
-        checked: a run in which a hypothesis of the certificate fails, or that returns what is not finite, raises
-            GuardError with the node, its line, the expression, the first index and the values there. Inside `jax.jit`
-            or `jax.vmap` the error of JAX carries that text.
+        checked: raise GuardError in a run where a hypothesis of the certificate fails, or a result is not finite, with
+            the node, its line, the expression, the first index and the values there. Inside `jax.jit` or `jax.vmap` the
+            error of JAX carries that text.
         monitor: count for each hypothesis how often it failed, call by call, in `CompiledGraph.monitor`.
-        options: device, dtype, precision, determinism, and what is kept; `print` the compiled graph to see them.
+        options: device, dtype, precision, determinism, and memory; `print` the compiled graph to see them.
 
     Raises:
-        NotCertifiedError: with the findings, for a graph that is not proved; or what runs is not what the steps of the
-            certificate name.
+        NotCertifiedError: the graph is not proved, with the findings; or the programs that run are not those that the
+            steps of the certificate name.
     """
     certified = graph if isinstance(graph, Certification) else certification(graph)
     _check_proved(certified, f"The graph of {certified.traced.ir.name}")
@@ -284,6 +293,7 @@ def compile_graph(
 
 
 def _check_proved(certified: Certification, graph: str) -> None:
+    """Raise NotCertifiedError, whose message begins with `graph`, where the certificate is no proof."""
     certificate = certified.certificate
     if certificate.verdict not in PROOFS:
         raise NotCertifiedError(
@@ -295,12 +305,12 @@ def _check_proved(certified: Certification, graph: str) -> None:
 def _unfit(x: Any, dtype: Any) -> str:
     """Return how an argument's dtype differs from the traced one, and what to do; "" where it does not.
 
-    Integers are computed in 32 or 64 bits: in narrower ones they would wrap where the function's own do not.
+    Integers may be of 32 or 64 bits: narrower ones could overflow where the function's own do not.
     """
-    kind, own = kind_of(dtype), kind_of(x.dtype)
-    if kind == "f" != own:
+    kind, given_kind = kind_of(dtype), kind_of(x.dtype)
+    if kind == "f" != given_kind:
         return "real numbers. Pass an array of floats."
-    if kind == "b" != own:
+    if kind == "b" != given_kind:
         return "truth values. Pass an array of bool."
     if kind == "i" and x.dtype != dtype and not ({str(x.dtype), str(dtype)} <= {"int32", "int64"} or _is_weak(x)):
         return f"{dtype}. Pass an array of that dtype, or trace the function at one of {x.dtype}."
@@ -319,27 +329,30 @@ def _is_explicit(x: Any) -> bool:
 
 
 def _difference(certified: Certification) -> str | None:
-    """Return the first node at which the program that runs is not the one in the certificate's step."""
+    """Return the first node at which the program that runs is not the one in the certificate's step, or None."""
     traced, certificate = certified.traced, certified.certificate
-    found = traced.check() or _other_step(certified.induction, certificate.steps)
-    if found is None and digest(traced, certificate.steps, [t.digest for t in certificate.theorems]) != (
+    difference = traced.check() or _other_step(certified.induction, certificate.steps)
+    if difference is None and digest(traced, certificate.steps, [t.digest for t in certificate.theorems]) != (
         certificate.digest
     ):
         return "its digest is another one"
-    return found
+    return difference
 
 
 def _other_step(induction: Induction, steps: Sequence[Step]) -> str | None:
+    """Return the first node whose lemma is not the one that its step names, inside loops as well, or None."""
     nodes = induction.traced.nodes
     if len(nodes) != len(steps):
         return f"it has {len(nodes)} nodes, and the certificate {len(steps)} steps"
     for node, step in zip(nodes, steps, strict=True):
         where = f"%{node.id} {node.name}{line_of(node)}"
         judgement = induction.judged.get(node.id)
-        runs = judgement.instance.proof.lemma.digest if judgement is not None else ""
-        if judgement is not None and runs != step.lemma:
-            return f"{where} runs the rules of the lemma {runs[:12]}, and its step names {step.lemma[:12] or 'none'}"
+        own_digest = judgement.instance.proof.lemma.digest if judgement is not None else ""
+        if judgement is not None and own_digest != step.lemma:
+            return (
+                f"{where} runs the rules of the lemma {own_digest[:12]}, and its step names {step.lemma[:12] or 'none'}"
+            )
         for inner, part in zip(induction.inside.get(node.id, ()), step.inside, strict=True):
-            if (found := _other_step(inner, part.steps)) is not None:
-                return f"{where}: {found}"
+            if (difference := _other_step(inner, part.steps)) is not None:
+                return f"{where}: {difference}"
     return None

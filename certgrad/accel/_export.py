@@ -1,6 +1,6 @@
 """Certified graphs as files: StableHLO and the artefacts of `jax.export`, with the certificate beside them.
 
-The file is a zip archive of JSON, text and `jax.export`'s bytes. Reading one runs no Python that it brings along.
+The file is a zip archive of JSON, text and the bytes of `jax.export`. Reading a file runs no Python code from it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ FORMAT = 1
 MANIFEST, CERTIFICATE = "manifest.json", "certificate.json"
 _NEEDED = "Exported graphs need flatbuffers, which jax.export writes with: pip install 'certgrad[export]'."
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""A date that every archive has, so that the same graph is the same bytes."""
+"""The date in every archive, so that equal graphs give equal bytes."""
 
 
 class ExportError(CertgradError):
-    """A file that is no exported graph, or whose parts are not those that were written together."""
+    """The error for a file that is no exported graph, or whose parts were not written together."""
 
 
 @dataclass(frozen=True)
 class ExportedGraph:
-    """A graph that was read back. A program takes the arrays that `arguments` names, in that order, nested or not."""
+    """A graph read from a file. Its programs take the arrays that `arguments` names, in that order, nested or not."""
 
     certificate: GraphCertificate
     arguments: Mapping[str, str]
@@ -48,18 +48,19 @@ class ExportedGraph:
     """The text of each program."""
 
     def forward(self, *arrays: Any) -> Any:
-        """What the function returns, its arrays in a tuple where there are several."""
+        """Return the outputs of the function, as a tuple where there are several."""
         return self._run("forward", arrays)
 
     def value_and_grad(self, *arrays: Any) -> Any:
-        """The loss, and its gradient by name. Raises UsageError for a graph that returns no single number."""
+        """Return the loss, and its gradient by name. Raises UsageError for a graph that returns no single number."""
         return self._run("value_and_grad", arrays)
 
     def vjp(self, arrays: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """The outputs, and the cotangents by name, with one seed for each output."""
+        """Return the outputs, and the cotangents by name, with one seed for each output."""
         return self._run("vjp", [*arrays, *seeds])
 
     def _run(self, name: str, arrays: Sequence[Any]) -> Any:
+        """Return a program's results at arrays. Raises UsageError for a missing program or another number of arrays."""
         if name not in self.programs:
             raise UsageError(f"The graph was written with {' and '.join(self.programs)}, and not with {name}.")
         flat, program = jax.tree.leaves(arrays), self.programs[name]
@@ -74,10 +75,8 @@ class ExportedGraph:
 def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platforms: Sequence[str] = ()) -> Path:
     """Write a certified graph at the sizes of these arguments, and return the path.
 
-    What is written are its programs, and the certificate that they run under.
-
-    The programs are the forward, and the reverse sweep that the certificate's steps name: of a scalar loss as
-    `value_and_grad`, else as `vjp`. Guards are no part of them.
+    The file has the graph's programs and its certificate. The programs are the forward, and the reverse sweep that the
+    certificate's steps name: for a scalar loss `value_and_grad`, else `vjp`. Guards are no part of them.
 
     Args:
         compiled: from `compile_graph`.
@@ -118,13 +117,13 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
         programs["vjp"] = vjp, [*flat, *outputs]
     files = {CERTIFICATE: encode(certified.certificate)}
     exported: export.Exported | None = None
-    for name, (program, given) in programs.items():
+    for name, (program, example_args) in programs.items():
         program.__name__ = f"{certified.traced.ir.name}_{name}"
         jitted = jax.jit(program)
         with _without_locations():
-            exported = export.export(jitted, platforms=list(platforms) or None)(*given)
+            exported = export.export(jitted, platforms=list(platforms) or None)(*example_args)
             files[f"{name}.jax"] = bytes(exported.serialize())
-            files[f"{name}.stablehlo.mlir"] = jitted.lower(*given).as_text().encode()
+            files[f"{name}.stablehlo.mlir"] = jitted.lower(*example_args).as_text().encode()
     assert exported is not None
     manifest = {
         "format": FORMAT,
@@ -147,11 +146,11 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
 def load_exported(path: str | Path) -> ExportedGraph:
     """Return the graph that `export_graph` wrote.
 
-    Each part must have the digest that was written down with it, and the certificate must be that of the graph. This
-    finds accidents; who can write the file can write its digests.
+    Each part must have the digest in the manifest, and the certificate must be that of the graph. This finds accidents,
+    but no forgery: whoever can write the file can write its digests.
 
     Raises:
-        ExportError: naming the part that is missing or another one.
+        ExportError: a part is missing or was replaced; the message names it.
         UsageError: flatbuffers is not installed (`certgrad[export]`).
     """
     _check_installed()
@@ -160,15 +159,15 @@ def load_exported(path: str | Path) -> ExportedGraph:
             files = {name: archive.read(name) for name in archive.namelist()}
             manifest = json.loads(files[MANIFEST])
             digests, names = manifest["sha256"], list(manifest["programs"])
-            wanted = [CERTIFICATE, *(f"{n}{end}" for n in names for end in (".jax", ".stablehlo.mlir"))]
+            parts = [CERTIFICATE, *(f"{n}{end}" for n in names for end in (".jax", ".stablehlo.mlir"))]
             if manifest["format"] != FORMAT:
                 raise ExportError(f"{path} has format {manifest['format']}; this certgrad reads {FORMAT}.")
     except (OSError, zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
         raise ExportError(f"{path} is no exported graph: {error}. Give a file that export_graph wrote.") from None
-    for name in wanted:
+    for name in parts:
         if name not in files or hashlib.sha256(files[name]).hexdigest() != digests.get(name):
-            what = "is missing" if name not in files else "is not the one that was written"
-            raise ExportError(f"{path}: {name} {what}. Write the graph anew.")
+            problem = "is missing" if name not in files else "is not the one that was written"
+            raise ExportError(f"{path}: {name} {problem}. Write the graph anew.")
     certificate = decode(files[CERTIFICATE])
     if certificate.digest != manifest["graph"]:
         raise ExportError(f"{path}: its certificate is of another graph. Write the graph anew.")
@@ -183,7 +182,7 @@ def load_exported(path: str | Path) -> ExportedGraph:
 
 @contextmanager
 def _without_locations() -> Iterator[None]:
-    """Leave out of programs the source lines that JAX writes into them; they are no part of the graph."""
+    """Within it, JAX writes no source lines into programs: they are no part of the graph."""
     name = "jax_traceback_in_locations_limit"
     before = getattr(jax.config, name)
     jax.config.update(name, 0)

@@ -1,7 +1,7 @@
 """Guards of a running graph: its hypotheses, evaluated in the compiled program at the values that the nodes have there.
 
-A proof says what holds under hypotheses; a guard says whether these hold of what was computed. It changes nothing that
-the graph returns. What a guard finds leaves the program as a few numbers for each hypothesis.
+A proof says what holds under hypotheses; a guard says whether the hypotheses hold of the computed values. It changes
+nothing that the graph returns. Its results leave the program as a few numbers for each hypothesis.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from certgrad.language.arithmetic import UnfitError
 
 
 class GuardError(CertgradError):
-    """A hypothesis of the certificate failed in a run of the graph, or an output was not finite."""
+    """The error for a run of a graph in which a hypothesis of its certificate failed, or an output was not finite."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis that a guard evaluates."""
+    """A hypothesis that a guard evaluates: as the certificate states it, and as it is evaluated."""
 
     stated: NodeHypothesis
     asked: NodeStatement
@@ -45,11 +45,13 @@ class Layout:
 
     guards: Guards
     about: dict[int, About] = field(default_factory=dict)
-    """What each hypothesis is asked of."""
+    """The places at which each hypothesis is evaluated, by its position."""
     unknown: dict[int, str] = field(default_factory=dict)
-    """Why a hypothesis is not evaluated."""
+    """Why a hypothesis is not evaluated, by its position."""
     watched: list[Key] = field(default_factory=list)
+    """The values that `GuardResults.values` is about."""
     swept: list[tuple[int, int]] = field(default_factory=list)
+    """The values whose cotangents `GuardResults.cotangents` is about."""
 
 
 @jax.tree_util.register_dataclass
@@ -58,21 +60,22 @@ class GuardResults:
     """The guards' results of one run: a tree of arrays."""
 
     times: Any
-    """How often each hypothesis fails, in one array."""
+    """The number of failures of each hypothesis, in one array."""
     failing: list[Failing]
+    """The failures of each hypothesis with the first place; empty unless failures are traced back."""
     finite: Any
-    """Whether all that the program returns is finite; where nothing is traced back, of its outputs alone."""
+    """Whether the outputs are finite; where failures are traced back, whether outputs and gradients are."""
     values: list[tuple[Any, Any]]
     """Whether each watched value has a NaN, and whether it has an infinity; in the order of evaluation."""
     cotangents: list[tuple[Any, Any]]
-    """The same of each watched cotangent, in the order of the sweep."""
+    """Whether each watched cotangent has a NaN, and whether it has an infinity; in the order of the sweep."""
     layout: Layout = field(metadata={"static": True})
 
 
 class Guards:
-    """The hypotheses of a certified graph, and where each stands.
+    """The hypotheses of a certified graph, as guards of its runs.
 
-    With `trace_back` the first place is found at which one fails, and a NaN is followed to its node.
+    With `trace_back`, the first place at which a hypothesis fails is found, and a NaN is followed back to its node.
     """
 
     def __init__(self, certified: Certification, trace_back: bool) -> None:
@@ -82,23 +85,23 @@ class Guards:
 
     @cached_property
     def names(self) -> list[str]:
-        """The text of each hypothesis, in order; equal texts at other nodes are numbered."""
+        """Return the text of each hypothesis, in order; of equal texts the second and later ones are numbered."""
         seen: dict[str, int] = {}
-        out = []
+        texts = []
         for h in self.hypotheses:
             times = seen[h.stated.text] = seen.get(h.stated.text, 0) + 1
-            out.append(h.stated.text if times == 1 else f"{h.stated.text} ({times})")
-        return out
+            texts.append(h.stated.text if times == 1 else f"{h.stated.text} ({times})")
+        return texts
 
     def forward(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run]:
-        """The values of a sweep, and a run that kept what the guards speak of."""
+        """Return the values of a forward evaluation, and its run, which keeps the values that the guards need."""
         wanted = {key for h in self.hypotheses for key in h.asked.keys.values()}
         watched = _real_values(self.certified.traced) if self.trace_back else []
         run = sweep.running(wanted | set(watched))
         return sweep.forward(leaves, run), run
 
     def results(self, sweep: Sweep, run: Run, outputs: Any, gradients: Any, cotangents: Cotangents) -> GuardResults:
-        """Return, for each hypothesis, how often it failed in the run."""
+        """Return the results of the guards: how often each hypothesis failed, and what is not finite."""
         returned = (outputs, gradients) if self.trace_back else outputs
         real = [x for x in jax.tree.leaves(returned) if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
         finite = jnp.all(jnp.stack([jnp.isfinite(x).all() for x in real])) if real else jnp.asarray(True)
@@ -119,8 +122,9 @@ class Guards:
     # --- in words
 
     def problem(self, found: GuardResults) -> str | None:
-        """Return each hypothesis that failed in words, or where the first value arose that is not finite; None without
-        a problem.
+        """Return each hypothesis that failed, in words, or else where the first value arose that is not finite.
+
+        None if all hypotheses held and all values are finite.
         """
         failed = [self._failure(k, f, found.layout) for k, f in enumerate(found.failing) if np.asarray(f.times).sum()]
         if failed:
@@ -130,13 +134,14 @@ class Guards:
         return None
 
     def _failure(self, k: int, f: Failing, layout: Layout) -> str:
+        """Return in words how hypothesis `k` failed: at how many places, where first, and with which numbers."""
         h = self.hypotheses[k].stated
         axes, steps = layout.about[k].axes, layout.about[k].steps
         place = np.unravel_index(int(f.place), [n for _, n in axes]) if axes else ()
-        at = [f"{name} = {int(i)}" for (name, _), i in zip(axes, place, strict=True)]
+        position = [f"{name} = {int(i)}" for (name, _), i in zip(axes, place, strict=True)]
         if steps:
-            at = [f"step {int(i)}" for i in np.unravel_index(int(f.step), steps)] + at
-        where = f", first at {', '.join(at)}" if at else ""
+            position = [f"step {int(i)}" for i in np.unravel_index(int(f.step), steps)] + position
+        where = f", first at {', '.join(position)}" if position else ""
         instead = layout.about[k].instead(f.sides)
         sides = f", where it is {instead}" if instead else ""
         total = int(np.prod([n for _, n in axes], initial=1) * np.prod(steps, initial=1))
@@ -159,7 +164,7 @@ class Guards:
         return "no value in it is"
 
     def _from_numbers(self, key: Key, odd: Mapping[Key, tuple[bool, bool]]) -> bool:
-        """Return whether all operands of a node are finite; an operand of a loop is read at the loop."""
+        """Return whether all operands of a node are finite; for an input of a graph inside a loop, False."""
         place, k, _ = key
         traced = self._graph(place)
         node = traced.nodes[k]
@@ -197,12 +202,12 @@ class Guards:
 
 def _failing(k: int, one: Hypothesis, sweep: Sweep, run: Run, layout: Layout, where: bool) -> Failing:
     """Return how often a hypothesis fails; with `where`, also the first place, which takes longer."""
-    asked = one.asked
-    arrays = {name: run.kept[key] for name, key in asked.keys.items()}
-    steps = run.taken[asked.place] if asked.place else jnp.asarray(True)
+    statement = one.asked
+    arrays = {name: run.kept[key] for name, key in statement.keys.items()}
+    steps = run.taken[statement.place] if statement.place else jnp.asarray(True)
     try:
-        layout.about[k], found = failing(asked, arrays, steps, sweep.sizes, where)
-        return found
+        layout.about[k], failures = failing(statement, arrays, steps, sweep.sizes, where)
+        return failures
     except UnfitError as error:
         layout.unknown[k] = str(error)
         none = jnp.zeros((), jnp.int32)
@@ -214,15 +219,16 @@ def _node_label(node: Node) -> str:
 
 
 def _real_values(traced: TracedGraph, place: Place = ()) -> list[Key]:
-    """Return every real value that is computed, those inside loops before those of the loop, in order of evaluation."""
-    out: list[Key] = []
+    """Return every real value that is computed, in order of evaluation: those inside a loop before the loop's own."""
+    keys: list[Key] = []
     for node in traced.nodes:
         for k, body in enumerate(traced.bodies.get(node.id, ())):
-            out += _real_values(body, (*place, (node.id, k)))
+            keys += _real_values(body, (*place, (node.id, k)))
         if node.kind != "constant":
-            out += [(place, node.id, k) for k, o in enumerate(node.outputs) if o.real]
-    return out
+            keys += [(place, node.id, k) for k, o in enumerate(node.outputs) if o.real]
+    return keys
 
 
 def _odd(x: Any) -> tuple[Any, Any]:
+    """Return whether an array has a NaN, and whether it has an infinity."""
     return jnp.isnan(x).any(), jnp.isinf(x).any()

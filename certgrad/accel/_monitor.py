@@ -10,11 +10,11 @@ import numpy as np
 
 NOT_FINITE = "not finite"
 MOST_WAITING = 256
-"""Calls whose numbers stay on the device: those of a long training would fill it."""
+"""Calls whose counts stay on the device, at most, so that a long training does not fill it."""
 
 
 class Monitor:
-    """Fills as the program runs, once a call. The numbers leave the device many at a time, or when asked for."""
+    """The counts of all calls of a program. They leave the device many at a time, or when they are read."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
@@ -22,7 +22,7 @@ class Monitor:
         self._calls: list[dict[str, int]] = []
 
     def add(self, names: Sequence[str], times: Any, finite: Any) -> None:
-        """Add the counts of one call. At sizes at which another program runs, its hypotheses are other ones."""
+        """Add the counts of one call, one for each of `names`; at other sizes a program may have other hypotheses."""
         self.names += [name for name in names if name not in self.names]
         self._waiting.append((names, times, finite))
         if len(self._waiting) >= MOST_WAITING:
@@ -37,12 +37,12 @@ class Monitor:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns of `rows`."""
+        """Return the names of the columns of `rows`."""
         return [*self.names, NOT_FINITE]
 
     @property
     def rows(self) -> list[list[int]]:
-        """For each call, how often each hypothesis failed; last, whether an output was not finite."""
+        """Return, for each call, how often each hypothesis failed; last, whether an output was not finite."""
         self._fetch()
         return [[counts.get(name, 0) for name in self.columns] for counts in self._calls]
 
@@ -54,7 +54,7 @@ class Monitor:
         return [row[k] for row in self.rows]
 
     def metrics(self) -> dict[str, int]:
-        """The counts of the last call by hypothesis, for a log: `log.append(step, loss, **monitor.metrics())`."""
+        """Return the counts of the last call by name, for a log: `log.append(step, loss, **monitor.metrics())`."""
         return dict(zip(self.columns, self.rows[-1], strict=True)) if self.rows else {}
 
     def __str__(self) -> str:
@@ -63,8 +63,10 @@ class Monitor:
         for k, name in enumerate(self.columns):
             counts = [row[k] for row in rows]
             calls = sum(c > 0 for c in counts)
-            told = f"failed {sum(counts)} times in {calls} call{'' if calls == 1 else 's'}" if calls else "never failed"
+            summary = (
+                f"failed {sum(counts)} times in {calls} call{'' if calls == 1 else 's'}" if calls else "never failed"
+            )
             if name == NOT_FINITE:
-                told = f"in {calls} call{'' if calls == 1 else 's'}" if calls else "never"
-            lines.append(f"  {name}: {told}")
+                summary = f"in {calls} call{'' if calls == 1 else 's'}" if calls else "never"
+            lines.append(f"  {name}: {summary}")
         return "\n".join(lines)

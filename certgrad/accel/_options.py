@@ -23,26 +23,26 @@ PRECISIONS = {
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run. What a certificate says is about the program over the reals, which they leave as it is.
+    """Options of a run. They do not change the program over the reals, which the certificate is about.
 
-    `str(compiled)` and `str(step)` say what is in force.
+    `str(compiled)` and `str(step)` list the options in force.
     """
 
     device: Any = None
-    """`"cpu"`, `"gpu"`, `"cpu:1"`, or a device of JAX, where arguments are put; where they are, if None."""
+    """The device that arguments are put on: `"cpu"`, `"gpu"`, `"cpu:1"`, or a device of JAX. None leaves them."""
     dtype: str | None = None
-    """Of all real numbers on the way, among `DTYPES`; that of the arguments, if None. A training step keeps parameters,
-    gradients and state in the dtype of the parameters: `"bfloat16"` with parameters in float32, say."""
+    """The dtype of all real numbers in the program, among `DTYPES`; that of the arguments if None. A training step
+    keeps parameters, gradients and state in the dtype of the parameters: `"bfloat16"` with float32 parameters, say."""
     matmul_precision: Literal["default", "high", "highest"] | None = None
-    """Of products of matrices and convolutions that state none themselves; what the device takes, if None."""
+    """The precision of matrix products and convolutions that state none themselves; the device's own if None."""
     deterministic: bool = False
-    """The same numbers in each run: on a GPU the operations whose order of sums is not fixed are left out."""
+    """Whether each run gives the same numbers: on a GPU, operations whose order of sums varies are not used."""
     remat: bool = False
-    """The sweep computes values anew, in about as many parts as the square root of the number of nodes, and steps of
-    loops, in place of keeping them: less memory, more time. (On a CPU XLA keeps values outside loops all the same, as
-    it does those of `jax.checkpoint`.)"""
+    """Whether the sweep computes values anew in place of keeping them: less memory, more time. The n nodes are computed
+    again in √n parts, and loops step by step. (On a CPU, XLA keeps values outside loops all the same, as it does those
+    of `jax.checkpoint`.)"""
     donate: bool = False
-    """Arguments (in a training step: parameters and state) give their memory to the results, and are gone."""
+    """Whether arguments (in a training step: parameters and state) give their memory to the results, and are lost."""
 
     def __post_init__(self) -> None:
         for what, given, known in (
@@ -53,28 +53,28 @@ class Options:
                 raise UsageError(f"The option {what} is {given!r}; there are {', '.join(known)}.")
         if self.dtype == "float64" and not jax.config.read("jax_enable_x64"):
             raise UsageError("float64 needs 64 bits: jax.config.update('jax_enable_x64', True) before anything runs.")
-        _ = self.chosen  # an unknown device is an error here
+        _ = self.chosen  # raises for an unknown device
 
     @property
     def chosen(self) -> Any:
-        """The device of JAX, or None."""
+        """Return the device of JAX, or None. Raises UsageError for a device that is not there."""
         if not isinstance(self.device, str):
             return self.device
         kind, _, number = self.device.partition(":")
         try:
-            found = jax.devices(kind)
-            return found[int(number or 0)]
+            devices = jax.devices(kind)
+            return devices[int(number or 0)]
         except (RuntimeError, ValueError, IndexError):
-            known = ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())
-            raise UsageError(f"There is no device '{self.device}' here; there are {known}.") from None
+            device_names = ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())
+            raise UsageError(f"There is no device '{self.device}' here; there are {device_names}.") from None
 
     @property
     def precision(self) -> Any:
-        """The precision as JAX takes it."""
+        """Return the precision as JAX takes it."""
         return None if self.matmul_precision is None else PRECISIONS[self.matmul_precision]
 
     def placed(self, tree: Any) -> Any:
-        """Return arrays on the device that was chosen."""
+        """Return the arrays put on the chosen device; as they are if none is chosen."""
         return tree if self.device is None else jax.device_put(tree, self.chosen)
 
     def jit(self, function: Any, donated: Sequence[int] = ()) -> Any:
@@ -92,9 +92,11 @@ class Options:
         where = f"{device.platform}:{device.id} ({device.device_kind})" + (
             "" if self.device else ", or where arrays are"
         )
-        own = ", ".join(sorted({str(np.dtype(d)) for d in given if kind_of(d) == "f"})) or str(jnp.result_type(float))
-        params = ", ".join(sorted({str(np.dtype(d)) for d in kept})) or own
-        dtype = self.dtype or own
+        own_dtype = ", ".join(sorted({str(np.dtype(d)) for d in given if kind_of(d) == "f"})) or str(
+            jnp.result_type(float)
+        )
+        params = ", ".join(sorted({str(np.dtype(d)) for d in kept})) or own_dtype
+        dtype = self.dtype or own_dtype
         rows = {
             "device": where,
             "dtype": dtype + (f", parameters in {params}" if kept and params != dtype else ""),
@@ -103,7 +105,7 @@ class Options:
             "remat": "values are computed anew in the sweep" if self.remat else "values are kept for the sweep",
             "donation": "arguments are given up" if self.donate else "none",
         }
-        return "\n".join(f"{name}: {said}" for name, said in rows.items())
+        return "\n".join(f"{name}: {value}" for name, value in rows.items())
 
 
 PLAIN = Options()

@@ -1,7 +1,8 @@
-"""A loop's step in reverse, split in two: what the step forward computes already, and what waits for the cotangents.
+"""A loop's step in reverse, split in two: the part that the step forward can compute, and the part for the cotangents.
 
-The first part runs in the loop forward, and what the second part reads of it is kept for each step. What depends on
-nothing that changes from step to step is computed anew, and so is what only spreads or turns an array that is kept.
+The first part runs in the forward loop, and the values of it that the second part reads are kept for each step: the
+residuals. Not kept but computed anew are values that are the same in all steps, and those that only broadcast or
+transpose a residual.
 """
 
 from __future__ import annotations
@@ -19,29 +20,35 @@ from certgrad.jaxpr.programs import bound, needed_for
 from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
 
 _MOVES = kinds.MOVES_ENTRIES - {"optimization_barrier"}
-"""Computed anew rather than kept, where what they read is no larger."""
+"""Primitives that are computed anew rather than kept, where their operand is no larger than their result."""
 _CHEAP = (_MOVES | kinds.ADDS | kinds.CHOOSES | kinds.COMPARES | kinds.LOGIC) | frozenset(
     "abs convert_element_type integer_pow mul sign square".split()
 )
-"""Computed anew where all that they read is kept anyway."""
+"""Primitives that are computed anew where all their operands are kept anyway."""
 _ONCE = _CHEAP | frozenset("exp log log1p expm1 tanh logistic sin cos sqrt rsqrt erf div pow".split())
-"""Computed once where they are computed twice of the same."""
+"""Primitives of which two equal equations are computed once."""
 _FIXED, _KNOWN, _WAITS = range(3)
+"""When a value is known: before the loop, in the forward step, or only with the cotangents."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A step and its reverse: `before` computes the residuals, `after` the reverse from them."""
+    """A step and its reverse: `before` computes the residuals in the forward loop, `after` the reverse from them."""
 
     jaxpr: Any
     consts: Sequence[Any]
     counts: tuple[int, int, int]
-    """Arguments that are the same in each step, carries, rows; the cotangents follow."""
+    """The numbers of arguments that are the same in each step, of carries, and of rows; cotangents follow them."""
     kept: Sequence[Any]
+    """The variables that are residuals."""
     first: Sequence[Any]
+    """The equations of the part that runs forward."""
     second: Sequence[Any]
+    """The equations of the reverse."""
     ahead: Sequence[Any]
+    """The results of the first part: the outputs of the step."""
     outputs: Sequence[Any]
+    """The results of the second part: cotangents."""
 
     def before(self, fixed: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return the outputs of one step and its residuals."""
@@ -55,9 +62,9 @@ class Split:
         """Return the cotangents of one step, from its residuals."""
         variables, (_, carries, rows) = self.jaxpr.invars, self.counts
         env = self._start(fixed)
-        given = len(fixed) + carries
-        env.update(zip(variables[given : given + rows], row, strict=True))
-        env.update(zip(variables[given + rows :], cotangents, strict=True))
+        row_start = len(fixed) + carries
+        env.update(zip(variables[row_start : row_start + rows], row, strict=True))
+        env.update(zip(variables[row_start + rows :], cotangents, strict=True))
         env.update(zip(self.kept, kept, strict=True))
         _evaluate(self.second, env)
         return [_atom_value(v, env) for v in self.outputs]
@@ -76,10 +83,11 @@ def split_reverse_step(
     cotangents: Sequence[Any],
     ahead: int,
 ) -> Split:
-    """Split `reverse`, a function of these in turn, into what can run before the cotangents are known and the rest.
+    """Split `reverse` into the part that can run before the cotangents are known and the rest.
 
-    It is traced at arrays or types of arrays. Its first `ahead` results do not depend on the cotangents: they are what
-    the step forward returns. What the rest needs of the first part is kept, but for what it can derive from others.
+    `reverse` is a function of `fixed`, `carry`, `row` and `cotangents`, given as arrays or types of arrays. Its first
+    `ahead` results do not depend on the cotangents: they are the outputs of the step forward. The values of the first
+    part that the rest reads are kept, except those that it can derive cheaply from others.
     """
     closed = jax.make_jaxpr(reverse)(*fixed, *carry, *row, *cotangents)
     jaxpr = jaxpr_of(closed)
@@ -90,18 +98,20 @@ def split_reverse_step(
     equations, results = _distinct(jaxpr)
     forward, outputs = results[:ahead], results[ahead:]
     levels = [_assign_level(eqn, when) for eqn in equations]
-    given = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
+    # Known in the reverse without being kept: constants, and the rows and cotangents that its own scan reads.
+    available = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
     makers = {v: eqn for eqn in equations for v in eqn.outvars}
     kept = {
         v
         for eqn, level in zip(equations, levels, strict=True)
         for v in eqn.invars
-        if level == _WAITS and not is_literal(v) and when[v] == _KNOWN and v not in given
+        if level == _WAITS and not is_literal(v) and when[v] == _KNOWN and v not in available
     }
-    kept |= {v for v in outputs if not is_literal(v) and when[v] == _KNOWN and v not in given}
-    kept = _spread(kept, makers, when, given)
+    kept |= {v for v in outputs if not is_literal(v) and when[v] == _KNOWN and v not in available}
+    kept = _spread(kept, makers, when, available)
+    # From the last computed to the first: a residual is dropped if the others give it by cheap operations.
     for v in [v for v in reversed(when) if v in kept]:
-        if v in makers and _derived(v, makers, when, kept - {v} | given):
+        if v in makers and _derived(v, makers, when, kept - {v} | available):
             kept.discard(v)
     ordered = [v for v in when if v in kept]
     return Split(
@@ -118,20 +128,20 @@ def split_reverse_step(
 
 def _distinct(jaxpr: Any) -> tuple[list[Any], list[Any]]:
     """Return the equations and outputs of a jaxpr with common subexpressions computed once."""
-    same: dict[Any, Any] = {}
+    replacements: dict[Any, Any] = {}
     seen: dict[Any, Any] = {}
     equations = []
     for eqn in jaxpr.eqns:
-        eqn = eqn.replace(invars=[v if is_literal(v) else same.get(v, v) for v in eqn.invars])
+        eqn = eqn.replace(invars=[v if is_literal(v) else replacements.get(v, v) for v in eqn.invars])
         if not eqn.effects and eqn.primitive.name in _ONCE:
             operands = tuple((np.asarray(v.val).tobytes(), v.aval) if is_literal(v) else v for v in eqn.invars)
             key = eqn.primitive, operands, frozenset(eqn.params.items())
             if (before := seen.get(key)) is not None:
-                same.update(zip(eqn.outvars, before.outvars, strict=True))
+                replacements.update(zip(eqn.outvars, before.outvars, strict=True))
                 continue
             seen[key] = eqn
         equations.append(eqn)
-    return equations, [v if is_literal(v) else same.get(v, v) for v in jaxpr.outvars]
+    return equations, [v if is_literal(v) else replacements.get(v, v) for v in jaxpr.outvars]
 
 
 def _spread(kept: set[Any], makers: Mapping[Any, Any], when: Mapping[Any, int], given: set[Any]) -> set[Any]:
@@ -150,22 +160,23 @@ def _spread(kept: set[Any], makers: Mapping[Any, Any], when: Mapping[Any, int], 
 
 
 def _derived(v: Any, makers: Mapping[Any, Any], when: Mapping[Any, int], at_hand: set[Any]) -> bool:
-    """Return whether a value can be computed from available ones by cheap operations alone."""
-    found: dict[Any, bool] = {}
+    """Return whether a value can be computed by cheap operations alone from the values at hand."""
+    computable: dict[Any, bool] = {}
 
-    def at(x: Any) -> bool:
-        return is_literal(x) or x in at_hand or when[x] == _FIXED or computed(x)
+    def is_available(x: Any) -> bool:
+        return is_literal(x) or x in at_hand or when[x] == _FIXED or is_computable(x)
 
-    def computed(x: Any) -> bool:
-        if x not in found:
+    def is_computable(x: Any) -> bool:
+        if x not in computable:
             eqn = makers.get(x)
-            found[x] = eqn is not None and eqn.primitive.name in _CHEAP and all(map(at, eqn.invars))
-        return found[x]
+            computable[x] = eqn is not None and eqn.primitive.name in _CHEAP and all(map(is_available, eqn.invars))
+        return computable[x]
 
-    return computed(v)
+    return is_computable(v)
 
 
 def _assign_level(eqn: Any, when: dict[Any, int]) -> int:
+    """Return when an equation's outputs are known, the latest of its operands' levels, and store it for each."""
     level = max((when[v] for v in eqn.invars if not is_literal(v)), default=_FIXED)
     if eqn.effects:
         level = _WAITS
@@ -174,6 +185,7 @@ def _assign_level(eqn: Any, when: dict[Any, int]) -> int:
 
 
 def _moves(eqn: Any) -> bool:
+    """Return whether an equation only moves the entries of an operand that is no larger than its result."""
     return eqn.primitive.name in _MOVES and prod(eqn.invars[0].aval.shape) <= prod(eqn.outvars[0].aval.shape)
 
 

@@ -24,31 +24,31 @@ Cotangents = dict[tuple[int, int], Any]
 
 
 class Values(list[Any]):
-    """Every node's outputs; and of loops, by node, what their steps keep for the sweep."""
+    """The outputs of every node; `kept` has, for loops by node, the residuals of their steps for the sweep."""
 
     kept: Mapping[int, Any] = {}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A graph at these dimensions: that of a function, or one inside a node."""
+    """A graph at these sizes, with its evaluation and its reverse sweep: a function's, or one inside a node."""
 
     induction: Induction
     sizes: Mapping[str, Any]
     numbers: Numbers
     remat: bool = False
-    """The sweep computes values anew, part by part, and steps of loops, in place of keeping them."""
+    """Whether the sweep computes values anew, part by part, and steps of loops, in place of keeping them."""
 
     @property
     def run(self) -> Run:
         return Run(self.sizes, self.numbers)
 
     def running(self, wanted: Collection[Key] = frozenset()) -> Run:
-        """An evaluation that keeps these values, and of loops what the sweep needs."""
+        """Return an evaluation that keeps these values and, without `remat`, the residuals of loops for the sweep."""
         return self.run_of(wanted) if self.remat else _Keeping(self.sizes, self.numbers, wanted, sweep=self)
 
     def run_of(self, wanted: Collection[Key]) -> Run:
-        """An evaluation that keeps these values alone."""
+        """Return an evaluation that keeps these values alone."""
         return Run(self.sizes, self.numbers, wanted)
 
     def forward(self, inputs: Sequence[Any], run: Run | None = None) -> Values:
@@ -59,12 +59,12 @@ class Sweep:
         return values
 
     def loop(self, node: Node) -> Loop:
-        """A loop among the nodes, with its body's sweep."""
+        """Return the loop at a node, with its body's sweep."""
         (body,) = self.inside(node)
         return Loop(self.induction, node, body)
 
     def outputs(self, values: Sequence[Any]) -> list[Any]:
-        """Return what the graph returns."""
+        """Return the graph's outputs, given the values of its nodes."""
         return self.run.outputs(self.induction.traced, values)
 
     def backward(self, values: Values, seeds: Sequence[Any]) -> Cotangents:
@@ -78,16 +78,20 @@ class Sweep:
             if isinstance(operand, Ref) and self.induction.is_moving(operand) and seed is not None:
                 _add(cotangents, (operand.node, operand.output), seed)
         for part in reversed(_checkpoint_segments(graph.nodes) if self.remat else [graph.nodes]):
-            here = self._anew(part, values, cotangents) if self.remat else values
+            part_values = self._anew(part, values, cotangents) if self.remat else values
             for node in reversed(part):
                 arrived = [cotangents.get((node.id, k)) for k in range(len(node.outputs))]
                 if any(ct is not None for ct in arrived):
-                    for operand, ct in self.node_vjp(node, here, arrived):
+                    for operand, ct in self.node_vjp(node, part_values, arrived):
                         _add(cotangents, (operand.node, operand.output), ct)
         return cotangents
 
     def _anew(self, part: Sequence[Node], values: Values, cotangents: Cotangents) -> Values:
-        """Return all values, with those of the nodes in `part` computed again once their cotangents have arrived."""
+        """Return all values, with those of the nodes in `part` computed again from the values that the part reads.
+
+        A barrier ties these values to the cotangents that have arrived: so XLA neither merges the second computation
+        with the first, nor starts it before the sweep has come to the part.
+        """
         traced, run = self.induction.traced, self.run
         in_part = {node.id for node in part}
         read = [o for node in part for o in node.operands if isinstance(o, Ref) and o.node not in in_part]
@@ -99,20 +103,20 @@ class Sweep:
             (
                 [values[k][j] for k, j in read_before],
                 [cotangents[key] for key in arrived],
-            )  # XLA must not see they are the same
+            )
         )
         cotangents.update(zip(arrived, delayed[1], strict=True))
-        out = Values(list(v) if v is not None else v for v in values)
-        out.kept = values.kept
+        recomputed = Values(list(v) if v is not None else v for v in values)
+        recomputed.kept = values.kept
         for (k, j), x in zip(read_before, delayed[0], strict=True):
-            out[k][j] = x
+            recomputed[k][j] = x
         for node in part:
             if node.kind not in ("input", "constant"):
-                out[node.id] = run.node(traced, node, out)
-        return out
+                recomputed[node.id] = run.node(traced, node, recomputed)
+        return recomputed
 
     def node_vjp(self, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
-        """The cotangents that one node gives to its moving operands, by the vjp that its lemma is about."""
+        """Return the cotangents that a node gives to its moving operands, by the vjp that its lemma is about."""
         if node.kind == "scan":
             return scan_vjp(self, node, values, arrived)
         if node.kind == "cond":
@@ -123,11 +127,11 @@ class Sweep:
         slots = self.induction.traced.slots(node)
         seeds = self.seeds(arrived, values[node.id])
         arguments = [values[r.node][r.output] for r in slots]
-        found = evaluate(_programs(judgement).vjp, [*arguments, *seeds], self.dims_of(node), self.numbers)
-        return list(zip([slots[k] for k in judgement.operation.active], found, strict=True))
+        cotangents = evaluate(_programs(judgement).vjp, [*arguments, *seeds], self.dims_of(node), self.numbers)
+        return list(zip([slots[k] for k in judgement.operation.active], cotangents, strict=True))
 
     def seeds(self, arrived: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
-        """The cotangents of a node's outputs, zeros where none has arrived."""
+        """Return the cotangents of a node's outputs, zeros where none has arrived."""
         seeds = []
         for ct, value in zip(arrived, outputs, strict=True):
             real = jnp.issubdtype(value.dtype, jnp.floating)
@@ -135,35 +139,36 @@ class Sweep:
         return seeds
 
     def dims_of(self, node: Node) -> dict[str, Any]:
-        """The lemma's dimensions at this node."""
+        """Return the size at this node of each dimension of its lemma."""
         judgement = self.induction.judged[node.id]
         return {mine: sized(size)(self.sizes) for mine, size in judgement.instance.sizes.items()}
 
     def inside(self, node: Node) -> list[Sweep]:
-        """The graphs inside a node."""
+        """Return the sweeps of the graphs inside a node."""
         return [type(self)(inner, self.sizes, self.numbers, self.remat) for inner in self.induction.inside[node.id]]
 
     def operands(self, node: Node, values: Values) -> list[Any]:
-        """The values of a node's operands."""
+        """Return the values of a node's operands."""
         return [self.run.read(o, values) for o in node.operands]
 
 
 def scan_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
-    """A loop's steps in reverse: the carry's cotangent is handed on, those of the constants are summed."""
+    """Return the cotangents of a loop's operands, by the sweep over its steps in reverse."""
     seeds = sweep.seeds(arrived, values[node.id])
-    found = sweep.loop(node).backward(sweep.operands(node, values), seeds, values.kept.get(node.id))
-    return _to_operands(sweep, node, found)
+    cotangents = sweep.loop(node).backward(sweep.operands(node, values), seeds, values.kept.get(node.id))
+    return _to_operands(sweep, node, cotangents)
 
 
 @dataclass
 class _Keeping(Run):
-    """An evaluation that keeps of each loop what the sweep needs of its steps."""
+    """An evaluation that keeps the residuals of each loop's steps for the sweep; not of loops inside loops."""
 
     sweep: Sweep | None = field(default=None, kw_only=True)
 
     def beside(
         self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
     ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+        """Return a step's outputs with its residuals, for a moving loop of the graph itself; else nothing."""
         assert self.sweep is not None
         moving = self.sweep.induction.is_moving
         if place or not any(moving(Ref(node=node.id, output=k)) for k in range(len(node.outputs))):
@@ -189,6 +194,7 @@ def cond_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -
 
         return run
 
+    # As when the graph runs, an index out of range takes the first or the last branch.
     clipped = jnp.clip(jnp.asarray(index).astype(jnp.int32), 0, len(branches) - 1)
     cotangents = jax.lax.switch(clipped, [reverse(b) for b in branches], args, seeds)
     return _to_operands(sweep, node, [None, *cotangents])

@@ -30,7 +30,7 @@ class Lemma(Struct, frozen=True):
     """What is proved of one operation with its parameters at one pattern of shapes, for all sizes of its dimensions."""
 
     digest: str
-    """Of the traced programs (forward, jvp, vjp, primal), the given signs and the versions."""
+    """The digest of the traced programs (forward, jvp, vjp, primal), the given signs and the versions."""
     name: str
     signature: str
     given: list[str]
@@ -38,7 +38,7 @@ class Lemma(Struct, frozen=True):
     verdict: VerdictName
     obligations: list[ObligationResult]
     hypotheses: list[str]
-    """Over the lemma's own argument names."""
+    """The hypotheses as text, over the lemma's own argument names."""
     statements: list[Statement] = []
     """The hypotheses as trees, in the same order."""
     idealisations: list[str] = []
@@ -51,30 +51,30 @@ class NodeHypothesis(Struct, frozen=True):
     source: str
     text: str
     formula: str
-    """As the lemma has it, over its argument names."""
+    """The hypothesis as the lemma has it, over the lemma's argument names."""
     boundary: bool
-    """It fails only where values at the node are 0, or equal to each other."""
+    """Whether it fails only where values at the node are 0, or equal to each other."""
     negligible: bool
-    """True where it is a boundary, of values that are analytic functions of the graph's inputs."""
+    """Whether it fails on a set of measure zero: on a boundary, of values that are analytic in the graph's inputs."""
     tree: Statement
-    """What it says, over the lemma's argument names."""
+    """The hypothesis as a tree, over the lemma's argument names."""
     of: dict[str, str]
-    """For each argument that it mentions, a digest of the operations that compute the value there."""
+    """For each argument that it mentions, a digest of the operations that compute the argument's value."""
 
 
 class AtArrays(Struct, frozen=True):
     """A hypothesis at the arrays that the graph was traced at, evaluated in floats."""
 
     places: int
-    """At so many places it asks something: choices of its indices, at each step of the loops around it."""
+    """The number of places at which it is evaluated: choices of its indices, at each step of loops around the node."""
     failing: int
-    """At so many of them it is false, or undefined."""
+    """The number of places at which it is false or undefined."""
     first: dict[str, int] = {}
-    """The first of these."""
+    """The first place at which it fails: each index with its value."""
     instead: str = ""
-    """What is asked there, in numbers: `-1 > 0`."""
+    """The hypothesis at that place, in numbers: `-1 > 0`."""
     unknown: str = ""
-    """Why it was not evaluated."""
+    """Why it was not evaluated; "" where it was."""
 
 
 class Discharged(Struct, frozen=True):
@@ -113,9 +113,9 @@ class Step(Struct, frozen=True):
     verdict: VerdictName
     lemma: str = ""
     arguments: dict[str, Ref] = {}
-    """The lemma's argument names, each with the operand that it stands for."""
+    """The operand for each argument name of the lemma."""
     instantiation: dict[str, str] = {}
-    """The lemma's dimensions, each with the node's."""
+    """The node's size for each dimension of the lemma."""
     hypotheses: list[NodeHypothesis] = []
     discharged: list[Discharged] = []
     cotangents: list[Cotangent] = []
@@ -125,7 +125,7 @@ class Step(Struct, frozen=True):
 
 
 class Theorem(Struct, frozen=True):
-    """A statement about any linear maps, proved once by the kernel: how steps are put together."""
+    """A statement about arbitrary linear maps, proved by the kernel, by which the steps of the induction are joined."""
 
     name: str
     statement: str
@@ -134,7 +134,7 @@ class Theorem(Struct, frozen=True):
 
 
 class Conclusion(Struct, frozen=True):
-    """What the induction yields, and whether it does."""
+    """A law that the induction proves of the whole graph, and whether it holds here."""
 
     name: str
     statement: str
@@ -168,18 +168,18 @@ class GraphCertificate(Struct, frozen=True):
     digest: str
     versions: dict[str, str]
     measured: list[str] = []
-    """With what the traced function was compared beside the proof: traces at numbers, calls in several dtypes."""
+    """The comparisons of the traced function made beside the proof: with traces at numbers, calls in several dtypes."""
     traced_in: str = ""
     """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
     at_arrays: list[AtArrays] = []
-    """For each hypothesis what it says of the arrays that were given; empty where shapes were given."""
+    """For each hypothesis its result at the arrays that were given; empty where only shapes were given."""
     source: Source | None = None
     checksum: str = ""
-    """Of everything else in the certificate: it shows an accidental edit, and does not stop a forger."""
+    """The checksum of everything else in the certificate: it shows an accidental edit, but stops no forger."""
 
 
 def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """The steps, and those inside of loops and branches."""
+    """Yield the steps, each followed by the steps of the graphs inside its node: of loops and branches."""
     for step in steps:
         yield step
         for part in step.inside:
@@ -187,21 +187,21 @@ def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def sealed(certificate: GraphCertificate) -> GraphCertificate:
-    """The certificate with its checksum."""
+    """Return the certificate with its checksum."""
     return msgspec.structs.replace(certificate, checksum=checksum(certificate))
 
 
 def with_source(certificate: GraphCertificate, source: Source) -> GraphCertificate:
-    """The certificate with where its function was found."""
+    """Return the certificate with the target and shapes by which its function was found."""
     return sealed(msgspec.structs.replace(certificate, source=source))
 
 
 def checksum(certificate: GraphCertificate) -> str:
     """Return the checksum of the certificate's content."""
-    found = hashlib.blake2b(digest_size=32)
+    digest = hashlib.blake2b(digest_size=32)
     for piece in pieces(msgspec.structs.replace(certificate, checksum="")):
-        found.update(piece)
-    return found.hexdigest()
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 PIECE = 10_000
@@ -209,7 +209,7 @@ PIECE = 10_000
 
 
 def pieces(value: Struct | list[Any]) -> Iterator[bytes]:
-    """The deterministic JSON of a record, or a list, in pieces: that of a large graph takes a gigabyte in one."""
+    """Yield the deterministic JSON of a record or a list in pieces, since that of a large graph is a gigabyte."""
     if isinstance(value, list):
         starts = range(0, max(len(value), 1), PIECE)
         parts = (msgspec.json.encode(value[k : k + PIECE], order="deterministic")[1:-1] for k in starts)
@@ -226,15 +226,15 @@ def pieces(value: Struct | list[Any]) -> Iterator[bytes]:
 
 
 def encode(certificate: GraphCertificate) -> bytes:
-    """Deterministic JSON: the same certificate is the same bytes."""
+    """Return the certificate as deterministic JSON: equal certificates have equal bytes."""
     return msgspec.json.format(msgspec.json.encode(certificate, order="deterministic"), indent=2) + b"\n"
 
 
 def decode(data: bytes) -> GraphCertificate:
-    """Strict: unknown fields and wrong types raise msgspec.ValidationError."""
+    """Return the certificate that the JSON holds. Unknown fields and wrong types raise msgspec.ValidationError."""
     return msgspec.json.decode(data, type=GraphCertificate)
 
 
 def schema() -> dict:
-    """The JSON schema of a graph certificate."""
+    """Return the JSON schema of a graph certificate."""
     return coding.schema(GraphCertificate)

@@ -1,4 +1,4 @@
-"""The graph: an op-tagged DAG as data. A node's id is its position, and its parents come before it."""
+"""The graph as data: a DAG of operations. A node's id is its position, and its parents come before it."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class Node(Struct, frozen=True):
 
     @property
     def parents(self) -> list[Ref]:
-        """The operands that are outputs of nodes, each once."""
+        """Return the operands that are outputs of nodes, each once."""
         return list({str(o): o for o in self.operands if isinstance(o, Ref)}.values())
 
     def __str__(self) -> str:
-        """One line: `%5 f64[n, h] = max(%4, 0.0)   mlp.py:12`."""
+        """Return the node in one line: `%5 f64[n, h] = max(%4, 0.0)   mlp.py:12`."""
         outputs = ", ".join(map(str, self.outputs))
         params = ", ".join(f"{k}={v}" for k, v in self.params.items())
         call = f"{self.name}({', '.join(map(str, self.operands))})" + (f" [{params}]" if params else "")
@@ -129,7 +129,7 @@ class Graph(Struct, frozen=True):
 
     @property
     def scalar_loss(self) -> bool:
-        """The graph returns exactly one real number."""
+        """Whether the graph returns exactly one real number."""
         return len(self.outputs) == 1 and self.type_of(self.outputs[0]).is_real_number
 
     def __str__(self) -> str:
@@ -138,10 +138,10 @@ class Graph(Struct, frozen=True):
 
 
 def encode(graph: Graph) -> bytes:
-    """Deterministic JSON."""
+    """Return the graph as deterministic JSON."""
     return msgspec.json.format(msgspec.json.encode(graph, order="deterministic"), indent=2) + b"\n"
 
 
 def decode(data: bytes) -> Graph:
-    """The graph. Raises msgspec.ValidationError for anything that is not one, unknown fields included."""
+    """Return the graph that the JSON holds. Raises msgspec.ValidationError where it is none, or has unknown fields."""
     return msgspec.json.decode(data, type=Graph)

@@ -1,4 +1,4 @@
-"""The audit of recorded rules, with their calls in the place of declarations."""
+"""The audit of recorded rules, for which declarations are made from their calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ._notes import Bare, Notes, Rule, Variant, own_function
 NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
 CHANGED_DURING_RUN = "a value that its code reads changed during the run, and the audit is of what is there now"
 SECONDS = 60.0
-"""For the audit of one rule, at all of its calls."""
+"""Seconds for the audit of one rule, at all of its calls."""
 MAX_SHOWN = 120
 """A note shows at most this many characters of a signature or of a static value."""
 MADE_INSIDE = "it is made inside a function, where no name leads to it"
@@ -47,19 +47,19 @@ MADE_INSIDE = "it is made inside a function, where no name leads to it"
 
 @dataclass(frozen=True)
 class Recorded:
-    """The result of a rule that was called, or that exists and was not."""
+    """The result for a rule that was called, or for one of the user's modules that was not."""
 
     result: RuleResult
     called: int = 0
     declarations: tuple[Declaration, ...] = ()
-    """What was audited of it."""
+    """The declarations at which it was audited."""
     unsaved: str = ""
-    """Why declarations of it cannot be used another time."""
+    """Why its declarations are not saved for a later audit; "" where they can be."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a rule: its name as `certgrad audit` says it, and the object under that name, if there is one."""
+    """The place of a rule: its name in `certgrad audit`, and the object under that name, None if there is none."""
 
     name: str
     found: Any
@@ -68,6 +68,7 @@ class Place:
 
 
 Examined = tuple[RuleResult, Report | None]
+"""The result of an audit, and its report; None where the rule could not be audited."""
 
 
 @dataclass
@@ -75,34 +76,36 @@ class _ClaimAudits:
     """The results of the audits of a rule's claims."""
 
     examined: list[tuple[Examined, Declaration | None]] = field(default_factory=list)
+    """The results, each with the declaration made from calls; None where the author declares the rule."""
     left: list[str] = field(default_factory=list)
+    """The reasons why nothing is claimed of some calls."""
     notes: list[str] = field(default_factory=list)
 
 
 def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
-    """Yield the audits of all rules that were called, by name, and those of the user's modules that were not called."""
-    said = nearest(Path.cwd()).signatures
+    """Yield the audits of all rules that were called, by name; then the user's rules that were not, without audit."""
+    signatures = nearest(Path.cwd()).signatures
     for rule in notes.rules.values():
         for variant in rule.variants.values():
             variant.ended()  # before any audit runs the program's code
     called = {id(unwrapped(v.custom)) for rule in notes.rules.values() for v in rule.variants.values()}
     for place, rule in sorted(placed_rules(notes.rules.values()), key=lambda pair: pair[0].name):
         with _undisturbed():
-            done = _audited(rule, place, said.get(place.name), conformance, seconds)
-        yield done
-    for found in _not_called(called):
-        yield Recorded(left_out(found.name, NOT_CALLED, found.where, found.file))
+            result = _audited(rule, place, signatures.get(place.name), conformance, seconds)
+        yield result
+    for uncalled in _not_called(called):
+        yield Recorded(left_out(uncalled.name, NOT_CALLED, uncalled.where, uncalled.file))
 
 
 def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
     """Return the worst result over the variants of a recorded rule, with what was not looked at in time.
 
     Args:
-        rule: its calls.
+        rule: its variants and calls.
         place: where it is, and its name.
-        said: what its author declares; None: it is audited as it was called.
-        conformance: compare what was traced with what happens.
-        seconds: for all its variants.
+        said: the declaration of its author; None: it is audited as it was called.
+        conformance: compare what was traced with calls.
+        seconds: the time for all its variants.
     """
     started = time.perf_counter()
     audits = _ClaimAudits()
@@ -114,8 +117,8 @@ def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bo
         audits.left.append(f"its audit took more than {seconds:g} s, and --seconds gives it more")
     if rule.more:
         audits.left.append(f"{rule.more} calls that close over yet other values were not looked at")
-    nothing = RuleResult(name=place.name, where=place.where, file=place.file)
-    (result, report), declared = _worst(audits) or ((nothing, None), None)
+    empty_result = RuleResult(name=place.name, where=place.where, file=place.file)
+    (result, report), declared = _worst(audits) or ((empty_result, None), None)
     remarks = [*result.remarks]
     left_out = [*dict.fromkeys(audits.left)]
     if report is not None:
@@ -131,27 +134,27 @@ def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bo
 
 
 def _look(variant: Variant, place: Place, said: Declaration | None, conformance: bool, looked: _ClaimAudits) -> None:
-    """Audit a variant: as its author says, or as it was called."""
+    """Audit a variant, as its author declares or else as it was called, and add the results to `looked`."""
     if variant.problem:
         looked.left.append(variant.problem)
         return
     if variant.changed:
         looked.left.append(f"{CHANGED_DURING_RUN}: {variant.changed}")
     rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
-    found = FoundRule(place.name, rule, where=place.where, file=place.file)
+    found_rule = FoundRule(place.name, rule, where=place.where, file=place.file)
     if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
         table = {place.name: (said,)} if said is not None else {}
-        done: list[tuple[Examined, Declaration | None]] = [(examined(found, table, conformance), None)]
+        results: list[tuple[Examined, Declaration | None]] = [(examined(found_rule, table, conformance), None)]
     else:
         claims = claims_of(variant)
         looked.left += claims.left
-        done = [_audit_of_claim(found, claim, conformance, looked) for claim in claims.claims]
-    looked.examined += done
-    looked.left += _called_in_other_dtypes(variant, [report for (_, report), _ in done if report is not None])
+        results = [_audit_of_claim(found_rule, claim, conformance, looked) for claim in claims.claims]
+    looked.examined += results
+    looked.left += _called_in_other_dtypes(variant, [report for (_, report), _ in results if report is not None])
 
 
 def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iterator[str]:
-    """Yield the dtypes of calls that the claims are not about, in words."""
+    """Yield texts on the dtypes of calls that the claims do not cover."""
     called = {leaf.dtype for call in variant.calls.values() for leaf in call.leaves()}
     for text in dict.fromkeys(report.dtypes for report in reports if report.dtypes):
         claimed = text.partition(" (")[0].split()
@@ -164,7 +167,10 @@ def _called_in_other_dtypes(variant: Variant, reports: Sequence[Report]) -> Iter
 def _audit_of_claim(
     found: FoundRule, claim: Claim, conformance: bool, looked: _ClaimAudits
 ) -> tuple[Examined, Declaration]:
-    """Return the audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
+    """Return the audit of one claim with its declaration, in which all sizes are apart.
+
+    If that is not proved, but is with sizes joined that agreed in all calls, return that one, with a note in `looked`.
+    """
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
     result, report = apart
     if _is_proved(report) or claim.joined.signature == claim.apart.signature or _also_joined(report, claim):
@@ -172,16 +178,16 @@ def _audit_of_claim(
     joined = examined(found, {found.name: (claim.joined,)}, conformance)
     if not _is_proved(joined[1]):
         return (apart, claim.apart) if report is not None else (joined, claim.joined)
-    what = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
+    outcome = report.verdict if report is not None else "; ".join(r.text for r in result.remarks)
     looked.notes.append(
         f"sizes that agreed in every call stand for one: {declaration_text(claim.joined)}; with sizes of their own "
-        f"({declaration_text(claim.apart)}) it is {what}"
+        f"({declaration_text(claim.apart)}) it is {outcome}"
     )
     return joined, claim.joined
 
 
 def _also_joined(report: Report | None, claim: Claim) -> bool:
-    """Return whether the witness also has equal sizes where all calls have: joined, it is one as well."""
+    """Return whether a witness has equal sizes where all calls have, so that it also refutes the joined claim."""
     witness = report.witness if report is not None else None
     if witness is None:
         return False
@@ -195,7 +201,7 @@ def _also_joined(report: Report | None, claim: Claim) -> bool:
 
 
 def _at_these(examined: Examined, kept: Mapping[str, int]) -> Examined:
-    """Return a claim proved at numeric sizes as one for these sizes, though the rule runs at others."""
+    """Return the result of a claim; one that is proved with `kept` sizes as numbers is marked as about these alone."""
     result, report = examined
     if not kept or report is None or not _is_proved(report):
         return examined
@@ -209,35 +215,38 @@ def _is_proved(report: Report | None) -> bool:
 
 
 def _worst(looked: _ClaimAudits) -> tuple[Examined, Declaration | None] | None:
-    """Return the worst result, if there is one; what could not be audited is left out of the claim."""
+    """Return the worst result with its declaration; None if there is none at all.
+
+    Results without a report are added to the calls of which nothing is claimed, the other results to the notes.
+    """
     with_report = [(report, one) for one in looked.examined if (report := one[0][1]) is not None]
     for (result, report), declared in looked.examined:
         if report is None and with_report:
-            at = f"{declaration_text(declared)}: " if declared is not None else ""
-            looked.left += [at + r.text.removeprefix("not audited: ") for r in result.remarks]
+            prefix = f"{declaration_text(declared)}: " if declared is not None else ""
+            looked.left += [prefix + r.text.removeprefix("not audited: ") for r in result.remarks]
     if not with_report:
         return looked.examined[0] if looked.examined else None
     report, worst = max(with_report, key=lambda pair: ORDER.index(pair[0].verdict))
-    own = _claim_text(report, worst[1])
-    said = [_claim_text(report, declared) for report, (_, declared) in with_report]
-    looked.notes += [f"also audited as {text}" for text in said if text != own]
+    own_text = _claim_text(report, worst[1])
+    texts = [_claim_text(report, declared) for report, (_, declared) in with_report]
+    looked.notes += [f"also audited as {text}" for text in texts if text != own_text]
     return worst
 
 
 def _claim_text(report: Report, declared: Declaration | None) -> str:
     """Return the result of one claim in words."""
     under = f" ({', '.join(report.hypotheses)})" if report.hypotheses else ""
-    at = f"{declaration_text(declared)}: " if declared is not None else ""
-    return f"{at}{report.verdict}{under}"
+    prefix = f"{declaration_text(declared)}: " if declared is not None else ""
+    return f"{prefix}{report.verdict}{under}"
 
 
 def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
-    """Return notes on the calls."""
+    """Return a note on how often the rule was called, and as what it was audited; none without a declaration."""
     if declared is None:
         return []
     times = "once" if rule.count == 1 else f"{rule.count} times"
-    made = f", with {len(rule.variants)} choices of what it closes over" if len(rule.variants) > 1 else ""
-    return [f"called {times}{made}; audited as {declaration_text(declared)}"]
+    closures_text = f", with {len(rule.variants)} choices of what it closes over" if len(rule.variants) > 1 else ""
+    return [f"called {times}{closures_text}; audited as {declaration_text(declared)}"]
 
 
 def declaration_text(declared: Declaration) -> str:
@@ -249,6 +258,7 @@ def declaration_text(declared: Declaration) -> str:
 
 
 def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return a declaration's signature and static values as texts."""
     from certgrad.rules.declared.statics import Each, Real, text_of
 
     def value(v: Any) -> str:
@@ -272,17 +282,17 @@ def _each_once(declarations: Sequence[Declaration]) -> tuple[Declaration, ...]:
 
 
 def placed_rules(rules: Iterable[Rule]) -> Iterator[tuple[Place, Rule]]:
-    """Rules with their names. Of what a factory made, each that a module keeps under a name is a rule of its own."""
+    """Yield rules with their places. Variants that a module keeps under different names are rules of their own."""
     for rule in rules:
-        found: dict[str, tuple[Place, Rule]] = {}
+        by_name: dict[str, tuple[Place, Rule]] = {}
         for key, variant in rule.variants.items():
             place = located(variant.custom)
-            found.setdefault(place.name, (place, Rule(more=rule.more)))[1].variants[key] = variant
-        yield from found.values()
+            by_name.setdefault(place.name, (place, Rule(more=rule.more)))[1].variants[key] = variant
+        yield from by_name.values()
 
 
 def located(custom: Any) -> Place:
-    """The name of a rule. What was run as a program has the name of its file, by which `certgrad audit` knows it."""
+    """Return the place of a rule. The module of a script is named after its file, as in `certgrad audit`."""
     if isinstance(custom, Bare):
         module, name, file, line = custom.module, custom.name, custom.file, custom.line
     else:
@@ -291,38 +301,43 @@ def located(custom: Any) -> Place:
         name = getattr(plain, "__qualname__", None) or type(plain).__name__
         file, line = place_of(plain)
     where = f"{Path(file).name}:{line}" if line else ""
-    found = _lookup_in_module(sys.modules.get(module), name, custom)
-    if found is None and (holder := _holder(module, custom)):
-        module, found = holder, _lookup_in_module(sys.modules[holder], name, custom)
-    own = found[0] if found else name
-    return Place(f"{module_name(module)}:{own}", found[1] if found else None, where, file if line else "")
+    name_and_object = _lookup_in_module(sys.modules.get(module), name, custom)
+    if name_and_object is None and (holder := _holder(module, custom)):
+        module, name_and_object = holder, _lookup_in_module(sys.modules[holder], name, custom)
+    own_name = name_and_object[0] if name_and_object else name
+    return Place(
+        f"{module_name(module)}:{own_name}",
+        name_and_object[1] if name_and_object else None,
+        where,
+        file if line else "",
+    )
 
 
 def _holder(module: str, custom: Any) -> str:
     """Return the module of the same package that made a rule by another module's function and keeps it, or ""."""
     top = module.partition(".")[0]
-    for name, one in sorted(sys.modules.items()):
-        if name.partition(".")[0] == top and isinstance(one, ModuleType):
-            own = name_in(name, custom)
-            if own and not imported(one, own):
+    for name, loaded in sorted(sys.modules.items()):
+        if name.partition(".")[0] == top and isinstance(loaded, ModuleType):
+            own_name = name_in(name, custom)
+            if own_name and not imported(loaded, own_name):
                 return name
     return ""
 
 
 def _lookup_in_module(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:
-    """Return the name in its module that leads to a rule, and the object there."""
+    """Return the name under which a module has a rule, and the object there; None where no name leads to the rule."""
     if module is None:
         return None
-    own = name_in(module.__name__, custom)
-    found: Any = module
-    for part in (own or name).split("."):
-        found = vars(found).get(part) if isinstance(found, (type, ModuleType)) else None
-        found = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
-    return (own or name, found) if found is not None and unwrapped(found) is custom else None
+    own_name = name_in(module.__name__, custom)
+    member: Any = module
+    for part in (own_name or name).split("."):
+        member = vars(member).get(part) if isinstance(member, (type, ModuleType)) else None
+        member = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+    return (own_name or name, member) if member is not None and unwrapped(member) is custom else None
 
 
 def module_name(module: str) -> str:
-    """Return the name by which the module that runs as a program is known otherwise."""
+    """Return a module's name; for `__main__`, the name by which it would be imported."""
     main = sys.modules.get("__main__")
     if module != "__main__" or main is None:
         return module
@@ -342,9 +357,9 @@ def _not_called(called: set[int]) -> Iterator[FoundRule]:
         path = Path(file)
         if not path.is_relative_to(Path.cwd()) or any(path.is_relative_to(p) for p in installed):
             continue
-        for found in rules_of_module(module, called):
-            if kind_of_rule(unwrapped(found.rule)).startswith("jax."):
-                yield replace(found, name=f"{module_name(name)}:{found.name.partition(':')[2]}")
+        for rule in rules_of_module(module, called):
+            if kind_of_rule(unwrapped(rule.rule)).startswith("jax."):
+                yield replace(rule, name=f"{module_name(name)}:{rule.name.partition(':')[2]}")
 
 
 def _undisturbed() -> ExitStack:

@@ -28,13 +28,14 @@ _SIMPLE = (bool, int, float, str)
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about some calls: with sizes apart, and where that fails, with those joined that agreed."""
+    """A claim about some calls. `apart` has a name for each size that can differ; if it fails, `joined` is tried, with
+    one name for sizes that agreed in all calls."""
 
     apart: Declaration
     joined: Declaration
     calls: int
     kept: Mapping[str, int] = field(default_factory=dict)
-    """Sizes that are numbers in `apart`, by the axis, though the rule runs at others: it is about these alone."""
+    """The sizes that are numbers in `apart`, by the axis, though the rule runs at others: nothing is claimed there."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +44,26 @@ class Claims:
 
     claims: tuple[Claim, ...]
     left: tuple[str, ...]
-    """The calls that nothing is claimed of, with the reason."""
+    """The reasons why nothing is claimed of some calls."""
 
 
 class _NotSaidError(Exception):
-    """A call has no declaration; the message says why."""
+    """The error for calls that no declaration can describe; the message says why."""
 
 
 def claims_of(variant: Variant) -> Claims:
-    """Return the claims about a variant's calls."""
+    """Return the claims about a variant's calls: one for each kind of call, the most frequent first."""
     kinds: dict[Hashable, list[Call]] = {}
     left: list[str] = []
     for call in variant.calls.values():
         kinds.setdefault(_kind(call), []).append(call)
-    found: list[Claim] = []
+    claims: list[Claim] = []
     for calls in kinds.values():
         try:
-            found.append(_claim(variant.custom, calls))
+            claims.append(_claim(variant.custom, calls))
         except _NotSaidError as error:
             left.append(str(error))
-    merged = sorted(_merged_claims(found), key=lambda c: -c.calls)
+    merged = sorted(_merged_claims(claims), key=lambda c: -c.calls)
     if len(merged) > MAX_CLAIMS:
         left.append(f"{len(merged) - MAX_CLAIMS} further kinds of calls, less frequent, were not looked at")
     if variant.more:
@@ -71,7 +72,7 @@ def claims_of(variant: Variant) -> Claims:
 
 
 def _kind(call: Call) -> Hashable:
-    """Return the kind of a call: calls of one kind differ in lengths alone, and not in which of them are 1."""
+    """Return a key of a call: calls with equal keys differ only in lengths that are not 1."""
 
     def of(argument: Given | Static) -> Hashable:
         if isinstance(argument, Static):
@@ -89,7 +90,7 @@ def _leaf_integer(leaf: Leaf) -> int | None:
 
 
 def _claim(custom: Any, calls: list[Call]) -> Claim:
-    """Return the claim about calls of one kind. Raises _NotSaidError where no declaration can say it.
+    """Return the claim about calls of one kind. Raises _NotSaidError where no declaration describes them.
 
     Python numbers among the arguments are scalar arrays; if the rule does not trace so, they are static, with the
     values of the first call.
@@ -104,7 +105,7 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
     if any(0 in x.shape for a in arrays for x in a.leaves):
         raise _NotSaidError("calls with empty arrays: sizes are at least 1")
     for leaf in (x for a in arrays for x in a.leaves):
-        _suffix(leaf)  # before anything is traced: where one cannot be said, nothing is
+        _suffix(leaf)  # raises, before anything is traced, for a dtype that no signature has
     static = {name: _static_value(name, a) for name, a in call.arguments if isinstance(a, Static)}
     numbers = {name: a.leaves[0].number for name, a in with_arrays if a.numbers}
     lengths = None
@@ -115,23 +116,24 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
             break
         shapes = [_shapes(c, fixed) for c in calls]
         lengths = Lengths(shapes, _runner(custom, call, fixed), [name for name, _ in call.arguments])
-        declared, values = open_arrays, {**static, **fixed}
+        declared_arrays, static_values = open_arrays, {**static, **fixed}
         if lengths.traces:
             break
     assert lengths is not None
     count = sum(c.count for c in calls)
     apart, joined = (
-        Declaration(_signature(declared, t), values, sizes=lengths.sizes(t), origin=RECORDED_ORIGIN)
+        Declaration(_signature(declared_arrays, t), static_values, sizes=lengths.sizes(t), origin=RECORDED_ORIGIN)
         for t in (lengths.apart(), lengths.joined())
     )
     return Claim(apart, replace(joined, sizes=None), count, lengths.kept)
 
 
 def _static_value(name: str, argument: Static) -> Any:
+    """Return a static argument's value in a declaration; any real number for a traced float. Raises _NotSaidError."""
     if not argument.traced:
         return argument.value
     if argument.traced in ("float32[]", "float64[]", "bfloat16[]", "float16[]"):
-        return real()  # whatever number it is where the program runs
+        return real()  # its number is known only where the program runs
     raise _NotSaidError(f"its argument {name}, which it takes as it is, was a traced value ({argument.traced})")
 
 
@@ -141,11 +143,11 @@ def _shapes(call: Call, fixed: dict[str, Any]) -> Shapes:
 
 
 def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes], bool]:
-    """Return the test whether the rule's value and derivative trace at given shapes of the arrays in a call.
+    """Return a function that says whether the rule traces, with its derivative, at given shapes of a call's arrays.
 
-    Dtypes, and arguments that are no arrays, are those of the call; `fixed` has others by name, and what was traced is
-    0.5. The derivative is forward for a rule of `custom_jvp`, else reverse; of a function without a moving argument, or
-    a float, only the value is traced.
+    Dtypes and static arguments are those of the call; `fixed` has the values of further ones, by name, and a static
+    argument that was traced is 0.5. The derivative is by forward mode for a `custom_jvp`, else by reverse mode. Without
+    a float argument only the value is traced.
     """
     arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
     leaves = [x for a in arguments if isinstance(a, Given) for x in a.leaves]
@@ -156,33 +158,33 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
         last = next((len(a.leaves) for a in arguments if isinstance(a, Given)), 0)
 
     def called(values: Sequence[Any]) -> Any:
-        rest = iter(values)
+        values_left = iter(values)
 
         def argument_value(a: Given | Static) -> Any:
             if isinstance(a, Static):
                 return a.value if not a.traced else 0.5
-            return jax.tree_util.tree_unflatten(a.tree, [next(rest) for _ in a.leaves])
+            return jax.tree_util.tree_unflatten(a.tree, [next(values_left) for _ in a.leaves])
 
-        given = {name: fixed[name] if name in fixed else argument_value(a) for name, a in call.arguments}
-        places = [given[name] for name in given if name not in call.named]
-        return custom(*places, *map(argument_value, call.rest), **{name: given[name] for name in call.named})
+        by_name = {name: fixed[name] if name in fixed else argument_value(a) for name, a in call.arguments}
+        positional = [by_name[name] for name in by_name if name not in call.named]
+        return custom(*positional, *map(argument_value, call.rest), **{name: by_name[name] for name in call.named})
 
     def derivative(*values: Any) -> Any:
         moving = [k for k, x in enumerate(values[:last]) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
         def value(*xs: Any) -> list[Any]:
-            whole = list(values)
+            all_values = list(values)
             for k, x in zip(moving, xs, strict=True):
-                whole[k] = x
-            outs = jax.tree_util.tree_leaves(called(whole))
+                all_values[k] = x
+            outs = jax.tree_util.tree_leaves(called(all_values))
             return [y for y in outs if jnp.issubdtype(jnp.result_type(y), jnp.inexact)]
 
-        at = [values[k] for k in moving]
+        moving_values = [values[k] for k in moving]
         if not moving:
             return value()
         if kind.endswith("custom_jvp"):
-            return jax.jvp(value, at, [jnp.ones_like(x) for x in at])
-        out, pull = jax.vjp(value, *at)
+            return jax.jvp(value, moving_values, [jnp.ones_like(x) for x in moving_values])
+        out, pull = jax.vjp(value, *moving_values)
         return pull([jnp.ones_like(y) for y in out])
 
     def runs(shapes: Shapes) -> bool:
@@ -202,23 +204,23 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
 
 
 def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any, ...]:
-    """Return the shapes as a signature: a text where one can say them."""
-    rest = iter(texts)
+    """Return the shapes as a signature: a text where it can write them, else the structure. Raises _NotSaidError."""
+    texts_left = iter(texts)
     try:
-        made = tuple(
-            jax.tree_util.tree_unflatten(a.tree, [next(rest) + _suffix(x) for x in a.leaves]) for a in arguments
+        structures = tuple(
+            jax.tree_util.tree_unflatten(a.tree, [next(texts_left) + _suffix(x) for x in a.leaves]) for a in arguments
         )
     except (TypeError, ValueError, AttributeError) as error:  # a class may refuse texts in place of its arrays
         raise _NotSaidError(f"an argument cannot hold texts in place of its arrays: {error}") from None
-    shown = [structure_text(one) for one in made]
-    text = ", ".join(one for one in shown if one is not None)
-    if all(one is not None for one in shown) and _is_read_as(text, made):
+    part_texts = [structure_text(structure) for structure in structures]
+    text = ", ".join(part_text for part_text in part_texts if part_text is not None)
+    if all(part_text is not None for part_text in part_texts) and _is_read_as(text, structures):
         return text
-    return made
+    return structures
 
 
 def _is_read_as(text: str, structure: tuple[Any, ...]) -> bool:
-    """Return whether the text is read as the structure."""
+    """Return whether the parser reads the text as this structure."""
     try:
         return parse_structure(text).inputs == structure
     except CertgradError:
@@ -226,9 +228,9 @@ def _is_read_as(text: str, structure: tuple[Any, ...]) -> bool:
 
 
 def _suffix(leaf: Leaf) -> str:
-    """How a signature says the dtype: integers of other types than JAX's usual ones by name, as a raw key's are.
+    """Return the end of an array's shape in a signature, which gives its dtype: "" for floats, `:int`, `:uint32`.
 
-    Raises _NotSaidError.
+    Raises _NotSaidError where a signature cannot write it.
     """
     if leaf.dtype.startswith(NO_ARRAY):
         kind = leaf.dtype.removeprefix(NO_ARRAY)
@@ -246,40 +248,44 @@ def _suffix(leaf: Leaf) -> str:
 
 
 def _merged_claims(claims: list[Claim]) -> list[Claim]:
-    """Each claim once; those that differ in the value of one static argument as one."""
-    out: list[Claim] = []
+    """Return each claim once; claims that differ in the value of one static argument are merged to one."""
+    merged: list[Claim] = []
     for claim in claims:
-        k = next((k for k, one in enumerate(out) if _joins(one.apart, claim.apart) is not None), None)
+        k = next((k for k, earlier in enumerate(merged) if _joins(earlier.apart, claim.apart) is not None), None)
         if k is None:
-            out.append(claim)
+            merged.append(claim)
             continue
-        name = _joins(out[k].apart, claim.apart)
+        name = _joins(merged[k].apart, claim.apart)
         values = claim.apart.static.get(name) if name else None
-        out[k] = Claim(
-            _with_static_value(out[k].apart, name, values),
-            _with_static_value(out[k].joined, name, values),
-            out[k].calls + claim.calls,
-            {**out[k].kept, **claim.kept},
+        merged[k] = Claim(
+            _with_static_value(merged[k].apart, name, values),
+            _with_static_value(merged[k].joined, name, values),
+            merged[k].calls + claim.calls,
+            {**merged[k].kept, **claim.kept},
         )
-    return out
+    return merged
 
 
 def _joins(one: Declaration, other: Declaration) -> str | None:
-    """Return the static argument in which alone two declarations differ; an empty text if they are the same."""
+    """Return the only static argument in which two declarations differ; "" if they are equal, None otherwise.
+
+    None also where merged values would give combinations that were not called, or the value is no simple one.
+    """
     if one.signature != other.signature or one.static.keys() != other.static.keys():
         return None
-    differ = [n for n, v in one.static.items() if not _is(v, other.static[n])]
-    if not differ:
+    differing = [n for n, v in one.static.items() if not _is(v, other.static[n])]
+    if not differing:
         return ""
     several = [n for n, v in one.static.items() if isinstance(v, Each)]
-    if len(differ) > 1 or several not in ([], differ):  # other combinations need not be calls
+    if len(differing) > 1 or several not in ([], differing):  # else combinations that nobody called would be claimed
         return None
-    before, value = one.static[differ[0]], other.static[differ[0]]
+    before, value = one.static[differing[0]], other.static[differing[0]]
     first = before.values[0] if isinstance(before, Each) else before
-    return differ[0] if type(value) in _SIMPLE and type(first) is type(value) else None
+    return differing[0] if type(value) in _SIMPLE and type(first) is type(value) else None
 
 
 def _is(one: Any, other: Any) -> bool:
+    """Return whether two static values are equal, in type too; for several values (`Each`), whether one of them is."""
     if isinstance(one, Each):
         return any(_is(x, other) for x in one.values)
     if type(one) in _SIMPLE:
@@ -288,6 +294,7 @@ def _is(one: Any, other: Any) -> bool:
 
 
 def _with_static_value(declared: Declaration, name: str | None, value: Any) -> Declaration:
+    """Return the declaration with one more value for a static argument; as it is without a name."""
     if not name:
         return declared
     before = declared.static[name]

@@ -31,25 +31,26 @@ from ._notes import COUNTED_PACKAGES
 
 MAX_FUNCTIONS = 64
 MAX_ENTRIES = 1 << 20
-"""Of how many numbers copies are kept, for one call."""
+"""Entries of a call's arrays, at most, for copies of them to be kept."""
 MAX_SHAPES = 2
 """For one function, calls of at most this many different shapes are examined."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """The arguments of a call: shapes and dtypes for arrays, and what is no array as it is."""
+    """The arguments of a call: arrays by their shapes and dtypes, other objects as they are."""
 
     tree: Any
     """The tree of the positional and keyword arguments."""
     leaves: tuple[Any, ...]
-    """A number of Python's is weakly typed here, and is handed on so: beside bfloat16 it makes no float32."""
+    """The leaves of that tree. A Python number is a weakly typed array, and passed on as one: with bfloat16 it gives
+    bfloat16, not float32."""
     arrays: tuple[Any, ...] | None
-    """Copies of the arrays, where they are known and small: the hypotheses are evaluated at them."""
+    """Copies of the arrays, at which the hypotheses are evaluated; None where they were traced or are large."""
 
     @property
     def specs(self) -> tuple[Any, ...]:
-        """The arguments by position, then those by name as one, without what is no array."""
+        """Return specs of the positional arguments, then of those by name as a dict; None stands for other objects."""
         arrays = iter(self.arrays or filter(_is_shape, self.leaves))
         args, kwargs = jax.tree.unflatten(self.tree, [next(arrays) if _is_shape(x) else None for x in self.leaves])
         return (*args, kwargs)
@@ -72,12 +73,12 @@ class Function:
     count: int = 0
     problem: str = ""
     state: ReadState | None = None
-    """What its code reads, as it was when it was called first."""
+    """The state that its code reads, as it was at the first call."""
 
 
 @dataclass(frozen=True)
 class Differentiated:
-    """The result of a function: the verdict of its certificate, or why there is none."""
+    """The result for a function that was differentiated: its verdict, or the reason why there is none."""
 
     name: str
     where: str
@@ -97,11 +98,11 @@ class Functions:
     def __init__(self) -> None:
         self.found: dict[Hashable, Function] = {}
         self.more = 0
-        """Calls of functions that are not kept."""
+        """The number of calls of functions beyond `MAX_FUNCTIONS`, which are not kept."""
         self._process = os.getpid()
 
     def note(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
-        """Note a call. Calls in processes that the program forks are theirs alone."""
+        """Note a call of a user's function; not one in a forked process, nor of a function of JAX or certgrad."""
         plain = plain_function(unwrapped(function))
         package = str(getattr(plain, "__module__", "")).partition(".")[0]
         if os.getpid() != self._process or package in COUNTED_PACKAGES:
@@ -112,20 +113,20 @@ class Functions:
             if key not in self.found and len(self.found) >= MAX_FUNCTIONS:
                 self.more += 1
                 return
-            found = self.found.setdefault(key, Function(function, has_aux))
-            found.count += 1
+            noted = self.found.setdefault(key, Function(function, has_aux))
+            noted.count += 1
             if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
-                found.function, found.problem = plain, f"it closes over a traced value ({likeness.traced[0]})"
+                noted.function, noted.problem = plain, f"it closes over a traced value ({likeness.traced[0]})"
                 return
-            if found.state is None:
-                found.state = ReadState(function)
+            if noted.state is None:
+                noted.state = ReadState(function)
             else:
-                found.state.called()
+                noted.state.called()
             leaves, tree = jax.tree.flatten((args, dict(kwargs)))
             shapes = [_shape(x) for x in leaves]
-            place = (str(tree), *map(str, shapes))
-            if place not in found.points and len(found.points) < MAX_SHAPES:
-                found.points[place] = Point(tree, tuple(shapes), _copies(leaves, shapes))
+            shapes_key = (str(tree), *map(str, shapes))
+            if shapes_key not in noted.points and len(noted.points) < MAX_SHAPES:
+                noted.points[shapes_key] = Point(tree, tuple(shapes), _copies(leaves, shapes))
 
 
 def _is_shape(x: Any) -> bool:
@@ -141,12 +142,12 @@ def _shape(x: Any) -> Any:
 
 
 def _as(shape: Any, value: Any) -> Any:
-    """Return the array in the type of the call."""
+    """Return an array as the call had it: weakly typed if the call's was."""
     return weakly_typed(value) if shape.weak_type else value
 
 
 def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return copies of arrays that the program may change, or donate, before the audit."""
+    """Return copies of a call's arrays, since the program may change or donate them; None if traced or too large."""
     arrays = [x for x, shape in zip(leaves, shapes, strict=True) if _is_shape(shape)]
     if (
         any(isinstance(x, jax.core.Tracer) for x in arrays)
@@ -157,38 +158,41 @@ def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | N
 
 
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
-    """Yield the result of each function at the shapes of each of its calls, in so many seconds each."""
-    for found in functions.found.values():
-        if found.state is not None:
-            found.state.compare()  # before any of them runs
-    for found in functions.found.values():
-        at = located(unwrapped(found.function))
-        name, where = at.name, at.where
-        if found.problem:
-            yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
-        changed = found.state.difference if found.state is not None else ""
-        left = f"no claim is made about some calls: {CHANGED_DURING_RUN}: {changed}" if changed else ""
-        for point in found.points.values():
+    """Yield the result of each function at the shapes of each of its calls, with `seconds` for each result."""
+    for noted in functions.found.values():
+        if noted.state is not None:
+            noted.state.compare()  # before any function runs again and changes state
+    for noted in functions.found.values():
+        located_at = located(unwrapped(noted.function))
+        name, where = located_at.name, located_at.where
+        if noted.problem:
+            yield Differentiated(name, where, noted.count, "not certified", reason=noted.problem)
+        changed = noted.state.difference if noted.state is not None else ""
+        left_text = f"no claim is made about some calls: {CHANGED_DURING_RUN}: {changed}" if changed else ""
+        for point in noted.points.values():
             started = time.perf_counter()
             verdict, hypotheses, reason = "not certified", tuple[str, ...](), ""
             try:
                 with limited(seconds):
-                    certificate = certify(trace(_in_arguments(found, point), *point.specs, name=name))
+                    certificate = certify(trace(_in_arguments(noted, point), *point.specs, name=name))
                 verdict, hypotheses = certificate.verdict, tuple(grouped(certificate))
                 reason = "; ".join([*excluded(certificate), *certificate.findings])
             except OverError:
                 reason = f"it took more than {seconds:g} seconds"
             except CertgradError as error:
                 reason = str(error)
-            except Exception as error:  # whatever the program does when it is traced again
+            except Exception as error:  # the program's code may raise anything when it is traced again
                 reason = f"{type(error).__name__}: {error}"
             spent = time.perf_counter() - started
             shapes = _shapes_text(point)
-            yield Differentiated(name, where, found.count, verdict, hypotheses, shapes, reason, spent, left)
+            yield Differentiated(name, where, noted.count, verdict, hypotheses, shapes, reason, spent, left_text)
 
 
 def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:
-    """Return the function of its arguments: it is certified in all that are floats, also those that were held."""
+    """Return the function of the arguments in `specs`, without the auxiliary output.
+
+    It is certified in all float arguments, also in those by which it was not differentiated.
+    """
 
     def run(*values: Any) -> Any:
         args, kwargs = point.filled(values)

@@ -1,8 +1,8 @@
-"""How calls are noticed: `jax.custom_vjp` and `jax.custom_jvp` tell of each call, for the time of a run; so do
-`jax.grad`, `value_and_grad`, `vjp` and `linearize`, of what they are given, if that is asked for.
+"""Listening to calls: during a run, `jax.custom_vjp` and `jax.custom_jvp` report each call; on request, `jax.grad`,
+`value_and_grad`, `vjp` and `linearize` report the functions that they differentiate.
 
-The classes stay what they are, so that rules behind `functools.wraps`, in a `partial` or in a pickle are noticed too.
-JAX itself is imported when the program does it: what a program says by the environment before that still counts.
+Only the `__call__` of the two classes is replaced, so that rules behind `functools.wraps`, in a `partial` or in a
+pickle are noticed too. JAX is imported when the program imports it: environment variables that it sets before count.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ _RULES = "jax._src.custom_derivatives"
 _CLASSES = ("custom_vjp", "custom_jvp")
 _TRANSFORMATIONS = "jax._src.api"
 CallListener = Callable[[Any, tuple, dict], None]
-"""Told of a call that has returned: the custom function, its arguments by position and by name."""
+"""A function that hears of a call that has returned: the custom function, its arguments by position and by name."""
 Differentiated = Callable[[Any, bool, tuple, dict], None]
-"""Told of a function that was differentiated: whether it has an auxiliary output, and its arguments."""
+"""A function that hears of a differentiated function: it, whether it has an auxiliary output, and its arguments."""
 
 
 @contextmanager
 def noticed(told: CallListener, differentiated: Differentiated | None = None) -> Iterator[None]:
-    """Tell of each call of a custom function, and of what is differentiated, inside the block; the calls themselves
-    are as ever.
+    """Report each call of a custom function, and each differentiated function, inside the block.
+
+    `told` hears of calls; `differentiated`, if given, of functions. The calls themselves are not changed.
     """
     undo: list[Callable[[], None]] = []
 
@@ -41,21 +42,24 @@ def noticed(told: CallListener, differentiated: Differentiated | None = None) ->
 
     def of_transformations(module: ModuleType) -> None:
         assert differentiated is not None
-        made = {
+        replacements = {
             "value_and_grad": _telling_of_gradients(module.value_and_grad, differentiated),  # `grad` calls it
             "vjp": _telling_of_points(module.vjp, differentiated),
             "linearize": _telling_of_points(module.linearize, differentiated),
         }
+        # The public names in `jax` are copies of those in the module that defines them: both are replaced.
         places = [module, *(m for m in (sys.modules.get("jax"),) if m is not None)]
-        for name, new in made.items():
+        for name, new in replacements.items():
             for place in places:
                 if hasattr(place, name):
                     undo.append(partial(setattr, place, name, getattr(place, name)))
                     setattr(place, name, new)
 
-    wanted = {_RULES: of_rules} | ({_TRANSFORMATIONS: of_transformations} if differentiated is not None else {})
+    changes_by_module = {_RULES: of_rules} | (
+        {_TRANSFORMATIONS: of_transformations} if differentiated is not None else {}
+    )
     finders = []
-    for home, change in wanted.items():
+    for home, change in changes_by_module.items():
         if home in sys.modules:
             change(sys.modules[home])
         else:
@@ -67,38 +71,38 @@ def noticed(told: CallListener, differentiated: Differentiated | None = None) ->
         for finder in finders:
             with suppress(ValueError):
                 sys.meta_path.remove(finder)
-        for back in undo:
-            back()
+        for restore in undo:
+            restore()
 
 
 def _telling(original: Any, told: CallListener) -> Any:
-    """Make a call and report it; an error in the report never reaches the program."""
+    """Return `__call__` with a report of each call that returns; an error in the report never reaches the program."""
     from jax._src.traceback_util import api_boundary
 
     @wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        found = original(self, *args, **kwargs)
+        result = original(self, *args, **kwargs)
         with suppress(Exception):
             told(self, args, kwargs)
-        return found
+        return result
 
-    # JAX shows tracebacks without its own frames, from its outermost boundary on: then this one is not shown either.
+    # JAX hides its own frames in tracebacks, from its outermost boundary on; as a boundary, this frame is hidden too.
     return api_boundary(call)
 
 
 def _telling_of_gradients(original: Any, told: Differentiated) -> Any:
-    """`value_and_grad`, whose functions tell of each call."""
+    """Return `value_and_grad` such that the functions it makes report each call."""
 
     @wraps(original)
     def transform(fun: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-        made = original(fun, argnums, has_aux, **options)
+        transformed = original(fun, argnums, has_aux, **options)
 
-        @wraps(made)
+        @wraps(transformed)
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = made(*args, **kwargs)
+            result = transformed(*args, **kwargs)
             with suppress(Exception):
                 told(fun, has_aux, args, kwargs)
-            return found
+            return result
 
         return call
 
@@ -106,14 +110,14 @@ def _telling_of_gradients(original: Any, told: Differentiated) -> Any:
 
 
 def _telling_of_points(original: Any, told: Differentiated) -> Any:
-    """`vjp` or `linearize`, which tells of each call."""
+    """Return `vjp` or `linearize` with a report of each call."""
 
     @wraps(original)
     def transform(fun: Any, *primals: Any, **options: Any) -> Any:
-        found = original(fun, *primals, **options)
+        result = original(fun, *primals, **options)
         with suppress(Exception):
             told(fun, bool(options.get("has_aux")), primals, {})
-        return found
+        return result
 
     return transform
 
@@ -134,15 +138,18 @@ class _OnImport(MetaPathFinder):
         self.home, self.then = home, then
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec that the other finders find."""
+        """Return the spec that the other finders find, with a loader that calls `then` after it has run the module.
+
+        None for any other module than `home`.
+        """
         if name != self.home:
             return None
-        others = [f for f in sys.meta_path if f is not self and hasattr(f, "find_spec")]
-        spec = next((s for f in others if (s := f.find_spec(name, path, target)) is not None), None)
+        finders = [f for f in sys.meta_path if f is not self and hasattr(f, "find_spec")]
+        spec = next((s for f in finders if (s := f.find_spec(name, path, target)) is not None), None)
         loader: Any = getattr(spec, "loader", None)
         if loader is None:
             return spec
-        run = loader.exec_module
+        run = loader.exec_module  # replaced for one call, after which the module is complete and can be changed
 
         def then(module: ModuleType) -> None:
             with suppress(AttributeError):

@@ -17,7 +17,7 @@ from types import ModuleType, TracebackType
 
 @dataclass(frozen=True)
 class Program:
-    """A script, a folder or an archive with `__main__.py`, or a module, and its arguments."""
+    """A program and its arguments: a script, a folder or archive with `__main__.py`, or (`module`) a module."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -33,8 +33,11 @@ class Ended:
 
 
 def run(program: Program, beside: AbstractContextManager[None]) -> Ended:
-    """Run a program to its end, its threads included, inside a context; what it prints and raises is as ever."""
-    main = ModuleType("__main__")
+    """Run a program to its end, its threads included, inside the context `beside`, and return how it ended.
+
+    Its output and its traceback are those of a run by `python`.
+    """
+    main = ModuleType("__main__")  # the program gets a `__main__` of its own, not this command's
     main.__dict__.update(__builtins__=sys.modules["builtins"], __annotations__={})
     sys.modules["__main__"] = main
     sys.excepthook = sys.__excepthook__
@@ -56,6 +59,7 @@ def run(program: Program, beside: AbstractContextManager[None]) -> Ended:
 
 
 def _begin(program: Program, main: ModuleType) -> None:
+    """Run a program as `__main__`, which is the module `main` for a script in source."""
     path = program.name
     if program.module:
         _look_first_in(os.getcwd())
@@ -76,14 +80,14 @@ def _begin(program: Program, main: ModuleType) -> None:
 
 
 def _is_source(path: str) -> bool:
-    """Return whether a program is read as source: anything but an archive is, as Python does."""
+    """Return whether Python reads a program as source: any file but an archive."""
     import zipfile
 
     return not zipfile.is_zipfile(path)
 
 
 def _look_first_in(folder: str, always: bool = False) -> None:
-    """Put a folder where Python puts that of the program: in place of the command's own."""
+    """Put the program's folder first in `sys.path`, in place of this command's own; in safe mode only if `always`."""
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder
     elif always:
@@ -91,7 +95,7 @@ def _look_first_in(folder: str, always: bool = False) -> None:
 
 
 def _status(error: SystemExit) -> int:
-    """Return the exit status that Python makes of `sys.exit(…)`: none is 0, a text is printed and is 1."""
+    """Return the exit status that Python makes of `sys.exit(…)`: None is 0; any text is printed, and is 1."""
     code = error.code
     if code is None:
         return 0
@@ -117,7 +121,7 @@ def _join_threads() -> None:
 
 
 def programs(arguments: Sequence[str]) -> Program | None:
-    """Return the program that arguments name; None if they name none."""
+    """Return the program that the arguments of a command line name; None if they name none."""
     if arguments[:1] == ["-m"]:
         return Program(arguments[1], tuple(arguments[2:]), module=True) if len(arguments) > 1 else None
     if arguments and arguments[0].startswith("-m") and len(arguments[0]) > 2:

@@ -1,4 +1,4 @@
-"""The record of a run, which begins with its first call of a rule."""
+"""The record of a run; its notes are made at the first call of a rule."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """The notes made inside of `noticing()`."""
+    """The notes made inside of `noticing()`; with `graphs`, differentiated functions are noted too."""
 
     def __init__(self, graphs: bool = False) -> None:
         self.notes: Notes | None = None
-        """None where no rule was called."""
+        """The notes of called rules; None where no rule was called."""
         self.functions: Functions | None = None
-        """What was differentiated, if that is noted; None where nothing was."""
+        """The functions that were differentiated, if they are noted; None where there was none."""
         self._graphs = graphs
 
     def noticing(self) -> AbstractContextManager[None]:
-        """Note the calls inside the block."""
+        """Return a context in which calls are noted."""
         return noticed(self._note, self._differentiated if self._graphs else None)
 
     def begin(self) -> None:
-        """Note calls from now on, without a block."""
+        """Note calls from now on, until `end`."""
         self._block = self.noticing()
         self._block.__enter__()
 
     def end(self) -> None:
-        """The end of what `begin` began."""
+        """Stop noting calls, after `begin`."""
         self._block.__exit__(None, None, None)
 
     def _note(self, custom: Any, args: tuple, kwargs: dict) -> None:

@@ -1,4 +1,4 @@
-"""Declarations of a run in a file, so that `certgrad audit` needs none the next time."""
+"""Writing the declarations of a run to a file, so that a later `certgrad audit` needs no run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = "# Written by `certgrad run --save`: shapes and static values of the cal
 def save(path: Path, recorded: Iterable[Recorded]) -> tuple[int, list[str]]:
     """Write the declarations of recorded rules to a file.
 
-    Returns how many rules were saved, and in words what was not, with the reason.
+    Return the number of rules that were saved, and in words the rules that were not, each with its reason.
 
     Raises:
         UsageError: the file cannot be written.
@@ -25,21 +25,21 @@ def save(path: Path, recorded: Iterable[Recorded]) -> tuple[int, list[str]]:
     parts: list[str] = []
     unsaved: list[str] = []
     count = 0
-    for one in recorded:
-        if not one.declarations:
+    for rule in recorded:
+        if not rule.declarations:
             continue
-        name = one.result.name
-        if one.unsaved:
-            unsaved.append(f"{name}: not saved: {one.unsaved}")
+        name = rule.result.name
+        if rule.unsaved:
+            unsaved.append(f"{name}: not saved: {rule.unsaved}")
             continue
-        written = []
-        for declared in one.declarations:
+        sections = []
+        for declared in rule.declarations:
             try:
-                written.append("\n".join([f"[[{text(name)}]]", *entries(declared), ""]))
+                sections.append("\n".join([f"[[{text(name)}]]", *entries(declared), ""]))
             except UnwritableError as error:
                 unsaved.append(f"{name}: not saved at {declaration_text(declared)}: {error}")
-        count += bool(written)
-        parts += written
+        count += bool(sections)
+        parts += sections
     try:
         write_atomically(path, "\n".join([_HEAD, *parts]).encode())
     except OSError as error:

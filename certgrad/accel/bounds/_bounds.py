@@ -1,4 +1,4 @@
-"""Bounds over a box: enclosures of smaller and smaller boxes, and their hull."""
+"""Bounds over a box: it is halved again and again, and the bounds are the hull of the parts' enclosures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BITS = 128
 
 @dataclass(frozen=True)
 class Box:
-    """An argument that may be anything from `lower` to `upper`, entry by entry; numbers broadcast."""
+    """An argument each of whose entries may be anything from `lower` to `upper`, which broadcast."""
 
     lower: Any
     upper: Any
@@ -44,40 +44,40 @@ class Bounds:
     lower: Any
     upper: Any
     at: Any
-    """The values at the middle of the box, as the program runs in floats."""
+    """The outputs at the middle of the box, computed in floats."""
     boxes: int
-    """How many boxes were enclosed."""
+    """The number of boxes that were enclosed."""
 
     def picture(self, path: str | Path, most: int = 60) -> Path:
         """Draw the bounds of the first entries, with the values at the middle of the box: PNG, SVG or PDF, by the
         file's ending. Raises UsageError without matplotlib."""
-        drawn = figure("The picture needs", 7, 3.2)
+        canvas = figure("The picture needs", 7, 3.2)
         flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (self.lower, self.upper, self.at)]
-        lower, upper, at = (x[:most] for x in flat)
-        known = np.isfinite(lower) & np.isfinite(upper)
+        lower, upper, at_middle = (x[:most] for x in flat)
+        bounded = np.isfinite(lower) & np.isfinite(upper)
         where = np.arange(len(lower))
-        axes = drawn.subplots()
-        axes.vlines(where[known], lower[known], upper[known], linewidth=4, alpha=0.5, label="bounds")
-        axes.plot(where, at, "k.", label="at the middle")
-        for k in where[~known]:
-            axes.axvline(k, color="red", alpha=0.3, label="unbounded" if k == where[~known][0] else None)
+        axes = canvas.subplots()
+        axes.vlines(where[bounded], lower[bounded], upper[bounded], linewidth=4, alpha=0.5, label="bounds")
+        axes.plot(where, at_middle, "k.", label="at the middle")
+        for k in where[~bounded]:
+            axes.axvline(k, color="red", alpha=0.3, label="unbounded" if k == where[~bounded][0] else None)
         axes.set_xlabel("entry")
         axes.legend()
-        drawn.savefig(path)
+        canvas.savefig(path)
         return Path(path)
 
 
 def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: int = 64) -> Bounds:
-    """Return bounds of what a certified graph returns where some arguments are only known to lie in a box.
+    """Return bounds of a certified graph's outputs where some arguments are only known to lie in a box.
 
-    They hold for every real number in the box, and are computed in ball arithmetic, so that no rounding is left out.
-    Of the programs in floats they say nothing beyond that: those round.
+    They hold for the program over the real numbers, at every point of the box, and are computed in ball arithmetic, so
+    that no rounding of their own is left out. They do not cover the rounding of the program in floats.
 
     Args:
         compiled: from `compile_graph`.
         args: the arguments of the function, nested as they are; a `Box` in place of an array.
-        gradient: bound the gradient of a scalar loss in place of its value: by the certified reverse sweep.
-        boxes: how many boxes to enclose. More are tighter; each costs an evaluation in ball arithmetic.
+        gradient: bound the gradient of a scalar loss, by the certified reverse sweep, in place of its value.
+        boxes: the number of boxes to enclose. More give tighter bounds; each costs an evaluation in ball arithmetic.
 
     Raises:
         UsageError: the arguments do not fit the specs, or a box is empty or of integers.
@@ -93,11 +93,11 @@ def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: i
         return plain._value_and_grad(arrays)[0][1] if gradient else plain._forward(arrays)[0]
 
     jaxpr = jax.make_jaxpr(run)(*typed)
-    at = run(*typed)
+    at_middle = run(*typed)
     hull, count = _hull(jaxpr, flat, boxes)
-    tree = jax.tree.structure(at)
+    tree = jax.tree.structure(at_middle)
     lower, upper = ([np.vectorize(side, otypes=[float])(x) for x in hull] for side in (_below, _above))
-    return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at, count)
+    return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at_middle, count)
 
 
 def _canonical_dtype(dtype: Any) -> Any:
@@ -105,7 +105,10 @@ def _canonical_dtype(dtype: Any) -> Any:
 
 
 def _flat(compiled: CompiledGraph, args: Sequence[Any]) -> list[Any]:
-    """The arguments' leaves, boxes among them."""
+    """Return the leaves of the arguments, boxes among them, checked against the specs.
+
+    Each box is hidden in an array of its shape while the specs flatten the arguments.
+    """
     kept: dict[int, Box] = {}
 
     def hidden(x: Any) -> Any:
@@ -113,10 +116,10 @@ def _flat(compiled: CompiledGraph, args: Sequence[Any]) -> list[Any]:
             return x
         marked = np.broadcast_to(np.asarray(len(kept)), np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper)))
         kept[id(marked)] = x
-        held.append(marked)
+        marks.append(marked)
         return marked
 
-    held: list[Any] = []
+    marks: list[Any] = []
     leaves = compiled.certified.traced.specs.flat(
         [jax.tree.map(hidden, a, is_leaf=lambda x: isinstance(x, Box)) for a in args]
     )
@@ -124,6 +127,7 @@ def _flat(compiled: CompiledGraph, args: Sequence[Any]) -> list[Any]:
 
 
 def _box(x: Any, name: str) -> Any:
+    """Return a box with ends of equal shape, another argument as an array. Raises UsageError for an empty box."""
     if not isinstance(x, Box):
         return np.asarray(x)
     lower, upper = np.broadcast_arrays(np.asarray(x.lower, np.float64), np.asarray(x.upper, np.float64))
@@ -137,10 +141,10 @@ Part = tuple[list[Array], list[Array]]
 
 
 def _hull(jaxpr: Any, flat: Sequence[Any], most: int) -> tuple[list[Any], int]:
-    """Return the hull of a program's outputs over at most `most` boxes into which the given one is split, and their
-    number.
+    """Return the hull of a program's outputs over a box, and the number of boxes enclosed on the way, about `most`.
 
-    The box with the widest result is halved next.
+    The box is split: the part with the widest result is halved next. `flat` are the arguments, boxes among them. An
+    entry of the hull is None where nothing is known. Raises BallError.
     """
     varied = [k for k, x in enumerate(flat) if isinstance(x, Box)]
     order = itertools.count()
@@ -159,10 +163,10 @@ def _hull(jaxpr: Any, flat: Sequence[Any], most: int) -> tuple[list[Any], int]:
         return -width, next(order), part, outs
 
     def flat_with(part: Part) -> list[Any]:
-        full = list(flat)
+        all_args = list(flat)
         for k, low, high in zip(varied, *part, strict=True):
-            full[k] = Box(low, high)
-        return full
+            all_args[k] = Box(low, high)
+        return all_args
 
     heap = [enclosed(start)]
     count = 1
@@ -172,14 +176,14 @@ def _hull(jaxpr: Any, flat: Sequence[Any], most: int) -> tuple[list[Any], int]:
             heapq.heappush(heap, enclosed(half))
             count += 1
     results = [outs for _, _, _, outs in heap if outs is not None]
-    if len(results) < len(heap):  # some part is not enclosed: nothing is known
+    if len(results) < len(heap):  # some part has no enclosure: nothing is known over the box
         return [np.full(v.aval.shape, None, object) for v in jaxpr.jaxpr.outvars], count
     with s.precision(BITS):
         return [_united([outs[k] for outs in results]) for k in range(len(results[0]))], count
 
 
 def _argument(x: Any) -> Value:
-    """An array as exact scalars, a box as balls around its intervals; integers and booleans as they are."""
+    """Return an array as exact scalars, a box as balls around its intervals, integers and booleans as they are."""
     if not isinstance(x, Box) and not jnp.issubdtype(x.dtype, jnp.floating):
         return Value(x)
     lower, upper = (x.lower, x.upper) if isinstance(x, Box) else (np.asarray(x, np.float64),) * 2
@@ -195,7 +199,7 @@ def _splits(part: Part) -> bool:
 
 
 def _halves(part: Part) -> list[Part]:
-    """The box cut in two across its widest side."""
+    """Return the two halves of a box, cut across its widest side."""
     lows, highs = part
     which = max(range(len(lows)), key=lambda k: float((highs[k] - lows[k]).max(initial=0.0)))
     at = np.unravel_index(int((highs[which] - lows[which]).argmax()), lows[which].shape)
@@ -220,6 +224,8 @@ def _width(x: Any) -> float:
 
 
 def _united(arrays: Sequence[Array]) -> Array:
+    """Return the entrywise hull of arrays of enclosures; None where one of them is None."""
+
     def join(a: Any, b: Any) -> Any:
         return None if a is None or b is None else s.ball(a).union(s.ball(b))
 
@@ -230,7 +236,7 @@ def _united(arrays: Sequence[Array]) -> Array:
 
 
 def _below(x: Any) -> float:
-    """The largest float that is certainly not above."""
+    """Return a float that is certainly not above the ball; −∞ for None."""
     return -math.inf if x is None else math.nextafter(float(s.ball(x).lower().mid()), -math.inf)
 
 

@@ -1,7 +1,7 @@
 """A traced program on balls that stand for whole intervals: where a comparison stays open, both branches count.
 
-A ball is read as any number in it. Where two branches are possible the result is their hull, so an enclosure is sound
-without a case distinction. What an unknown truth value may flow into is listed; anything else is refused.
+A ball stands for any number in it. Where two branches are possible the result is their hull, so that an enclosure needs
+no case distinction. Only some primitives take a truth value that is open; any other one is refused.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ Maybe = bool | None
 
 
 class Truths(Value):
-    """An array of `Maybe`. Nothing else than the rules below may see one."""
+    """An array of `Maybe`, for truth values of which some are open. Only the rules of this module may read it."""
 
     __slots__ = ()
 
 
 def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> list[Array]:
-    """Return enclosures of a program's outputs over the arguments. With `decided`, comparisons must be decided over the
-    box.
+    """Return enclosures of a program's outputs over the arguments.
 
-    Raises BallError where there is no enclosure.
+    With `decided`, every comparison must be decided over the box. Raises BallError where there is no enclosure.
     """
     with np.errstate(all="ignore"):
         outs = _run_closed(jaxpr, list(arguments)) if decided else _run(jaxpr, list(arguments))
@@ -49,6 +48,7 @@ def _run_closed(jaxpr: Any, arguments: list[Value]) -> list[Value]:
 
 
 def _closed(step: Step, operands: list[Value]) -> Value | list[Value]:
+    """Return the results of one equation. Raises Undecided where a truth value among them is open."""
     out = _enclose_step(step, operands, _CLOSED)
     if any(isinstance(x, Truths) for x in ([out] if isinstance(out, Value) else out)):
         raise Undecided(f"{step.name} is open over the box")
@@ -64,9 +64,13 @@ _CALLING, _DECIDED, _CLOSED = (Context(run=run, keep_stopped=True) for run in (_
 
 
 def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING) -> Value | list[Value]:
+    """Return the results of one equation over the operands; `calling` runs the programs that it calls.
+
+    Raises Unsupported for a primitive without a rule, and Undecided where one gets an open truth value.
+    """
     rule = _RULES.get(step.name)
-    if rule is not None and (found := rule(*operands)) is not None:
-        return found
+    if rule is not None and (special := rule(*operands)) is not None:
+        return special
     if step.rule is None:
         raise Unsupported(f"primitive {step.name}")
     if step.name in kinds.CALLS:
@@ -77,9 +81,9 @@ def _enclose_step(step: Step, operands: list[Value], calling: Context = _CALLING
         return Value(_entries(_as_number, operands[0].primal))
     if step.name not in kinds.MOVES_ENTRIES and step.name not in kinds.JOINS:
         raise Undecided(f"{step.name} of a truth value that is open over the box")
-    out = step.rule(_DECIDED, step.params, *operands)
-    assert isinstance(out, Value)
-    return Truths(out.primal)
+    result = step.rule(_DECIDED, step.params, *operands)
+    assert isinstance(result, Value)
+    return Truths(result.primal)
 
 
 def _decided_value(out: Value) -> Value:
@@ -106,7 +110,7 @@ def _as_number(x: Maybe) -> Any:
 def _comparison(
     holds: Callable[[int | None], bool], equal: bool | None = None
 ) -> Callable[[Value, Value], Value | None]:
-    """Return the rule of a comparison over boxes; entries that it does not decide there are None.
+    """Return the rule of a comparison over boxes; an entry of its result is None where it is open.
 
     `holds` says whether the comparison holds by the order of two numbers (−1, 0, 1; None for a NaN). `equal` is True
     for ==, False for !=, which compare truth values too, and None for an order.
@@ -122,9 +126,9 @@ def _comparison(
         if isinstance(a, Truths) or isinstance(b, Truths):
             if equal is None:
                 raise Undecided("an order of truth values that are open over the box")
-            same = lambda x, y: None if x is None or y is None else bool(x) == bool(y)  # noqa: E731
-            found = _entries(same, *_objects((a, b)))
-            return _truths(found if equal else _entries(_not, found))
+            equal_or_open = lambda x, y: None if x is None or y is None else bool(x) == bool(y)  # noqa: E731
+            are_equal = _entries(equal_or_open, *_objects((a, b)))
+            return _truths(are_equal if equal else _entries(_not, are_equal))
         return _truths(_entries(truth_of, a.primal, b.primal)) if a.real and b.real else None
 
     return rule
@@ -139,6 +143,8 @@ def _not(a: Maybe) -> Maybe:
 
 
 def _logic(function: Callable[..., Maybe]) -> Callable[..., Value | None]:
+    """Return the rule of a logical operation on truth values of which some are open; it gives None if none is."""
+
     def rule(*operands: Value) -> Value | None:
         if not any(isinstance(x, Truths) for x in operands):
             return None
@@ -154,6 +160,7 @@ def _objects(operands: Sequence[Value]) -> list[Array]:
 
 
 def _select(which: Value, *cases: Value) -> Value | None:
+    """Return a selection by truth values, the hull of both cases where one is open; None if none is."""
     if not isinstance(which, Truths):
         return None
     if len(cases) != 2 or not all(c.real for c in cases) or any(isinstance(c, Truths) for c in cases):
@@ -167,7 +174,7 @@ def _chosen(which: Maybe, no: Any, yes: Any) -> Any:
 
 
 def hull(a: Any, b: Any) -> Any:
-    """A ball around both."""
+    """Return a ball around two scalars; unknown if one of them is."""
     if a is b:
         return a
     if not (s.finite(a) and s.finite(b)):
@@ -176,6 +183,8 @@ def hull(a: Any, b: Any) -> Any:
 
 
 def _sign(x: Value) -> Value | None:
+    """Return the sign of each entry, and the interval from −1 to 1 where it is open; None for integers."""
+
     def sign_of(a: Any) -> Any:
         if a is s.UNKNOWN:
             return arb(0, 1)

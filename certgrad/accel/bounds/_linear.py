@@ -1,7 +1,8 @@
 """Linear relaxations: two affine functions between which a certified scalar lies over a box, by its certified gradient.
 
-f(x) = f(c) + G·(x − c) with G between the gradients over the box, so that with any slope a near them
-a·(x − c) + low ≤ f(x) ≤ a·(x − c) + high.
+Let c be the middle of the box. By the mean value theorem f(x) = f(c) + G·(x − c), where G lies between the bounds of
+the gradient over the box. With a slope a in the middle of these bounds, a·(x − c) + low ≤ f(x) ≤ a·(x − c) + high,
+where low and high are f(c) ∓ Σ |G_k − a_k|·r_k at its largest, with the radii r of the box.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ class LinearBounds:
 
     @property
     def lower(self) -> float:
-        """f is at least this over the box,"""
+        """Return a lower bound of f over the box."""
         return math.nextafter(self.below - self._reach, -math.inf)
 
     @property
     def upper(self) -> float:
-        """and at most this."""
+        """Return an upper bound of f over the box."""
         return math.nextafter(self.above + self._reach, math.inf)
 
     @property
@@ -57,35 +58,35 @@ class LinearBounds:
 
         The file is PNG, SVG or PDF by its ending. Raises UsageError without matplotlib.
         """
-        drawn = figure("The picture needs", 6, 3.2)
-        axes = drawn.subplots()
-        at = np.linspace(-1, 1, points)
+        canvas = figure("The picture needs", 6, 3.2)
+        axes = canvas.subplots()
+        positions = np.linspace(-1, 1, points)
         boxes, names = _flat(compiled, args), [a.name for a in compiled.certified.traced.specs.arguments]
         specs = compiled.certified.traced.specs
         values, lines = [], []
-        for t in at:
-            given = [
+        for t in positions:
+            arguments = [
                 self.middle[n] + t * self.radius[n] if n in self.middle else x
                 for n, x in zip(names, boxes, strict=True)
             ]
-            typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(given, specs.dtypes, strict=True)]
+            typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(arguments, specs.dtypes, strict=True)]
             values.append(float(compiled.forward(*specs.nest(typed))))
             lines.append(sum(float((self.slope[n] * t * self.radius[n]).sum()) for n in self.slope))
         axes.fill_between(
-            at, np.add(lines, self.below), np.add(lines, self.above), alpha=0.3, label="between the bounds"
+            positions, np.add(lines, self.below), np.add(lines, self.above), alpha=0.3, label="between the bounds"
         )
-        axes.plot(at, values, "k", linewidth=1.2, label="value")
+        axes.plot(positions, values, "k", linewidth=1.2, label="value")
         axes.set_xlabel("from one corner of the box to the opposite one")
         axes.legend()
-        drawn.savefig(path)
+        canvas.savefig(path)
         return Path(path)
 
 
 def linear_bounds(compiled: CompiledGraph, *args: Any) -> LinearBounds:
     """Return affine bounds of a certified scalar loss over a box, by the mean value theorem and the certified sweep.
 
-    The gradient is enclosed over the box in ball arithmetic, with both branches where a comparison of the sweep is
-    open, as that of a relu: what is enclosed are the generalised gradients, and a maximum needs no derivative. Where a
+    The gradient is enclosed over the box in ball arithmetic. Where a comparison in the sweep is open, such as that of a
+    relu, both branches count: this encloses the generalised gradients, so that a maximum needs no derivative. Where a
     comparison of the value itself is open, the value may jump, and there is no such bound.
 
     Args:
@@ -106,19 +107,19 @@ def linear_bounds(compiled: CompiledGraph, *args: Any) -> LinearBounds:
     if not varied:
         raise UsageError("No argument is a box. Put Box(lower, upper) in place of one.")
     middle = {k: flat[k].lower + (flat[k].upper - flat[k].lower) / 2 for k in varied}
-    at = [middle.get(k, x) for k, x in enumerate(flat)]
-    typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(at, traced.specs.dtypes, strict=True)]
+    centre = [middle.get(k, x) for k, x in enumerate(flat)]
+    typed = [np.asarray(x, _canonical_dtype(d)) for x, d in zip(centre, traced.specs.dtypes, strict=True)]
     value = jax.make_jaxpr(lambda *a: plain._forward(a)[0])(*typed)
     gradient = jax.make_jaxpr(lambda *a: jax.tree.leaves(plain._value_and_grad(a)[0][1]))(*typed)
     moving = [k for k, x in enumerate(traced.specs.dtypes) if np.issubdtype(x, np.floating)]
     with s.precision(BITS):
-        over = [_argument(x) for x in flat]
-        enclose(value, over, decided=True)
-        (start,) = enclose(value, [_argument(np.asarray(x)) for x in at])
-        slopes = dict(zip(moving, enclose(gradient, over), strict=True))
+        box_arguments = [_argument(x) for x in flat]
+        enclose(value, box_arguments, decided=True)  # raises where a comparison is open, and the value may jump
+        (start,) = enclose(value, [_argument(np.asarray(x)) for x in centre])
+        slopes = dict(zip(moving, enclose(gradient, box_arguments), strict=True))
         slope: dict[str, Any] = {}
         radius: dict[str, Any] = {}
-        spread = arb(0)
+        spread = arb(0)  # Σ |G_k − a_k|·r_k at its largest
         for k in varied:
             reach = np.maximum(flat[k].upper - middle[k], middle[k] - flat[k].lower)
             radius[names[k]] = np.where(reach > 0, np.nextafter(reach, np.inf), 0.0)

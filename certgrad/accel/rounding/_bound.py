@@ -33,15 +33,15 @@ class RoundingBound:
     dtype: str
     error: Any
     lower: Any
-    """The exact values over the box are at least this,"""
+    """A lower bound of the exact values over the box."""
     upper: Any
-    """and at most this."""
+    """An upper bound of the exact values over the box."""
     notes: list[str]
-    """Where an operation may overflow, or a comparison fall either way."""
+    """Notes on operations that may overflow, and comparisons that may fall either way."""
     reason: str = ""
-    """Why there is no bound at all."""
+    """Why there is no bound at all; "" where there is one."""
     model: tuple[str, ...] = field(default=MODEL, repr=False)
-    """What is assumed of the arithmetic."""
+    """The assumptions on the arithmetic."""
 
     @property
     def bounded(self) -> bool:
@@ -50,7 +50,7 @@ class RoundingBound:
 
     @property
     def units(self) -> float:
-        """The largest error of any output, in units in the last place of the output's largest value."""
+        """Return the largest error of any output, in units in the last place of the output's largest value."""
         if self.reason:
             return np.inf
         triples = zip(*(jax.tree.leaves(t) for t in (self.error, self.lower, self.upper)), strict=True)
@@ -59,23 +59,23 @@ class RoundingBound:
     def __str__(self) -> str:
         if self.reason:
             return f"not bounded in {self.dtype}: {self.reason}"
-        said = f"within {self.units:.3g} units of {self.dtype}" if self.bounded else f"not bounded in {self.dtype}"
-        return "; ".join([said, *self.notes])
+        text = f"within {self.units:.3g} units of {self.dtype}" if self.bounded else f"not bounded in {self.dtype}"
+        return "; ".join([text, *self.notes])
 
 
 def rounding_bound(
     function: Callable[..., Any], *args: Any, dtype: str = "float32", seeds: Any = None, vjp: bool = False
 ) -> RoundingBound:
-    """Bound what rounding does to a function where some arguments are only known to lie in a box.
+    """Return a bound on the rounding of a function where some arguments are only known to lie in a box.
 
     The exact value is that of the traced program over the reals at the same inputs, numbers of the dtype. The bound
-    holds for every arithmetic that is as `model` says, which is listed, and for every input of the box; it is found by
-    intervals (of `arb`) and affine arithmetic, so that an error that is subtracted from itself cancels.
+    holds for every arithmetic that satisfies the listed assumptions (`model`), and for every input of the box. It is
+    found by intervals (of `arb`) and affine arithmetic, so that an error that is subtracted from itself cancels.
 
     Args:
         function: of arrays, traceable by JAX.
         args: its arguments; a `Box` in place of an array of floats.
-        dtype: of its floats, among `DTYPES`.
+        dtype: the dtype of its floats, among `DTYPES`.
         seeds: with `vjp`, the cotangents of the outputs, or boxes; anything from −1 to 1 if None.
         vjp: bound the cotangents of the arguments of floats in place of the outputs.
 
@@ -94,27 +94,27 @@ def rounding_bound(
         if not vjp:
             return bound_of(nested, flat, typed, dtype)
         outs, shape = jax.tree.flatten(jax.eval_shape(nested, *typed))
-        given = (
+        seed_leaves = (
             [_unit(x) for x in outs] if seeds is None else jax.tree.leaves(seeds, is_leaf=lambda x: isinstance(x, Box))
         )
         moving = [k for k, x in enumerate(typed) if np.issubdtype(x.dtype, np.floating) or x.dtype == dtype]
 
-        def pulled(*leaves: Any) -> Any:
+        def cotangents_of(*leaves: Any) -> Any:
             arrays, cotangents = leaves[: len(flat)], leaves[len(flat) :]
 
             def of_moving(*some: Any) -> Any:
-                held = dict(zip(moving, some, strict=True))
-                return nested(*[held.get(k, x) for k, x in enumerate(arrays)])
+                moved = dict(zip(moving, some, strict=True))
+                return nested(*[moved.get(k, x) for k, x in enumerate(arrays)])
 
             return jax.vjp(of_moving, *[arrays[k] for k in moving])[1](jax.tree.unflatten(shape, cotangents))
 
-        return bound_of(pulled, [*flat, *given], [*typed, *(_typed(x, dtype) for x in given)], dtype)
+        return bound_of(cotangents_of, [*flat, *seed_leaves], [*typed, *(_typed(x, dtype) for x in seed_leaves)], dtype)
 
 
 def bound_of(function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[Any], dtype: str) -> RoundingBound:
-    """Return the bound of a function of flat arrays: `typed` says their types, and in `flat` boxes stand for some.
+    """Return the bound of a function of arrays: `flat` are the arguments, boxes among them, `typed` their types.
 
-    Where nothing can be bounded, it says why.
+    Where nothing can be bounded, the result has the reason.
     """
     format = format_of(dtype)
     jaxpr = jax.make_jaxpr(function)(*typed)
@@ -139,6 +139,7 @@ def bound_of(function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[
 
 
 def _typed(x: Any, dtype: str) -> jax.ShapeDtypeStruct:
+    """Return an argument's shape and dtype, where all floats and boxes have the given dtype."""
     if isinstance(x, Box):
         shape = np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper))
         return jax.ShapeDtypeStruct(shape, jax.numpy.dtype(dtype))

@@ -1,7 +1,7 @@
 """Errors as affine forms: e = Σ c_k·ε_k + r with every |ε_k| ≤ 1 and |r| at most a remainder.
 
-An ε_k is what one operation rounded. The same ε_k in two terms is the same number: that is how what is subtracted from
-itself cancels. Coefficients are floats of 64 bits; what they lose is added to the remainder.
+An ε_k stands for the rounding of one entry in one operation. The same ε_k in two errors is the same number, so that the
+error of x − x cancels. Coefficients are floats of 64 bits; their own rounding is added to the remainder.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from certgrad.accel.rounding._model import ROUNDED_UP
 
 SYMBOLS = 3000
-"""How many ε are told apart. What is rounded after that goes into remainders."""
+"""The number of ε, at most; later roundings are added to remainders."""
 UNDERFLOW = 1e-315
-"""More than what products lose below the normal numbers of 64 bits."""
+"""More than the underflow of a product of float64 numbers."""
 SUM_LOSS = 1e-14
-"""Relative to an error, more than what a sum of a few of its terms loses in 64 bits."""
+"""More than the relative rounding, in float64, of a sum of a few terms of an error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Error:
-    """The errors of an array's entries. `terms` has an axis more, for the ε; it may be shorter than another's."""
+    """The errors of an array's entries. `terms` has one more axis, for the coefficients of the ε given out so far."""
 
     terms: Any
     rest: Any
 
     @property
     def size(self) -> Any:
-        """The most that each error can be."""
+        """Return an upper bound on the magnitude of each error."""
         return (np.abs(self.terms).sum(axis=-1) + self.rest) * ROUNDED_UP
 
     @property
@@ -39,7 +39,10 @@ class Error:
         return not self.terms.any() and not self.rest.any()
 
     def scaled(self, middle: Any, radius: Any) -> Error:
-        """Return the error times numbers that lie within a radius of a middle, entry by entry."""
+        """Return the error times numbers that lie within a radius of a middle, entry by entry.
+
+        The terms are multiplied by the middle; the rest of the product, at most radius · |error|, is remainder.
+        """
         m, r = np.abs(middle), np.asarray(radius)
         terms = self.terms * np.asarray(middle)[..., None]
         with np.errstate(invalid="ignore"):
@@ -55,18 +58,18 @@ class Error:
         return bounded(terms, (self.rest + other.rest + np.where(np.isfinite(lost), lost, np.inf)) * ROUNDED_UP)
 
     def of(self, function: Any) -> Error:
-        """A move of entries, done to terms and remainders alike."""
+        """Return the error after a move of entries, which is applied to terms and remainders alike."""
         return Error(function(self.terms), function(self.rest))
 
 
 class Noise:
-    """The ε that were given out."""
+    """The supply of new ε, with the number given out so far."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def fresh(self, most: Any) -> Error:
-        """Return new errors, each at most this large and independent of all others."""
+        """Return new errors, each at most this large, with an ε of its own; as remainders once all ε are used."""
         most = np.asarray(most, np.float64)
         places = np.flatnonzero((most > 0) & np.isfinite(most))
         if self.count + len(places) > SYMBOLS:
@@ -89,7 +92,7 @@ def remainder(size: Any) -> Error:
 
 
 def bounded(terms: Any, rest: Any) -> Error:
-    """An error; where its terms or remainder are not finite, nothing is known."""
+    """Return an error; where its terms or remainder are not finite, it is unbounded."""
     odd = ~np.isfinite(terms).all(axis=-1) | ~np.isfinite(rest)
     return Error(np.where(odd[..., None], 0.0, terms), np.where(odd, np.inf, rest))
 

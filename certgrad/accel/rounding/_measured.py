@@ -20,36 +20,40 @@ BITS = 256
 def measured(
     function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[Any], dtype: str, points: int, seed: int = 0
 ) -> list[Any]:
-    """The largest error of each entry of each output at points drawn from the boxes, ends among them.
+    """Return, for each output, the largest error of each entry at points drawn from the boxes, ends among them.
 
-    The exact value is that of the traced program in ball arithmetic. NaN where it is not known.
+    The exact value is that of the traced program in ball arithmetic; the error is NaN where it is not known.
+    `flat` are the arguments, boxes among them, and `typed` their types; both are without nesting.
     """
     rng = np.random.default_rng(seed)
     program = of_reals(jax.make_jaxpr(function)(*typed), typed)
     run = jax.jit(function)
     most: list[Any] = []
     for _ in range(points):
-        given = [_drawn(x, t, dtype, rng) for x, t in zip(flat, typed, strict=True)]
+        arguments = [_drawn(x, t, dtype, rng) for x, t in zip(flat, typed, strict=True)]
         with s.precision(BITS):
-            exact = evaluate(program, [_exactly(x) for x in given], precision=BITS).values
-            apart = [_absolute_errors(a, b) for a, b in zip(jax.tree.leaves(run(*given)), exact, strict=True)]
-        most = apart if not most else [np.maximum(a, b) for a, b in zip(most, apart, strict=True)]
+            exact = evaluate(program, [_exactly(x) for x in arguments], precision=BITS).values
+            errors = [_absolute_errors(a, b) for a, b in zip(jax.tree.leaves(run(*arguments)), exact, strict=True)]
+        most = errors if not most else [np.maximum(a, b) for a, b in zip(most, errors, strict=True)]
     return most
 
 
 def _drawn(x: Any, typed: Any, dtype: str, rng: np.random.Generator) -> Any:
+    """Return an array drawn from a box, with about a tenth of its entries at an end; an array as it is."""
     if not isinstance(x, Box):
         return jnp.asarray(np.asarray(x), typed.dtype)
     lower, upper = (np.broadcast_to(np.asarray(e, np.float64), typed.shape) for e in (x.lower, x.upper))
-    at = rng.uniform(size=typed.shape)
-    at = np.where(rng.uniform(size=typed.shape) < 0.1, np.round(at), at)
-    drawn = jnp.asarray(lower + (upper - lower) * at, typed.dtype)
+    fraction = rng.uniform(size=typed.shape)
+    fraction = np.where(rng.uniform(size=typed.shape) < 0.1, np.round(fraction), fraction)
+    drawn = jnp.asarray(lower + (upper - lower) * fraction, typed.dtype)
+    # Rounding to the dtype may leave the box.
     inside = (np.asarray(drawn, np.float64) >= lower) & (np.asarray(drawn, np.float64) <= upper)
     middle = jnp.asarray(lower + (upper - lower) / 2, typed.dtype)
     return jnp.where(jnp.asarray(inside), drawn, middle)
 
 
 def _exactly(x: Any) -> Any:
+    """Return an array of floats as exact rationals; of integers or booleans as it is."""
     array = np.asarray(x)
     if array.dtype.kind in "iub":
         return array
@@ -61,7 +65,7 @@ def _exactly(x: Any) -> Any:
 
 
 def _absolute_errors(found: Any, exact: Any) -> Any:
-    """The distance of each entry, not rounded before it is taken; NaN where the exact value is not known."""
+    """Return the distance of each entry from the exact value, computed exactly; NaN where that value is not known."""
     if exact.dtype != object:
         return np.abs(np.asarray(found, np.float64) - np.asarray(exact, np.float64))
     numbers = np.asarray(found, np.float64)

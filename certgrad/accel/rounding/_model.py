@@ -44,7 +44,7 @@ ACCURACY = {
     "cosh": 16,
     "pow": 16,
 }
-"""Of functions that are not rounded correctly: units in the last place of the result. Assumed, and tested at points."""
+"""The error, in units in the last place, of functions that are not rounded correctly: assumed, tested at points."""
 
 EXACT = kinds.RENAMES | kinds.CLIPS | kinds.ROUNDS | {"abs", "neg", "real", "sign"}
 ROUNDED = {"add": 1, "add_any": 1, "sub": 1, "mul": 1, "sqrt": 1, "square": 1, "div": 2, "one_minus_square": 2}
@@ -52,12 +52,12 @@ ROUNDED = {"add": 1, "add_any": 1, "sub": 1, "mul": 1, "sqrt": 1, "square": 1, "
 LARGEST_ANGLE = 8192.0
 """Arguments of sines and cosines beyond which nothing is assumed."""
 ROUNDED_UP = 1 + 1e-12
-"""More than what floats of 64 bits lose in a few operations on numbers that are not negative."""
+"""A factor above the relative rounding, in float64, of a few operations on non-negative numbers."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A dtype as the model has it."""
+    """A float dtype in the model: `tiny` is its smallest normal number, `most` its largest."""
 
     name: str
     u: float
@@ -66,7 +66,7 @@ class Format:
     most: float
 
     def gamma(self, n: Any) -> Any:
-        """A bound on (1 + δ₁)…(1 + δₙ) − 1; infinite where the model gives none."""
+        """Return a bound on (1 + δ₁)…(1 + δₙ) − 1 with all |δᵢ| ≤ u; infinite where n·u is not below 1/2."""
         nu = np.asarray(n, np.float64) * self.u
         with np.errstate(all="ignore"):
             return np.where(nu < 0.5, nu / (1 - nu) * ROUNDED_UP, np.inf)
@@ -83,6 +83,6 @@ class Format:
 
 
 def format_of(dtype: Any) -> Format:
-    """The format of a dtype of floats."""
+    """Return the format of a float dtype."""
     info: Any = jnp.finfo(dtype)
     return Format(str(jnp.dtype(dtype)), float(info.eps) / 2, float(info.tiny), float(info.max))

@@ -1,4 +1,4 @@
-"""A traced program followed on intervals, with what each operation adds to the errors."""
+"""The rounding analysis of a traced program: its values on intervals, and the error that each operation adds."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ class Rounding:
         self._calling = Context(run=self.run, keep_stopped=True)
 
     def run(self, jaxpr: Any, arguments: Sequence[Value]) -> list[Any]:
-        """The outputs. Raises BallError where something has no rule."""
+        """Return the outputs of a program, with their errors. Raises BallError where something has no rule."""
         return [with_error(x, self.format) for x in program(jaxpr).by(self._step, arguments)]
 
     def _step(self, step: Step, operands: Sequence[Value]) -> list[Any]:
+        """Return the outputs of one equation: a call, a loop, or an operation; without error if no operand has one."""
         if step.name in kinds.CALLS:
             assert step.rule is not None
             return _listed(step.rule(self._calling, step.params, *operands))
@@ -59,9 +60,9 @@ class Rounding:
     def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
         """Return one `Rounded` for each output of a step: its exact value, and a bound on its rounding error.
 
-        Comparisons, moves, selections and casts have methods of their own. Of any other operation the bound is made of
-        what its operands' errors do to it, and of its own roundings. Raises Undecided where an operand is a comparison
-        that may fall either way.
+        Comparisons, moves, selections and casts have methods of their own. For any other operation the bound is the sum
+        of the error that its operands' errors cause, and of its own roundings. Raises Undecided where an operand is a
+        comparison that may fall either way.
         """
         name = step.name
         if name in kinds.COMPARES or name in kinds.LOGIC:
@@ -79,39 +80,40 @@ class Rounding:
             return [_with_zero_error(x, self.format) for x in exact]
         format = next(x.format for x in given if x.real)
         assert format is not None
-        if not all(x.real for x in exact):  # places, such as those of maxima
+        if not all(x.real for x in exact):  # integers, such as the positions of maxima
             if any(x.error is not None and not x.error.none for x in given):
                 _enclose_step(
                     step, [Value(widened(x)) if x.real else _value(x) for x in given]
-                )  # decided all the same, or raises
+                )  # raises if an error may change them
             return [_with_zero_error(x, format) for x in exact]
         if len(exact) > 1:
             raise Unsupported(f"nothing is assumed of how {name} is rounded")
-        (out,) = exact
+        (result,) = exact
         if name == "integer_pow":
-            out = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
+            result = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
         if name in kinds.EXTREMA:
-            return [Rounded(out.primal, of_extrema(step, given), format)]
+            return [Rounded(result.primal, of_extrema(step, given), format)]
         if name == "scatter-add" or name in kinds.SUMS:
             error, size, roundings = of_linear(step, given)
         elif name in kinds.CONTRACTS:
             error, size, roundings = of_products(step, given)
         elif name in _STEPPING:
-            return [Rounded(out.primal, self._stepping(step, given, out.primal), format)]
+            return [Rounded(result.primal, self._stepping(step, given, result.primal), format)]
         else:
-            error, size, roundings = self._smooth(step, given, out.primal, format)
-        return [Rounded(out.primal, self.rounded(out.primal, error, size, roundings, format, name), format)]
+            error, size, roundings = self._smooth(step, given, result.primal, format)
+        return [Rounded(result.primal, self.rounded(result.primal, error, size, roundings, format, name), format)]
 
     def rounded(
         self, exact: Array, error: Error, size: Any, roundings: Any, format: Format, name: str, floor: Any = None
     ) -> Error:
-        """Return the error of a result: `error`, and at most `roundings` roundings of its own relative to `size`.
+        """Return the error of a result: `error`, that of its operands, and its own roundings, relative to `size`.
 
-        Where the result may overflow it is infinite, with a note that names the operation.
+        `roundings` is their number. Where the result may overflow the error is infinite, with a note on the operation.
+        Where the result may be below the normal numbers, the smallest normal number is added for each rounding.
         """
         lower, upper = span(exact)
         reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
-        size = np.maximum(size, reach) * ROUNDED_UP
+        size = np.maximum(size, reach) * ROUNDED_UP  # rounding acts on the computed result: `reach` bounds it
         with np.errstate(invalid="ignore", over="ignore"):
             added = np.where((size == 0) | (np.asarray(roundings) == 0), 0.0, format.gamma(roundings) * size)
             over = ~((size + added) * ROUNDED_UP < format.most)
@@ -130,11 +132,10 @@ class Rounding:
     # --- kinds of operations
 
     def _smooth(self, step: Step, given: list[Rounded], out: Array, format: Format) -> tuple[Error, Any, float]:
-        """Return the error that a smooth function passes on, the least size that its own roundings are relative to, and
-        how many these are.
+        """Return what `rounded` needs of a smooth function: the error that it passes on, 0 as `size`, its roundings.
 
-        By the mean value theorem the error is that of the operand times the derivative anywhere between the exact and
-        the computed operand.
+        By the mean value theorem the error passed on is the operand's error times the derivative at some point between
+        the exact and the computed operand: it is enclosed over both. Raises Unsupported where the model says nothing.
         """
         roundings = format.roundings(step.name, step.params)
         if roundings is None:
@@ -157,6 +158,7 @@ class Rounding:
         for k, x in enumerate(given):
             if x.error is None or x.error.none:
                 continue
+            # The tangent along a direction of ones in operand k is the partial derivative, entry by entry.
             ones = np.full(x.primal.shape, s.ONE, dtype=object)
             along_one = [Value(b, ones if j == k else None) for j, b in enumerate(boxes)]
             result = step.rule(_DECIDED, step.params, *along_one)
@@ -167,7 +169,7 @@ class Rounding:
         return total, 0.0, roundings
 
     def _stepping(self, step: Step, given: list[Rounded], out: Array) -> Error:
-        """Return the error of a function that is computed exactly, and has kinks or jumps."""
+        """Return the error of an operation that does not round but has kinks or jumps: a maximum, abs, sign, floor."""
         if all(x.error is None or x.error.none for x in given):
             return zero(out.shape)
         sizes = [np.broadcast_to(x.error.size, out.shape) for x in given if x.error is not None]
@@ -186,6 +188,10 @@ class Rounding:
         return remainder(np.where(lower == upper, 0.0, (upper - lower) * ROUNDED_UP))
 
     def _truth(self, step: Step, given: list[Rounded]) -> Rounded:
+        """Return a comparison or logic of truth values, with where it is sure.
+
+        A comparison is sure where its numbers have no error, or where it is decided for all computed values as well.
+        """
         exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
         shape = exact.primal.shape
@@ -194,23 +200,24 @@ class Rounding:
             for x in given:
                 sure = sure & (True if x.sure is None else x.sure)
         else:
-            exactly = [x.error is None or x.error.none for x in given]
+            is_exact = [x.error is None or x.error.none for x in given]
             sure = np.ones(shape, bool)
-            if not all(exactly):
+            if not all(is_exact):
                 box = _enclose_step(step, [Value(widened(x)) for x in given])
                 assert isinstance(box, Value)
-                without = [x.error.size == 0 for x in given if x.error is not None]
+                has_no_error = [x.error.size == 0 for x in given if x.error is not None]
                 sure = np.array([v is not None for v in box.primal.flat], bool).reshape(shape)
-                sure = sure | (np.broadcast_to(without[0], shape) & np.broadcast_to(without[1], shape))
+                # Entries without errors are sure even where the intervals leave the comparison open.
+                sure = sure | (np.broadcast_to(has_no_error[0], shape) & np.broadcast_to(has_no_error[1], shape))
         if not sure.all():
             self.notes[f"{step.name} may fall either way: both ways count"] = None
         return Rounded(exact.primal, sure=None if sure.all() else sure)
 
     def _selected(self, step: Step, given: list[Rounded]) -> Rounded:
-        """Return what `select_n` gives: the error of the chosen case where the choice is sure, else of the cases'
-        distance too.
+        """Return the result of `select_n`: with the error of the chosen case where the choice is sure; elsewhere the
+        error may also be the distance between the cases.
         """
-        which, *cases = given
+        choice, *cases = given
         exact = _enclose_step(step, [_value(x) for x in given])
         assert isinstance(exact, Value)
         if not exact.real:
@@ -218,20 +225,20 @@ class Rounding:
                 raise Undecided("a selection of truth values by a comparison that may fall either way")
             return _with_zero_error(exact, self.format)
         shape = exact.primal.shape
-        picks = np.broadcast_to(which.primal, shape)
-        sure = np.broadcast_to(True if which.sure is None else which.sure, shape)
+        picks = np.broadcast_to(choice.primal, shape)
+        sure = np.broadcast_to(True if choice.sure is None else choice.sure, shape)
         errors = [_spread(x.error, shape) for x in cases]
         total = zero(shape)
         decided = np.zeros(shape, bool)
         for k, e in enumerate(errors):
-            here = sure & np.array([v is not None and int(v) == k for v in picks.flat], bool).reshape(shape)
-            decided |= here
-            total = total + _masked(e, here)
+            chosen = sure & np.array([v is not None and int(v) == k for v in picks.flat], bool).reshape(shape)
+            decided |= chosen
+            total = total + _masked(e, chosen)
         size = np.maximum.reduce([e.size for e in errors])
-        if not sure.all():  # what is computed may be of one case, and what is exact of another
+        if not sure.all():  # the computed result may be of one case and the exact one of another
             spans = [span(np.broadcast_to(x.primal, shape)) for x in cases]
-            apart = max(u for _, u in spans) if len(spans) == 1 else _width(spans)
-            size = np.where(sure, size, size + apart)
+            distance = max(u for _, u in spans) if len(spans) == 1 else _width(spans)
+            size = np.where(sure, size, size + distance)
         of_undecided = np.where(decided, 0.0, size)
         format = next(x.format for x in cases if x.real)
         return Rounded(
@@ -256,6 +263,7 @@ class Rounding:
         format = format_of(dtype)
         if not x.real:
             sure = True if x.sure is None else x.sure
+            # A truth value that is not sure is off by 1 at most.
             error = remainder(np.where(np.broadcast_to(sure, exact.primal.shape), 0.0, 1.0))
             return Rounded(
                 exact.primal, self.rounded(exact.primal, error, 0.0, _of_whole(exact, format), format, "cast"), format
@@ -268,7 +276,7 @@ class Rounding:
 
 
 def _power(v: Any, n: int) -> Any:
-    """A whole power of an interval, by its ends where 0 is not inside."""
+    """Return an integer power of an interval: by its ends where 0 is not inside, which is tighter."""
     if type(v) is not arb or v.contains(0) or not v.is_finite():
         return s.power(v, n)
     ends = [s.power(end, n) for end in (v.lower(), v.upper())]
@@ -299,14 +307,17 @@ def _sum_roundings(name: str, given: list[Rounded], roundings: float) -> Any:
 
 
 def _picked(step: Step, given: list[Rounded], out: Array) -> Error | None:
-    """The error of the larger one, where both computed and exact it is surely that one."""
+    """Return the error of a maximum or minimum of two: that of the operand which is surely the chosen one.
+
+    Where either may be chosen it is the larger error. None for other operations.
+    """
     if step.name == "clamp" or len(given) != 2:
         return None
     (la, ua), (lb, ub) = (span(np.broadcast_to(widened(x), out.shape)) for x in given)
     first, second = (la >= ub, lb >= ua) if step.name == "max" else (ua <= lb, ub <= la)
     a, b = (_spread(x.error, out.shape) for x in given)
-    left = np.where(first | second, 0.0, np.maximum(a.size, b.size))
-    return _masked(a, first) + _masked(b, second & ~first) + remainder(left)
+    other_error = np.where(first | second, 0.0, np.maximum(a.size, b.size))
+    return _masked(a, first) + _masked(b, second & ~first) + remainder(other_error)
 
 
 def _masked(e: Error, where: Any) -> Error:
@@ -322,45 +333,47 @@ def _spread(e: Error | None, shape: Any) -> Error:
 def _moved_with_errors(step: Step, given: list[Rounded]) -> list[Any]:
     """Return the outputs of a primitive that moves entries, each entry with the error that it had.
 
-    The primitive's own rule is run on the entries' numbers in place of their values, and shows where each comes from;
-    what is moved from nowhere, such as padding, has no error.
+    The primitive's own rule is run on the numbers 0, 1, 2, … of all entries in place of their values, and so shows from
+    where each entry comes; an entry from nowhere, such as padding, has no error.
     """
     real = any(x.real for x in given[:1]) or any(x.real for x in given if step.name in ("concatenate",))
     exact = _listed(_enclose_step(step, [_value(x) for x in given]))
     if not real:
         if all(x.sure is None for x in given):
             return [_with_zero_error(x, None) for x in exact]
-    counted, numbered, pool = 0, [], []
+    next_id, by_id, tracked_values = 0, [], []
     for x in given:
         tracked = x.real if real else x.primal.dtype in (bool, object)
         if not tracked:
-            numbered.append(_value(x))
+            by_id.append(_value(x))
             continue
-        ids = np.array([fmpq(counted + k) for k in range(x.primal.size)] or [0], dtype=object)[: x.primal.size]
-        numbered.append(Value(ids.reshape(x.primal.shape)))
-        counted += x.primal.size
-        pool.append(x)
+        ids = np.array([fmpq(next_id + k) for k in range(x.primal.size)] or [0], dtype=object)[: x.primal.size]
+        by_id.append(Value(ids.reshape(x.primal.shape)))
+        next_id += x.primal.size
+        tracked_values.append(x)
     assert step.rule is not None
-    origins = _listed(step.rule(_DECIDED, step.params, *numbered))
-    out = []
+    origins = _listed(step.rule(_DECIDED, step.params, *by_id))
+    results = []
     for places, value in zip(origins, exact, strict=True):
-        at = np.array([int(v) if type(v) is fmpq else -1 for v in places.primal.flat], int).reshape(places.primal.shape)
+        origin = np.array([int(v) if type(v) is fmpq else -1 for v in places.primal.flat], int).reshape(
+            places.primal.shape
+        )
         if not real:
             sure = np.concatenate(
-                [np.broadcast_to(True if x.sure is None else x.sure, x.primal.shape).ravel() for x in pool]
+                [np.broadcast_to(True if x.sure is None else x.sure, x.primal.shape).ravel() for x in tracked_values]
             )
-            out.append(Rounded(value.primal, sure=np.where(at < 0, True, sure[at])))
+            results.append(Rounded(value.primal, sure=np.where(origin < 0, True, sure[origin])))
             continue
-        count = max(x.error.terms.shape[-1] for x in pool if x.error is not None)
+        count = max(x.error.terms.shape[-1] for x in tracked_values if x.error is not None)
         errors = [
             (_spread(x.error, x.primal.shape) + Error(np.zeros((*x.primal.shape, count)), np.zeros(x.primal.shape)))
-            for x in pool
+            for x in tracked_values
         ]
         terms = np.concatenate([e.terms.reshape(e.rest.size, count) for e in errors])
         rest = np.concatenate([e.rest.ravel() for e in errors])
-        moved = Error(np.where((at < 0)[..., None], 0.0, terms[at]), np.where(at < 0, 0.0, rest[at]))
-        out.append(Rounded(value.primal, moved, pool[0].format))
-    return out
+        moved = Error(np.where((origin < 0)[..., None], 0.0, terms[origin]), np.where(origin < 0, 0.0, rest[origin]))
+        results.append(Rounded(value.primal, moved, tracked_values[0].format))
+    return results
 
 
 def _listed(found: Any) -> list[Any]:
@@ -368,6 +381,7 @@ def _listed(found: Any) -> list[Any]:
 
 
 def _value(x: Rounded) -> Value:
+    """Return the exact value alone; open truth values as `Truths`."""
     open_ = x.primal.dtype == object and not _is_real(x)
     return Truths(x.primal) if open_ else Value(x.primal)
 
@@ -385,6 +399,7 @@ def _with_zero_error(x: Value, format: Format | None) -> Rounded:
 
 
 def _scan(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
+    """Return the results of a scan, followed step by step."""
     if (length := step.params["length"]) > STEPS:
         raise Unsupported(f"a loop of {length} steps")
     carry, columns = scanned(step.params, operands, self.run, lambda x, k: _row(with_error(x, self.format), k))
@@ -392,16 +407,18 @@ def _scan(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
 
 
 def _row(x: Rounded, k: int) -> Rounded:
+    """Return entry k of the first axis, with its error."""
     error = None if x.error is None else Error(x.error.terms[k], x.error.rest[k])
     primal = x.primal[k]
     if not isinstance(primal, np.ndarray):
-        held = np.empty((), x.primal.dtype)
-        held[()] = primal
-        primal = held
+        scalar_array = np.empty((), x.primal.dtype)
+        scalar_array[()] = primal
+        primal = scalar_array
     return Rounded(primal, error, x.format, None if x.sure is None else x.sure[k])
 
 
 def _stack(parts: Sequence[Rounded]) -> Rounded:
+    """Return values stacked along a new first axis, with their errors."""
     primal = np.stack([p.primal for p in parts])
     if parts[0].error is None:
         sures = [np.broadcast_to(True if p.sure is None else p.sure, p.primal.shape) for p in parts]
@@ -414,6 +431,7 @@ def _stack(parts: Sequence[Rounded]) -> Rounded:
 
 
 def _cond(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
+    """Return the results of the branch that is taken. Raises Undecided where its index is not sure."""
     index, *rest = (with_error(x, self.format) for x in operands)
     if index.sure is not None or index.primal.dtype == object:
         raise Undecided("a branch whose test may fall either way")
@@ -422,10 +440,10 @@ def _cond(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
 
 
 def _while(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
-    found = repeated(step.params, operands, self.run, _goes_on, STEPS)
-    if found is None:
+    outputs = repeated(step.params, operands, self.run, _goes_on, STEPS)
+    if outputs is None:
         raise Unsupported(f"a loop of more than {STEPS} steps")
-    return found
+    return outputs
 
 
 def _goes_on(test: Rounded) -> bool:

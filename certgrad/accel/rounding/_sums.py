@@ -27,7 +27,10 @@ def _refuse_inner_program() -> list[Value]:
 
 
 def of_linear(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
-    """The error that the operands hand on, the sum of magnitudes, and how often a term is rounded."""
+    """Return the error that a sum's operands pass on, the sum of magnitudes, and how often a term is rounded.
+
+    The last two are the sum's own rule on the terms' magnitudes, and on ones in the place of the terms.
+    """
     size = _by_rule(step.name, step, [max_magnitude(x.primal) + _size(x) if x.real else x.primal for x in given])
     count = _by_rule(step.name, step, [np.ones(x.primal.shape) if x.real else x.primal for x in given])
     if step.name == "reduce_sum":
@@ -43,7 +46,11 @@ def of_linear(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
 
 
 def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
-    """Return the error, size and roundings of sums of products of two operands."""
+    """Return the error that sums of products pass on, the sums of magnitudes, and the number of roundings.
+
+    With middles m, radii r and errors e of the operands x and y, the error of x·y is e_x·m_y + m_x·e_y, whose terms are
+    kept, and at most r_x·|e_y| + |e_x|·r_y + |e_x|·|e_y| beyond that.
+    """
     x, y = given
     assert x.error is not None
     assert y.error is not None
@@ -59,12 +66,13 @@ def of_products(step: Step, given: Sequence[Rounded]) -> tuple[Error, Any, Any]:
     )
     rest = product(np.abs(mx), y.error.rest) + product(x.error.rest, np.abs(my))
     rest = rest + product(rx, ey) + product(ex, ry) + product(ex, ey)
+    # The products of the terms are themselves rounded, in float64.
     lost = SUM_LOSS * count * (product(ax, ey) + product(ex, ay))
     return bounded(terms, (rest * (1 + 1e-9) + lost)), product(ax + ex, ay + ey) * (1 + 1e-9), count
 
 
 def of_extrema(step: Step, given: Sequence[Rounded]) -> Error:
-    """A maximum moves by no more than the one that moves most."""
+    """Return the error of a maximum or minimum: no larger than the largest error of an entry."""
     x = next(x for x in given if x.real)
     sizes = _size(x)
     if not sizes.any():
@@ -79,17 +87,17 @@ def _size(x: Rounded) -> Any:
 
 
 def _by_rule(name: str, step: Step, operands: Sequence[Any]) -> Any:
-    """The primitive itself, on numbers that are not negative, rounded up."""
+    """Return a primitive's result on non-negative floats, rounded up; infinite where an operand is, or it is huge."""
     rule = RULES.get(name)
     if rule is None:
         raise Unsupported(f"primitive {name}")
     reals = [isinstance(x, np.ndarray) and x.dtype == np.float64 for x in operands]
     if any(real and not np.isfinite(x).all() for real, x in zip(reals, operands, strict=True)):
         operands = [np.where(np.isfinite(x), x, 1e300) if real else x for real, x in zip(reals, operands, strict=True)]
-    given = [Value(_exact(x)) if real else Value(x) for real, x in zip(reals, operands, strict=True)]
-    found = rule(_CONTEXT, step.params, *given)
-    assert isinstance(found, Value)
-    upper = span(found.primal)[1]
+    arguments = [Value(_exact(x)) if real else Value(x) for real, x in zip(reals, operands, strict=True)]
+    result = rule(_CONTEXT, step.params, *arguments)
+    assert isinstance(result, Value)
+    upper = span(result.primal)[1]
     return np.where(upper >= 1e299, np.inf, upper)
 
 
@@ -101,21 +109,21 @@ def _exact(x: Any) -> Array:
 
 
 def _product(step: Step) -> Any:
-    """The product of two arrays of floats of 64 bits, by JAX."""
+    """Return the step's bilinear primitive (a product or convolution) as a function of two arrays, in float64."""
     primitive = getattr(primitives, f"{step.name}_p")
-    wanted = {**step.params, "preferred_element_type": np.dtype(np.float64), "precision": jax.lax.Precision.HIGHEST}
+    params = {**step.params, "preferred_element_type": np.dtype(np.float64), "precision": jax.lax.Precision.HIGHEST}
     if step.name == "dot_general":
-        wanted["precision"] = None
+        params["precision"] = None
 
     def product(a: Any, b: Any) -> Any:
         with jax.enable_x64(True):
-            return np.asarray(primitive.bind(jnp.asarray(a, jnp.float64), jnp.asarray(b, jnp.float64), **wanted))
+            return np.asarray(primitive.bind(jnp.asarray(a, jnp.float64), jnp.asarray(b, jnp.float64), **params))
 
     return product
 
 
 def _over_terms(function: Any, terms: Any, shape: Any) -> Any:
-    """A linear function of an array, done to each column of terms."""
+    """Return a linear function of arrays, applied to each column of terms; `shape` is that of its results."""
     columns = [function(terms[..., k]) for k in range(terms.shape[-1]) if terms[..., k].any()]
     places = [k for k in range(terms.shape[-1]) if terms[..., k].any()]
     out = np.zeros((*shape, terms.shape[-1]))

@@ -1,5 +1,5 @@
-"""Values of the rounding analysis: an interval for the exact value, and a bound on the difference of the
-computed one.
+"""Values of the rounding analysis: an interval for each exact value, and a bound on its distance from the computed
+one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from certgrad.obligations.balls._values import Array, Value, boxed
 
 
 class Rounded(Value):
-    """Real numbers with their errors and format; or truth values and integers, with whether each is sure to be computed
-    exactly.
+    """An array of real numbers with their errors and format, or of truth values or integers, with where they are sure:
+    where the computed one is certainly the exact one.
     """
 
     __slots__ = ("error", "format", "sure")
@@ -34,24 +34,25 @@ class Rounded(Value):
     error: Error | None
     format: Format | None
     sure: Any
-    """Of truth values: where what is computed is what is exact. None: everywhere."""
+    """For truth values and integers: where the computed one is the exact one. None means everywhere."""
 
 
 def with_error(x: Value, format: Format) -> Rounded:
-    """A value as one with an error: of literals, the distance to the number of the dtype that stands for it."""
+    """Return a value with an error: that of a literal is the distance to the nearest number of the format."""
     if isinstance(x, Rounded):
         return x
     if not x.real:
         return Rounded(x.primal)
-    apart = (
+    distances = (
         np.vectorize(lambda v: _conversion_error(v, format), otypes=[float])(x.primal)
         if x.primal.size
         else np.zeros(x.primal.shape)
     )
-    return Rounded(x.primal, remainder(apart) if np.any(apart) else zero(x.primal.shape), format)
+    return Rounded(x.primal, remainder(distances) if np.any(distances) else zero(x.primal.shape), format)
 
 
 def _conversion_error(v: Any, format: Format) -> float:
+    """Return a bound on the distance of an exact number to its nearest in the format; 0 for a ball."""
     if type(v) is not fmpq:
         return 0.0
     exact = Fraction(int(v.p), int(v.q))
@@ -61,12 +62,12 @@ def _conversion_error(v: Any, format: Format) -> float:
         return np.inf
     if not np.isfinite(nearest):
         return np.inf
-    found = abs(Fraction(nearest) - exact)
-    return 0.0 if not found else float(np.nextafter(float(found), np.inf))
+    distance = abs(Fraction(nearest) - exact)
+    return 0.0 if not distance else float(np.nextafter(float(distance), np.inf))
 
 
 def span(primal: Array) -> tuple[Any, Any]:
-    """Return floats below and above each entry; infinite where nothing is known."""
+    """Return floats at or below, and at or above, each entry; infinite where nothing is known."""
     lower, upper = np.empty(primal.shape), np.empty(primal.shape)
     for at in np.ndindex(primal.shape):
         lower[at], upper[at] = _ends(primal[at])
@@ -74,6 +75,7 @@ def span(primal: Array) -> tuple[Any, Any]:
 
 
 def _ends(v: Any) -> tuple[float, float]:
+    """Return a float at or below a scalar, and one at or above it."""
     if not s.finite(v):
         return -np.inf, np.inf
     if type(v) is fmpq and int(v.q) == 1 and abs(int(v.p)) < 2**53:
@@ -84,13 +86,13 @@ def _ends(v: Any) -> tuple[float, float]:
 
 
 def max_magnitude(primal: Array) -> Any:
-    """The most that the magnitude of each entry can be."""
+    """Return an upper bound on the magnitude of each entry."""
     lower, upper = span(primal)
     return np.maximum(np.abs(lower), np.abs(upper))
 
 
 def middle(primal: Array) -> tuple[Any, Any]:
-    """A float in each entry's interval and a radius around it."""
+    """Return a float in each entry's interval, and a radius around it that covers the interval."""
     lower, upper = span(primal)
     with np.errstate(all="ignore"):
         mid = np.where(np.isfinite(lower) & np.isfinite(upper), lower / 2 + upper / 2, 0.0)

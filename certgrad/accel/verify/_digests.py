@@ -1,4 +1,4 @@
-"""The programs of a lemma, found again by its digest: each setting in which a lemma of the operation may stand."""
+"""The programs of a lemma, found again by its digest among all settings in which the operation may be proved."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from certgrad.obligations.tracing.jax_internals import wide_floats
 
 
 class Programs:
-    """The traced programs of lemmas, each found once."""
+    """The traced programs of lemmas, found by the lemmas' digests, each once."""
 
     def __init__(self) -> None:
         self.found: dict[Any, Instance | None] = {}
         self.kept: list[Any] = []
 
     def of(self, operation: Operation, lemma: Lemma) -> Instance | None:
-        """The instance of the lemma at the operation: its programs have the lemma's digest. None if no setting's do."""
+        """Return the instance of the lemma at the operation, whose programs have the lemma's digest; or None."""
         key = id(operation.equation), operation.active, operation.signs, lemma.digest
         if key not in self.found:
             self.kept.append(operation.equation)
             with wide_floats(operation.equation.wide):
                 traces = _settings(operation)
-                self.found[key] = next((one for one in traces if one.proof.lemma.digest == lemma.digest), None)
+                self.found[key] = next(
+                    (instance for instance in traces if instance.proof.lemma.digest == lemma.digest), None
+                )
         return self.found[key]
 
 
 def _settings(operation: Operation) -> Iterator[Instance]:
-    """The operation over each family of shapes that it belongs to, the widest first, and at its own sizes."""
+    """Yield the operation over each family of shapes that it belongs to, the widest first, then at its own sizes."""
     for family in families_of(operation.equation):
         yield from _in_family(operation, family)
     table = own_table(operation)
@@ -45,6 +47,7 @@ def _settings(operation: Operation) -> Iterator[Instance]:
 
 
 def _in_family(operation: Operation, family: Family) -> Iterator[Instance]:
+    """Yield the operation over the family, then over narrower ones in which tracing decides as at the node's sizes."""
     for _ in range(CASES):
         try:
             proof = traced_only(operation, of_family(family))

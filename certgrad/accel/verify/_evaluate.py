@@ -1,7 +1,7 @@
 """The whole graph at concrete sizes: the derivative of its function by dual numbers against its reverse sweep.
 
 The sweep is the one that runs: node by node, by the programs whose digests the certificate names. Both sides are
-evaluated in ball arithmetic, at rational points inside the hypotheses and on the boundaries of what is compared.
+evaluated in ball arithmetic, at rational points inside the hypotheses, also where compared values are equal.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from certgrad.signatures.sizes import integer_size
 
 NODES = 400
 OPERATIONS = 100_000
-"""A graph with more nodes, or whose sweep takes more operations on numbers, is not evaluated."""
+"""Operations on numbers of a sweep, at most; a graph beyond this, or with more than `NODES` nodes, is not evaluated."""
 TRIES = 8
-"""How often a point is drawn again until it lies inside the hypotheses: each time the whole graph is evaluated."""
+"""Points that are drawn, at most, until one lies inside the hypotheses; each evaluates the whole graph."""
 _SMALL = 12
-"""Boundaries are looked for where the inputs have at most so many entries."""
+"""Entries of all inputs, at most, where points on boundaries are looked for."""
 
 
 class NotEvaluatedError(Exception):
-    """The graph is beyond this check. No verdict either way."""
+    """The error for a graph that is too large for this check or cannot be evaluated: there is no verdict either way."""
 
 
 @dataclass
@@ -71,25 +71,25 @@ def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts)
     `dimensions` says whether the certificate has hypotheses on dimensions; `counts` is filled with what was evaluated.
     Raises NotEvaluatedError with the reason where no point can be evaluated.
     """
-    for asked in (*walk.shared.hypotheses, *walk.shared.signs):
+    for statement in (*walk.shared.hypotheses, *walk.shared.signs):
         try:
-            question(asked.tree)
+            question(statement.tree)
         except UnfitError as error:
-            raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
+            raise NotEvaluatedError(f"'{statement.text}' is not one that can be evaluated: {error}") from None
     if _count(walk) > NODES:
         raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
     for sizes in _sizes(walk.traced.ir.dims, dimensions):
-        here = _at_sizes(walk, sizes)
-        if here is None:
+        at_these = _at_sizes(walk, sizes)
+        if at_these is None:
             continue
         counts.sizes.append(", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own")
         with s.precision(PRECISION):
-            failing = here.failing(rng, draws, counts)
+            failing = at_these.failing(rng, draws, counts)
         if failing:
             return failing
     if not counts.points:
-        there = f"inside the hypotheses at {'; '.join(counts.sizes)}" if counts.sizes else "small enough to evaluate"
-        raise NotEvaluatedError(f"no point was found {there}")
+        where = f"inside the hypotheses at {'; '.join(counts.sizes)}" if counts.sizes else "small enough to evaluate"
+        raise NotEvaluatedError(f"no point was found {where}")
     return ""
 
 
@@ -98,7 +98,7 @@ def _count(walk: Walk) -> int:
 
 
 def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
-    """Yield sizes that differ, then all 2 and all 1; only the first where some sizes are excluded."""
+    """Yield sizes 2, 3, 4, …; then 2 and 3 in turn; and all 1, unless some sizes are excluded (`apart`)."""
     yield {name: 2 + k for k, name in enumerate(dims)}
     if dims:
         yield {name: 2 + k % 2 for k, name in enumerate(dims)}
@@ -107,28 +107,28 @@ def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
 
 
 def _at_sizes(walk: Walk, sizes: dict[str, int]) -> AtSizes | None:
-    """The graph at these sizes; None where it is too large, or the function is another program there."""
+    """Return the graph at these sizes; None where it is too large, or the function is another program."""
     traced = walk.traced
     try:
-        there = traced.retraced({name: integer_size(n) for name, n in sizes.items()})
+        graph_there = traced.retraced({name: integer_size(n) for name, n in sizes.items()})
     except CertgradError:
         return None
     if broken(traced, sizes) is not None and not has_same_programs(
-        traced, there, {n: integer_size(v) for n, v in sizes.items()}
+        traced, graph_there, {n: integer_size(v) for n, v in sizes.items()}
     ):
         return None
-    here = AtSizes(walk, sizes, there.program)
-    return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None
+    at_these = AtSizes(walk, sizes, graph_there.program)
+    return at_these if operations(jaxpr_of(at_these.programs.vjp)) <= OPERATIONS else None
 
 
 def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
-    """Return what the function returns, as it is written."""
+    """Return the outputs of the user's function itself."""
     assert traced.fn is not None
     return jax.tree.leaves(traced.fn(*traced.specs.nest(arrays)))
 
 
 class AtSizes(AtShape):
-    """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
+    """The graph at concrete sizes: its programs, and the values that its hypotheses are about."""
 
     def __init__(self, walk: Walk, sizes: dict[str, int], program: Any) -> None:
         """Trace the sweep of a certified graph at these sizes, and the values (`keys`) that its hypotheses are about.
@@ -137,17 +137,19 @@ class AtSizes(AtShape):
         """
         self.walk, self.sizes = walk, sizes
         ir = walk.traced.ir
-        own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
-        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL_NUMBERS.dtype(x.dtype)) for x in own]
+        traced_specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
+        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL_NUMBERS.dtype(x.dtype)) for x in traced_specs]
         real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
         if any(kind_of(x.dtype) == "k" for x in specs):
             raise NotEvaluatedError("it takes a random key")
         kinds = tuple({"f": "float", "i": "int", "u": "int", "b": "bool"}[np.dtype(x.dtype).kind] for x in specs)
         traced = walk.traced
-        # A walk is to a sweep what an induction is: it says what moves, and by which programs.
+        # The sweep takes the walk in the place of an induction: it has what moves, and the programs of the lemmas.
         sweep = Sweep(walk, sizes, IDEAL_NUMBERS)  # type: ignore[arg-type]
         in_hypotheses = [key for a in (*walk.shared.hypotheses, *walk.shared.signs) for key in a.keys.values()]
-        zero_tangents = [(one.place, one.value.node, one.value.output) for one in walk.shared.still]
+        zero_tangents = [
+            (assumption.place, assumption.value.node, assumption.value.output) for assumption in walk.shared.still
+        ]
         self.keys: list[Key] = list(dict.fromkeys([*in_hypotheses, *zero_tangents]))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
@@ -164,14 +166,14 @@ class AtSizes(AtShape):
             return [run.kept[key] for key in self.keys], list(run.taken.values())
 
         with wide_floats(traced.specs.wide):
-            forward = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*own)
+            forward = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*traced_specs)
         with wide_floats():
             outputs = [v.aval for v in getattr(forward, "jaxpr", forward).outvars]
             seeds = [jax.ShapeDtypeStruct(a.shape, IDEAL_NUMBERS.dtype(a.dtype)) for a in outputs]
             vjp = jax.make_jaxpr(lambda *xs: swept(xs[: len(specs)], xs[len(specs) :]))(*specs, *seeds)
             self.values = jax.make_jaxpr(watched)(*specs)
         shapes = tuple(tuple(x.shape) for x in specs)
-        # Programs as the second check of ops has them; the certificate of a graph claims nothing of a JVP of its own.
+        # Programs as in the second check of ops; there is no JVP, of which a graph certificate claims nothing.
         programs = Programs(forward, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
         claim = Claim(ir.name, [n.name for n in ir.inputs], kinds, {"vjp_is_adjoint": ()})
         super().__init__(claim, Shape(sizes, {}, shapes), programs)
@@ -190,10 +192,10 @@ class AtSizes(AtShape):
         return ""
 
     def points(self, draws: Sequence[int], rng: Random) -> Iterator[tuple[Point, bool]]:
-        """Yield points inside all hypotheses; those on boundaries where the inputs are small."""
+        """Yield points inside all hypotheses, each with whether it is on a boundary; only small inputs have these."""
         start = None
         for k in draws:
-            # Points without coincidences, and now and then some with.
+            # Every second point is generic; the others may have equal entries or zeros.
             point = self.space.draw(GENERIC if k % 2 == 0 else k, rng, partial(self.holds, ()), TRIES)
             if point is not None:
                 start = start or point
@@ -216,36 +218,38 @@ class AtSizes(AtShape):
         """Return the first statement that is false at the point, or None. Raises Undecided."""
         if not asked:
             return None
-        found = evaluate(self.values, inputs, precision=precision).values
-        table = dict(zip([*self.keys, *self.places], found, strict=True))
-        for one in asked:
+        values = evaluate(self.values, inputs, precision=precision).values
+        table = dict(zip([*self.keys, *self.places], values, strict=True))
+        for statement in asked:
             try:
-                if not holds(one, table, self.sizes):
-                    return one.text
+                if not holds(statement, table, self.sizes):
+                    return statement.text
             except UnfitError as error:
-                raise NotEvaluatedError(f"'{one.text}' is not one that can be evaluated: {error}") from None
+                raise NotEvaluatedError(f"'{statement.text}' is not one that can be evaluated: {error}") from None
         return None
 
     def _false_sign(self, inputs: Sequence[Array], precision: int) -> str | None:
-        """A false statement about the sign of a value; None where a value is too close to a bound to decide."""
+        """Return a false statement about the sign of a value, or None, also where a value is too close to decide."""
         try:
             return self._false(inputs, self.walk.shared.signs, precision)
         except Undecided:
             return None
 
     def _moving_zero(self, point: Point, precision: int) -> str | None:
-        """A value claimed to have a zero tangent where it is 0, and that moves there. Raises Undecided."""
+        """Return the claim that a value has a zero tangent where it is 0, if it is false; or None. Raises Undecided."""
         if not self.walk.shared.still:
             return None
         _, inputs, along = next(self.runs(point))
-        found = evaluate(self.values, inputs, along, precision=precision)
-        kept = {key: pair for key, *pair in zip(self.keys, found.values, found.tangents, strict=False)}
-        for one in self.walk.shared.still:
-            values, tangents = kept[one.place, one.value.node, one.value.output]
+        evaluated = evaluate(self.values, inputs, along, precision=precision)
+        value_and_tangent = {
+            key: pair for key, *pair in zip(self.keys, evaluated.values, evaluated.tangents, strict=False)
+        }
+        for assumption in self.walk.shared.still:
+            values, tangents = value_and_tangent[assumption.place, assumption.value.node, assumption.value.output]
             pairs = zip(np.ravel(values), np.ravel(tangents), strict=True)
             moved = (t for x, t in pairs if x == 0 and t not in (None, KINK, s.UNKNOWN))
             if any(s.compare(t, s.ZERO) for t in moved):
-                return one.text
+                return assumption.text
         return None
 
     def _problem(self, point: Point) -> str | None:
@@ -254,10 +258,10 @@ class AtSizes(AtShape):
             at = At(self.programs, point, self.space.moving, bits, {})
             try:
                 with s.precision(bits):
-                    if (said := self._false_sign(point.inputs, bits)) is not None:
-                        return f"what is said of a value is false: {said}"
-                    if (said := self._moving_zero(point, bits)) is not None:
-                        return f"what is said of a value is false: {said}"
+                    if (false_claim := self._false_sign(point.inputs, bits)) is not None:
+                        return f"what is said of a value is false: {false_claim}"
+                    if (false_claim := self._moving_zero(point, bits)) is not None:
+                        return f"what is said of a value is false: {false_claim}"
                     vjp_is_adjoint(at)
                 return None
             except Undecided:

@@ -1,4 +1,4 @@
-"""What a graph's code asks of sizes and state, and whether what runs is what was traced, as certifying hears it."""
+"""The questions of a graph's code about sizes and state, and a comparison of calls with the trace, as in certifying."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from certgrad.obligations.generality.decisions import Cases, Fixed, Sample
 
 
 class NotHeardError(Exception):
-    """The certificate says of some sizes that another program runs there, and this check does not look at that one."""
+    """The error where the certificate says that another program runs at some sizes: this check does not look at it."""
 
 
 def problems(walk: Walk, certificate: GraphCertificate) -> Iterator[str]:
-    """Yield what the code asks of sizes, or keeps from call to call, that the certificate does not say.
+    """Yield the code's questions about sizes, and its state, that the certificate does not account for.
 
-    Raises NotHeardError where there is no such thing, but at some sizes another program was certified.
+    Raises NotHeardError where there are none, but the certificate says that another program runs at some sizes.
     """
-    found = [*unsaid(walk.traced, certificate.dimensions, certificate.assumptions)]
-    left: list[str] = []
+    contradictions = [*unsaid(walk.traced, certificate.dimensions, certificate.assumptions)]
+    unheard: list[str] = []
     for node, judgement in _judged(walk):
-        left += _of_rule(node, judgement, certificate.dimensions)
-    if not found and certificate.measured and (difference := measured(walk.traced).difference) is not None:
-        found.append(f"what runs is not what was traced: {difference.reason}")
-    yield from found
-    left += [note for note in certificate.assumptions if note.endswith(CERTIFIED_TOO.partition("{}")[2])]
-    if left and not found:
-        raise NotHeardError(left[0])
+        unheard += _of_rule(node, judgement, certificate.dimensions)
+    if not contradictions and certificate.measured and (difference := measured(walk.traced).difference) is not None:
+        contradictions.append(f"what runs is not what was traced: {difference.reason}")
+    yield from contradictions
+    unheard += [note for note in certificate.assumptions if note.endswith(CERTIFIED_TOO.partition("{}")[2])]
+    if unheard and not contradictions:
+        raise NotHeardError(unheard[0])
 
 
 def unsaid(traced: TracedGraph, dimensions: Collection[str], assumptions: Collection[str]) -> Iterator[str]:
-    """Yield what the function itself asks of sizes and keeps, that its certificate does not say."""
+    """Yield the function's own questions about sizes, and its state, that its certificate does not account for."""
     for case in other_programs(traced):
         if case.graph is not None and (case.same or not case.asked):
-            continue  # what JAX asks in every broadcast, at which the certificate need not say anything
+            continue  # questions of JAX alone, as in every broadcast: the certificate need not name them
         excluded = any(text.startswith(f"not {case}: ") for text in dimensions)
         if not excluded and (isinstance(case.fixed, Sample) or CERTIFIED_TOO.format(case) not in assumptions):
             yield f"where {case}, the function is another program, and the certificate says nothing of that"
@@ -52,25 +52,26 @@ def unsaid(traced: TracedGraph, dimensions: Collection[str], assumptions: Collec
 
 
 def _judged(walk: Walk) -> Iterator[tuple[Node, Judgement]]:
+    """Yield the nodes that have a lemma, those inside loops and branches as well."""
     for number, judgement in walk.judged.items():
         yield walk.traced.nodes[number], judgement
     for inner in walk.inside.values():
-        for one in inner:
-            yield from _judged(one)
+        for inner_walk in inner:
+            yield from _judged(inner_walk)
 
 
 def _of_rule(node: Node, judgement: Judgement, dimensions: list[str]) -> Iterator[str]:
-    """The sizes that the certificate does not exclude at which code asks for another program of a node's rule."""
+    """Yield the sizes at which a node's rule may be another program, and which the certificate does not exclude."""
     general = judgement.instance.proof.programs
     if general is None:
         return
     cases = Cases(everything=False)
     questions = cases.met(general, {})
     for case, text in [*((c, case_text(c)) for c in cases.asked), *((Fixed(), q) for q in questions)]:
-        said = in_names_of_node(f"not {text}", {m: str(s) for m, s in judgement.instance.sizes.items()})
-        if not said or f"{said} {in_rule_of(node)}" in dimensions or (case and _is_general(judgement, case)):
+        condition = in_names_of_node(f"not {text}", {m: str(s) for m, s in judgement.instance.sizes.items()})
+        if not condition or f"{condition} {in_rule_of(node)}" in dimensions or (case and _is_general(judgement, case)):
             continue
-        yield f"where {said.removeprefix('not ')} {in_rule_of(node)}, the rule is another program than its lemma's"
+        yield f"where {condition.removeprefix('not ')} {in_rule_of(node)}, the rule is another program than its lemma's"
 
 
 def _is_general(judgement: Judgement, case: Fixed) -> bool:

@@ -1,4 +1,4 @@
-"""The induction walked again: every step of a certificate beside the node that it speaks of, without a proof."""
+"""The induction walked again without proofs: every step of a certificate is compared with its node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from certgrad.obligations.certificate import PROVED_AS_WRITTEN, holding
 
 
 class StepError(Exception):
-    """A step is not what the induction takes at its node. The message says how."""
+    """The error for a step that is not the one the induction takes at its node. The message says how it differs."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Shared:
     used: set[str] = field(default_factory=set)
     hypotheses: list[NodeStatement] = field(default_factory=list)
     signs: list[NodeStatement] = field(default_factory=list)
-    """The signs that lemmas are given of their arguments."""
+    """The bounds that lemmas assume of their arguments, as statements."""
     still: list[Still] = field(default_factory=list)
 
 
 class Walk(walk.Walk):
-    """One graph's steps as a certificate has them, each beside the one that the induction takes at its node.
+    """The walk over a graph beside the steps of a certificate, each compared with the one that the induction takes.
 
-    It holds what `Sweep` needs of an induction.
+    It has all that `Sweep` needs of an induction.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Walk(walk.Walk):
         self.claimed, self.shared = claimed, shared
 
     def run(self) -> Self:
-        """Check every step. Raises StepError, naming the node."""
+        """Check every step, and return the walk. Raises StepError, naming the node."""
         nodes = self.traced.nodes
         if [s.node for s in self.claimed] != [n.id for n in nodes]:
             raise StepError(f"it has {len(self.claimed)} steps for {len(nodes)} nodes, or not in their order")
         return super().run()
 
     def check_cotangents(self) -> None:
-        """Raise StepError unless each moving value's cotangent is the sum of what its readers and the seeds give it."""
+        """Raise StepError unless each moving value's cotangent is the sum of its readers' and seeds' contributions."""
         for node, step, wanted in zip(self.traced.nodes, self.steps, self.cotangents(), strict=True):
             if step.cotangents != wanted:
                 raise StepError(
@@ -90,7 +90,7 @@ class Walk(walk.Walk):
     # --- one step
 
     def step(self, node: Node) -> Step:
-        """The step of the certificate, which is the one that the induction takes. Raises StepError, naming the node."""
+        """Return the certificate's step, if it is the one the induction takes. Raises StepError, naming the node."""
         step = self.claimed[node.id]
         try:
             if self.place and step.cotangents:
@@ -115,6 +115,7 @@ class Walk(walk.Walk):
         if lemma is None:
             raise StepError(f"no lemma has the digest {step.lemma or '(none)'}")
         names, domain, title = described_as(self.traced, node, equation)
+        # The lemma's own assumptions are put into the operation, as they are a part of the digest.
         operation = with_given(Operation(equation, names, active, domain, title), lemma.given)
         if operation is None:
             raise StepError("its lemma is given something else than where its arguments are, and which rest at 0")
@@ -133,11 +134,11 @@ class Walk(walk.Walk):
 
     def within(self, node: Node, parts: Parts) -> list[Self]:
         """Return the walks of the graphs inside a node, one for each."""
-        bodies, inside = self.traced.bodies[node.id], self.claimed[node.id].inside
-        if [one.name for one in inside] != [b.ir.name for b in bodies]:
+        bodies, claimed_parts = self.traced.bodies[node.id], self.claimed[node.id].inside
+        if [part_claimed.name for part_claimed in claimed_parts] != [b.ir.name for b in bodies]:
             raise StepError("the graphs inside are not those of the node")
         inner = []
-        for k, (body, part, claimed) in enumerate(zip(bodies, parts.inside, inside, strict=True)):
+        for k, (body, part, claimed) in enumerate(zip(bodies, parts.inside, claimed_parts, strict=True)):
             place = (*self.place, (node.id, k))
             inner.append(type(self)(body, claimed.steps, self.shared, part.moving, part.names, place).run())
         return inner
@@ -147,43 +148,44 @@ class Walk(walk.Walk):
     ) -> None:
         """Check that each hypothesis of the lemma is stated at the node or discharged, and that nothing else is.
 
-        Hypotheses, and what the lemma is given, are kept in `shared`, as points have to satisfy them. Raises StepError.
+        Hypotheses and the lemma's assumptions go into `shared`: points have to satisfy them. Raises StepError.
         """
+        # A lemma with signs lacks the hypotheses that these discharge, but has those that hold of constants.
         computed = {d.tree for d in step.discharged if d.because == COMPUTED}
         for tree in computed:
             nodes = [r.node for n, r in arguments.items() if n in arrays(tree)]
             if not nodes or not self.fixed.issuperset(nodes):
                 raise StepError(f"{text(tree)} is discharged as one on constants, and depends on an input")
         stated = {h.tree for h in step.hypotheses}
-        shown = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
-        if any(formula != text(tree) for formula, tree in shown):
+        formulas = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
+        if any(formula != text(tree) for formula, tree in formulas):
             raise StepError("a formula does not say what its tree does")
-        if lemma.hypotheses != [text(one) for one in lemma.statements]:
+        if lemma.hypotheses != [text(statement) for statement in lemma.statements]:
             raise StepError("the formulas of its lemma do not say what their trees do")
         missing = sorted(map(text, {*lemma.statements} - stated - computed))
         if missing:
             raise StepError(f"its lemma holds under {missing[0]}, which is neither stated nor discharged")
-        more = sorted(map(text, stated - {*lemma.statements}))
-        if more:
-            raise StepError(f"{more[0]} is stated, and is no hypothesis of its lemma")
+        unfounded = sorted(map(text, stated - {*lemma.statements}))
+        if unfounded:
+            raise StepError(f"{unfounded[0]} is stated, and is no hypothesis of its lemma")
         if (lemma.verdict == "proved") != (not lemma.hypotheses) or lemma.verdict not in PROVED_AS_WRITTEN:
             raise StepError(f"its lemma is {lemma.verdict} with {len(lemma.hypotheses)} hypotheses")
         if any((h.node, h.source) != (node.id, node.source) for h in step.hypotheses):
             raise StepError("it states a hypothesis of another node")
-        at = arguments, sizes, self.place
-        self.shared.hypotheses += [NodeStatement(h.tree, *at, text=h.text) for h in step.hypotheses]
-        for given in lemma.given:
-            name, _, relation = given.partition(" ")
-            if given == RESULT_IS_STILL:
-                self.shared.still.append(Still(f"{node.name}: {given}", self.place, Ref(node=node.id)))
+        location = arguments, sizes, self.place
+        self.shared.hypotheses += [NodeStatement(h.tree, *location, text=h.text) for h in step.hypotheses]
+        for assumption in lemma.given:
+            name, _, relation = assumption.partition(" ")
+            if assumption == RESULT_IS_STILL:
+                self.shared.still.append(Still(f"{node.name}: {assumption}", self.place, Ref(node=node.id)))
                 continue
             if relation == STILL_AT_ZERO:
-                self.shared.still.append(Still(f"{node.name}: {given}", self.place, arguments[name]))
+                self.shared.still.append(Still(f"{node.name}: {assumption}", self.place, arguments[name]))
                 continue
-            self._where(f"{node.name}: {given}", name, relation, arguments)
+            self._where(f"{node.name}: {assumption}", name, relation, arguments)
 
     def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
-        """Keep a lemma's assumption on the sign of a value, which is evaluated later."""
+        """Store a lemma's assumption on the sign of a value, to evaluate it later. Raises StepError for other texts."""
         where = bounds.parse_relation(relation)
         if where is None:
             raise StepError(f"'{relation}' does not say where a value is")
@@ -191,17 +193,20 @@ class Walk(walk.Walk):
 
 
 def _compare(step: Step, taken: Step) -> None:
-    """Compare a step of the certificate with the one that was walked. Raises StepError for the first other field."""
+    """Compare a step of the certificate with the walked one. Raises StepError for the first field that differs."""
     if step.inside and len(taken.hypotheses) == len(step.hypotheses):
-        # What is read may make a boundary of the graph inside an open set.
+        # A boundary inside the body may be an open set of the graph's inputs, so the certificate may claim less.
         pairs = zip(taken.hypotheses, step.hypotheses, strict=True)
         hypotheses = [msgspec.structs.replace(h, negligible=h.negligible and s.negligible) for h, s in pairs]
         taken = msgspec.structs.replace(taken, hypotheses=hypotheses)
     for name in Step.__struct_fields__:
-        found, wanted = getattr(step, name), getattr(taken, name)
-        if found != wanted:
-            shown = [one if len(one) < 200 else f"{one[:200]} …" for one in (str(found), str(wanted))]
-            raise StepError(f"its {name} is {shown[0]!r}, and the node's is {shown[1]!r}")
+        claimed, walked = getattr(step, name), getattr(taken, name)
+        if claimed != walked:
+            texts = [
+                shown_text if len(shown_text) < 200 else f"{shown_text[:200]} …"
+                for shown_text in (str(claimed), str(walked))
+            ]
+            raise StepError(f"its {name} is {texts[0]!r}, and the node's is {texts[1]!r}")
 
 
 def _contributions_text(cotangents: Sequence[Cotangent]) -> str:

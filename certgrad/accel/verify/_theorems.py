@@ -1,4 +1,4 @@
-"""The statements that put nodes together, checked by exact arithmetic: integer matrices of several sizes."""
+"""The theorems on putting nodes together, checked by exact arithmetic at integer matrices of several sizes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _SIZES = 4
 
 
 def contradictions(theorems: Sequence[Theorem], kinds: set[str], rng: Random) -> Iterator[str]:
-    """Yield how the certificate's theorems differ from those that its kinds of nodes need, or fail at drawn
-    matrices.
-    """
+    """Yield how a certificate's theorems differ from those that its kinds of nodes need, or fail at drawn matrices."""
     statements = needed_statements(kinds)
     if [t.name for t in theorems] != [s.name for s in statements]:
         yield f"its theorems are {', '.join(t.name for t in theorems) or 'none'}"
@@ -34,6 +32,7 @@ def contradictions(theorems: Sequence[Theorem], kinds: set[str], rng: Random) ->
             tangents = statement.tangents(matrices, *vectors)
             seeds = [_drawn(t.shape, rng) for t in tangents]
             swept = statement.sweep(matrices, *seeds)
+            # ⟨tangents, seeds⟩ = ⟨vectors, sweep(seeds)⟩ is the adjoint law; integers make it exact.
             left = sum(int(a @ b) for a, b in zip(tangents, seeds, strict=True))
             right = sum(int(a @ b) for a, b in zip(vectors, swept, strict=True))
             if left != right:

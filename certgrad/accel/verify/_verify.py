@@ -26,7 +26,7 @@ DRAWS = 10
 
 
 class GraphVerification(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the check of one graph certificate.
+    """The result of the check of one graph certificate.
 
     `verified`: the function traces to the graph, every step is the one that the induction takes there with a lemma
     about the node's own programs, and where the graph was evaluated, its sweep is the adjoint of its derivative.
@@ -53,16 +53,16 @@ def verify_graph(
 
     The function is traced at the specs, and compared with the certificate's graph node by node. Each step is walked
     again: the lemma's digest is that of the node's own programs at its shapes, its hypotheses are stated or discharged,
-    cotangents are added up completely. What its code asks of sizes and state is heard as certifying hears it, and
-    what runs is compared with what was traced. Then the whole sweep is evaluated in ball arithmetic against the
-    derivative of the function, at points inside the hypotheses, where the size allows.
+    cotangents are added up completely. The questions of its code about sizes, and the state that it keeps, are looked
+    for as certifying does, and calls are compared with the trace. Then the whole sweep is evaluated in ball arithmetic
+    against the derivative of the function, at points inside the hypotheses, where the size allows.
 
     Raises:
         UsageError: the specs do not fit.
     """
-    other = list(_other_versions(certificate))
-    if other:
-        text = f"made with {', '.join(other)}; install those versions, or certify the graph again with these"
+    other_versions = list(_other_versions(certificate))
+    if other_versions:
+        text = f"made with {', '.join(other_versions)}; install those versions, or certify the graph again with these"
         return _ended(certificate, "not checked", text)
     if certificate.checksum != checksum(certificate):
         return _ended(certificate, "failed", "its checksum does not fit: it was edited, or is not whole")
@@ -77,10 +77,9 @@ def verify_graph(
 
 
 def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draws: int) -> GraphVerification:
-    """Return the outcome of the second check: the graph, each step, the algebra, what code asks for, and points, in
-    order.
+    """Return the outcome of the check: of the graph, each step, the algebra, the code's questions, then of points.
 
-    The first contradiction ends it as "failed"; what cannot be looked at, as "not checked".
+    The first contradiction ends it as "failed", and a program that it does not look at as "not checked".
     """
     try:
         joined = joined_as(traced, certificate.graph, Proofs())
@@ -126,11 +125,12 @@ def _checked(certificate: GraphCertificate, traced: TracedGraph, seed: str, draw
 
 
 def _other_versions(certificate: GraphCertificate) -> Iterator[str]:
+    """Yield the format, libraries or kernel of other versions than those that are installed."""
     if certificate.format != FORMAT:
         yield f"format {certificate.format} (here {FORMAT})"
-    here = installed()
-    for name in sorted({*here, *certificate.versions}):
-        theirs, ours = certificate.versions.get(name, "none"), here.get(name, "none")
+    own_versions = installed()
+    for name in sorted({*own_versions, *certificate.versions}):
+        theirs, ours = certificate.versions.get(name, "none"), own_versions.get(name, "none")
         if theirs != ours:
             yield f"{name} {theirs} (here {ours})"
 
@@ -150,7 +150,7 @@ def _difference(stated: Graph, found: Graph) -> str:
 
 
 def _contradictions(certificate: GraphCertificate, joined: TracedGraph) -> Iterator[str]:
-    """Yield the conclusions about the whole graph that do not follow from its steps."""
+    """Yield what a certificate says about the whole graph that does not follow from its steps."""
     hypotheses = [h for step in certificate.steps for h in step.hypotheses]
     if certificate.hypotheses != hypotheses:
         yield "its hypotheses are not those of its steps"

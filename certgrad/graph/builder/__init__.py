@@ -5,7 +5,7 @@ net = linear(W, b) >> (lambda h: relu(linear(h, V, c) + h))
 model = Model(params=[W, b, V, c], inputs=[x], body=net)
 certificate = certify(model.trace())
 
-The operations are those of the graph language; `lift` makes one of any function of arrays.
+The operations are those of the graph language; `lift` makes an operation of any function of arrays.
 """
 
 from certgrad.graph.builder._model import Model

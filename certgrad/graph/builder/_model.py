@@ -1,4 +1,4 @@
-"""Models: a body over named parameters and inputs, with two meanings from one term."""
+"""Models: a body over named parameters and inputs, which runs by JAX and by numpy from the same terms."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Model:
     ) -> None:
         self.params, self.inputs, self.__name__ = tuple(params), tuple(inputs), name
         self._check_variables()
-        found = body(*self.inputs) if callable(body) else body
-        self._single = isinstance(found, Term)
-        self.outputs: tuple[Term, ...] = (found,) if isinstance(found, Term) else tuple(found)
+        result = body(*self.inputs) if callable(body) else body
+        self._single = isinstance(result, Term)
+        self.outputs: tuple[Term, ...] = (result,) if isinstance(result, Term) else tuple(result)
         for k, output in enumerate(self.outputs):
             if not isinstance(output, Term):
                 raise UsageError(f"Output {k} of {name} is {output!r}. A body is a term, or several.")
@@ -41,7 +41,7 @@ class Model:
 
     @property
     def specs(self) -> list[Any]:
-        """The specs of its arguments, as `certgrad.graph.trace` takes them."""
+        """Return the specs of the arguments, as `certgrad.graph.trace` takes them."""
         return [{v.name: _spec(v) for v in self.params}, *map(_spec, self.inputs)]
 
     def trace(self) -> TracedGraph:
@@ -49,7 +49,7 @@ class Model:
         return trace(self, *self.specs)
 
     def __call__(self, params: Mapping[str, Any], *inputs: Any) -> Any:
-        """The outputs on JAX's arrays: a function to jit, differentiate or trace."""
+        """Return the outputs at JAX's arrays: a function to jit, differentiate or trace."""
 
         def run(term: Term, args: Sequence[Any], sizes: Sizes) -> Any:
             assert term.operation is not None
@@ -59,7 +59,7 @@ class Model:
         return self._run(self._given(params, inputs), run)
 
     def evaluate(self, params: Mapping[str, Any], *inputs: Any) -> Any:
-        """The outputs by numpy alone, in float64."""
+        """Return the outputs by numpy alone, in float64."""
 
         def run(term: Term, args: Sequence[Any], sizes: Sizes) -> Any:
             assert term.operation is not None
@@ -72,6 +72,7 @@ class Model:
         return self._run(given, run)
 
     def _run(self, values: dict[Term, Any], run: Callable[[Term, Sequence[Any], Sizes], Any]) -> Any:
+        """Return the outputs from the variables' values; `run` computes one term, by JAX or by numpy."""
         sizes = self._sizes(values)
         for term in self._terms:
             if term.operation is not None:
@@ -83,17 +84,20 @@ class Model:
         return out[0] if self._single else out
 
     def _given(self, params: Mapping[str, Any], inputs: Sequence[Any]) -> dict[Term, Any]:
+        """Return the array for each variable. Raises UsageError where parameters or inputs are not the model's."""
         names = [v.name for v in self.params]
         if not isinstance(params, Mapping) or set(params) != set(names):
-            found = ", ".join(map(str, params)) if isinstance(params, Mapping) else type(params).__name__
-            raise UsageError(f"{self.__name__} has the parameters {', '.join(names) or 'none'}, and was given {found}.")
+            names_given = ", ".join(map(str, params)) if isinstance(params, Mapping) else type(params).__name__
+            raise UsageError(
+                f"{self.__name__} has the parameters {', '.join(names) or 'none'}, and was given {names_given}."
+            )
         if len(inputs) != len(self.inputs):
-            wanted = ", ".join(v.name for v in self.inputs) or "none"
-            raise UsageError(f"{self.__name__} takes the inputs {wanted}, and was given {len(inputs)} arrays.")
+            input_names = ", ".join(v.name for v in self.inputs) or "none"
+            raise UsageError(f"{self.__name__} takes the inputs {input_names}, and was given {len(inputs)} arrays.")
         return {**{v: params[v.name] for v in self.params}, **dict(zip(self.inputs, inputs, strict=True))}
 
     def _sizes(self, values: Mapping[Term, Any]) -> Sizes:
-        """The dimensions that the arrays' shapes give. Raises UsageError where they are not those of the specs."""
+        """Return the sizes that the arrays' shapes give. Raises UsageError where the shapes do not fit the specs."""
         sizes: dict[str, Any] = {}
         for v, x in values.items():
             dims = v.argument.spec.dims if v.argument else ()
@@ -106,13 +110,14 @@ class Model:
             if all(isinstance(d, int) for d in np.shape(x)):
                 expected = tuple(d.evaluate(sizes) for d in v.argument.spec.dims)  # type: ignore[union-attr]
                 if np.shape(x) != expected and all(isinstance(d, int) for d in expected):
-                    known = ", ".join(f"{k} = {n}" for k, n in sizes.items())
+                    shown = ", ".join(f"{k} = {n}" for k, n in sizes.items())
                     raise UsageError(
-                        f"{v.name} has shape {np.shape(x)}, but its spec '{_spec(v)}' with {known} gives {expected}."
+                        f"{v.name} has shape {np.shape(x)}, but its spec '{_spec(v)}' with {shown} gives {expected}."
                     )
         return sizes
 
     def _check_variables(self) -> None:
+        """Raise UsageError where a parameter or input is no variable, or two have one name."""
         seen: set[str] = set()
         for v in (*self.params, *self.inputs):
             if not isinstance(v, Term) or v.argument is None:
@@ -122,10 +127,11 @@ class Model:
             seen.add(v.name)
 
     def _check_body(self) -> None:
-        known = {*self.params, *self.inputs}
-        dims = {d for v in known for d in dims_of(v)}
+        """Raise UsageError where the body uses another variable, or a dimension that no variable has."""
+        variables = {*self.params, *self.inputs}
+        dims = {d for v in variables for d in dims_of(v)}
         for term in self._terms:
-            if term.argument is not None and term not in known:
+            if term.argument is not None and term not in variables:
                 raise UsageError(
                     f"The body of {self.__name__} uses {_spec(term)}, which is neither among its parameters nor its "
                     "inputs."
@@ -175,6 +181,7 @@ _SYMBOLS = {
 
 
 def _term_text(term: Term, texts: Mapping[Term, str]) -> str:
+    """Return a term as text, with the texts of its arguments."""
     if term.operation is None:
         return term.name or "constant"
     args = [texts[a] if isinstance(a, Term) else str(a) for a in term.args]
@@ -187,12 +194,12 @@ def _term_text(term: Term, texts: Mapping[Term, str]) -> str:
 
 
 def reachable(outputs: Sequence[Term]) -> list[Term]:
-    """The terms that these are computed from, themselves included, in the order in which they were written."""
-    found: dict[Term, None] = {}
+    """Return all terms that the outputs are computed from, with the outputs, in the order they were written."""
+    terms: dict[Term, None] = {}
     todo = list(outputs)
     while todo:
         term = todo.pop()
-        if term not in found:
-            found[term] = None
+        if term not in terms:
+            terms[term] = None
             todo += [a for a in term.args if isinstance(a, Term)]
-    return sorted(found, key=lambda t: t.serial)
+    return sorted(terms, key=lambda t: t.serial)

@@ -19,7 +19,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def sqrt(x: Array) -> Array:
-    """0 for a negative number, as `certgrad.ops.sqrt` returns."""
+    """Return the square root, and 0 for a negative number, as `certgrad.ops.sqrt` does."""
     return np.sqrt(np.maximum(x, 0))
 
 
@@ -51,7 +51,7 @@ def mse(x: Array, target: Array) -> Array:
 
 
 def conv2d(x: Array, kernel: Array, stride: int = 1, padding: int = 0) -> Array:
-    """x (batch, channels, h, w), kernel (out, channels, kh, kw): a sum over channels and the window."""
+    """Return the convolution of x (batch, channels, h, w) with kernel (out, channels, kh, kw)."""
     padded = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)])
     windows = sliding_window_view(padded, kernel.shape[2:], (2, 3))[:, :, ::stride, ::stride]
     return np.einsum("bchwij,ocij->bohw", windows, kernel)

@@ -1,6 +1,7 @@
 """The operations of the graph language: each with its meaning in JAX (an op of certgrad if there is one) and in numpy.
 
-Every one takes its first argument last: `softmax(x)` is a term, `softmax(axis=0)` and `linear(W, b)` are layers.
+Called without its first argument, an operation is a layer: `softmax(x)` is a term, `softmax(axis=0)` and `linear(W, b)`
+are layers.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _avg_pool2d(x: Any, window: Static, strides: Static = None, padding: Static 
 max_pool2d = Operation("max_pool2d", ("x",), _max_pool2d, own.max_pool2d)
 """The greatest entry of each window of the last two axes: `max_pool2d(window=2, strides=2, padding=0)`."""
 avg_pool2d = Operation("avg_pool2d", ("x",), _avg_pool2d, own.avg_pool2d)
-"""The mean of each window of the last two axes; what is padded counts as 0."""
+"""The mean of each window of the last two axes; padding counts as 0."""
 
 # --- softmax, normalization, losses
 
@@ -111,7 +112,7 @@ _CONCATENATE = Operation("concatenate", (), lambda *parts, axis: jnp.concatenate
 
 
 def concatenate(*parts: Any, axis: int = 0) -> Term:
-    """The parts one after another along an axis."""
+    """Return the parts joined along an axis."""
     return apply(_CONCATENATE, parts, {"axis": axis})
 
 
@@ -131,10 +132,10 @@ _BERNOULLI = Operation("bernoulli", (), _bernoulli, as_it_runs(_bernoulli), shap
 
 
 def uniform(shape: Any, *, seed: int) -> Term:
-    """Random numbers in [0, 1), the same for a seed and a shape: `uniform("n d", seed=0)`."""
+    """Return random numbers in [0, 1), the same for a seed and a shape: `uniform("n d", seed=0)`."""
     return apply(_UNIFORM, (), {"seed": seed, "shape": shape})
 
 
 def bernoulli(shape: Any, *, seed: int, p: float = 0.5) -> Term:
-    """A random mask, each entry true with probability p."""
+    """Return a random mask, each entry true with probability p; the same for a seed and a shape."""
     return apply(_BERNOULLI, (), {"seed": seed, "shape": shape, "p": p})

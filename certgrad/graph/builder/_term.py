@@ -1,6 +1,6 @@
-"""Terms: what a value is computed from, as data with a shape. Layers: functions of terms that chain with `>>`.
+"""Terms: values as data, by what they are computed from. Layers: functions of terms that chain with `>>`.
 
-A term is one value. Used twice, it is computed once; written twice, it is computed twice, as in the traced function.
+A term that is used twice is computed once; a term that is written twice is computed twice, as in the traced function.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Chainable:
 class Operation(Chainable):
     """A named operation with two meanings of the same arguments: one on JAX's arrays, one on numpy's.
 
-    With all its arguments it gives a term; without the first one, a layer that waits for it. Without any argument it
-    stands in a chain as it is, if it takes one.
+    Called with all its arguments it gives a term; called without the first argument, a layer that waits for it. An
+    operation of one argument is itself a layer in a chain.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Operation(Chainable):
     jax: Function
     numpy: Function
     shapes: tuple[str, ...] = ()
-    """Keyword arguments that are shapes, written as specs: `"n 2*d"`."""
+    """The names of keyword arguments that are shapes, written as specs: `"n 2*d"`."""
 
     def __call__(self, *args: Any, **statics: Any) -> Any:
         if len(args) == len(self.arguments):
@@ -81,9 +81,10 @@ class Layer(Chainable):
 
 
 def _steps(part: Any) -> tuple[Callable[[Any], Any], ...]:
+    """Return the steps of a part of a chain: a layer, an operation or a function. Raises UsageError for another."""
     if isinstance(part, Layer):
         return part.steps
-    if isinstance(part, Operation):  # the line of the chain is where it is used
+    if isinstance(part, Operation):  # its source is the line of the chain
         place = jaxpr.current_traceback()
         if len(part.arguments) != 1:
             raise UsageError(f"{part.name} in a chain takes {', '.join(part.arguments[1:])}: write {part.name}(…).")
@@ -101,16 +102,16 @@ class Term:
     args: tuple[Term | Number, ...]
     statics: Mapping[str, Any]
     aval: Any
-    """Its shape, over symbols that all terms share, and its dtype."""
+    """The shape, over symbols that all terms share, and the dtype."""
     name: str = ""
     argument: Argument | None = None
-    """Of a variable: its spec."""
+    """The spec of a variable; None for another term."""
     value: Any = None
-    """Of a constant."""
+    """The array of a constant; None for another term."""
     place: Any = None
-    """Where it was written: a traceback."""
+    """The traceback of the line where the term was written."""
     serial: int = field(default_factory=lambda: next(_serials))
-    """Terms are numbered in the order in which they are written, and computed in that order."""
+    """A number by which terms are computed in the order in which they were written."""
 
     @property
     def type(self) -> ArrayType:
@@ -141,6 +142,7 @@ class Term:
 
 
 def _binary(name: str, function: Function, swapped: bool = False) -> Callable[[Term, Any], Any]:
+    """Return the method of a binary operator on terms; `swapped` for one such as `__radd__`."""
     operation = Operation(name, ("x", "y"), function, function)
 
     def method(self: Term, other: Any) -> Any:
@@ -162,7 +164,7 @@ setattr(Term, "__neg__", lambda self: apply(_NEG, (self,), {}))  # noqa: B010
 
 
 def apply(operation: Operation, args: Sequence[Any], statics: Mapping[str, Any], place: Any = None) -> Term:
-    """The term of an operation on these arguments. Raises UsageError, naming the line, where they do not fit."""
+    """Return the term of an operation on these arguments. Raises UsageError, naming the line, if they do not fit."""
     place = place or jaxpr.current_traceback()
     for name, arg in zip(operation.arguments or map(str, range(len(args))), args, strict=True):
         if not isinstance(arg, Term | int | float | np.generic):
@@ -181,32 +183,36 @@ _avals = Kept()
 
 
 def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, Any], place: Any) -> Any:
-    """Return the shape and dtype of the result: what JAX says of the operation at these symbolic shapes."""
+    """Return the shape and dtype of the result, as JAX infers them at the arguments' symbolic shapes.
+
+    Raises UsageError where the arguments do not fit, or the result is not one array.
+    """
     key = (operation, tuple(_kind(a) for a in args), repr(sorted(statics.items())))
-    found = _avals.table.get(key)
-    if found is None:
-        given = [a for a in args if isinstance(a, Term)]
+    aval = _avals.table.get(key)
+    if aval is None:
+        terms = [a for a in args if isinstance(a, Term)]
 
         def run(*arrays: Any) -> Any:
-            rest = iter(arrays)
-            return operation.jax(*(next(rest) if isinstance(a, Term) else a for a in args), **resolved)
+            arrays_left = iter(arrays)
+            return operation.jax(*(next(arrays_left) if isinstance(a, Term) else a for a in args), **resolved)
 
+        # Terms are arguments of the traced function; Python's numbers stay what they are.
         try:
             with wide_floats():
                 resolved = sized(operation, statics, _SYMBOLS)
-                found = jax.eval_shape(run, *(a.aval for a in given))
+                aval = jax.eval_shape(run, *(a.aval for a in terms))
         except Exception as error:
             shapes = ", ".join(
                 f"{n} {a.type if isinstance(a, Term) else a}" for n, a in _named_arguments(operation, args)
             )
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UsageError(f"{operation.name}{_location_suffix(place)} does not take {shapes}: {text}") from error
-        if not hasattr(found, "shape"):
+        if not hasattr(aval, "shape"):
             raise UsageError(
-                f"{operation.name}{_location_suffix(place)} gives {found}, not one array. Lift a part of it."
+                f"{operation.name}{_location_suffix(place)} gives {aval}, not one array. Lift a part of it."
             )
-        _avals.table[key] = found
-    return found
+        _avals.table[key] = aval
+    return aval
 
 
 def _named_arguments(operation: Operation, args: Sequence[Any]) -> list[tuple[str, Any]]:
@@ -223,7 +229,7 @@ def _location_suffix(place: Any) -> str:
 
 
 class _Symbols(dict[str, Any]):
-    """The symbol of every dimension name: the same one in all terms."""
+    """The symbol of JAX for each dimension name, which all terms share."""
 
     def __missing__(self, name: str) -> Any:
         self[name] = symbols([name], shared=True)[name]
@@ -234,12 +240,12 @@ _SYMBOLS = _Symbols()
 
 
 def sized(operation: Operation, statics: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
-    """The keyword arguments, with those that are shapes at these sizes."""
+    """Return an operation's keyword arguments, with shapes that are written as specs evaluated at these sizes."""
     return {k: shape_of(v, sizes) if k in operation.shapes else v for k, v in statics.items()}
 
 
 def shape_of(shape: Any, sizes: Sizes) -> tuple[Any, ...]:
-    """The shape that `"n 2*d"`, or a tuple of names and integers, is at these sizes."""
+    """Return the shape that `"n 2*d"`, or a tuple of names and integers, writes, at these sizes."""
     return tuple(d.evaluate(sizes) for d in _dims(shape))
 
 
@@ -250,6 +256,7 @@ def _dims(shape: Any) -> tuple[Size, ...]:
 
 
 def _spec(body: str, text: str) -> ArraySpec:
+    """Return the shape that a spec without its name writes; `text` is the whole spec. Raises UsageError."""
     try:
         specs = parse(f"{body} ->").inputs
     except SignatureError as error:
@@ -263,7 +270,7 @@ def _spec(body: str, text: str) -> ArraySpec:
 
 
 def dims_of(term: Term) -> tuple[str, ...]:
-    """The names of the dimensions that a term's own shape, or a shape among its keyword arguments, mentions."""
+    """Return the dimension names in the spec of a variable, or in the shapes among a term's keyword arguments."""
     if term.argument is not None:
         return tuple(n for d in term.argument.spec.dims if isinstance(d, Size) for n in d.names)
     shapes = term.operation.shapes if term.operation else ()
@@ -274,7 +281,7 @@ def dims_of(term: Term) -> tuple[str, ...]:
 
 
 def variable(spec: str) -> Term:
-    """A named array, a parameter or an input: `variable("W: h d")`, `variable("labels: n:int")`.
+    """Return a named array, a parameter or an input: `variable("W: h d")`, `variable("labels: n:int")`.
 
     Raises UsageError for a spec without a name, or one that does not parse.
     """
@@ -291,12 +298,12 @@ def _text(argument: Argument) -> str:
 
 
 def variables(*specs: str) -> tuple[Term, ...]:
-    """Several: `W, b, x = variables("W: h d", "b: h", "x: n d")`."""
+    """Return several variables: `W, b, x = variables("W: h d", "b: h", "x: n d")`."""
     return tuple(variable(spec) for spec in specs)
 
 
 def constant(value: Any, name: str = "") -> Term:
-    """An array that is part of the program."""
+    """Return an array that is part of the program. Raises UsageError for another dtype than numbers and booleans."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise UsageError(f"A constant of dtype {array.dtype} is no array of real numbers, integers or booleans.")
@@ -305,9 +312,10 @@ def constant(value: Any, name: str = "") -> Term:
 
 
 def let(*values_and_body: Any) -> Any:
-    """`let(value, lambda h: …)`: the value, computed once, and used as often as the body says.
+    """Return the body's result for values that are computed once: `let(value, lambda h: …)`.
 
-    Several values have several names: `let(q, k, lambda q, k: …)`. In print they are called what the body calls them.
+    Several values are several arguments: `let(q, k, lambda q, k: …)`. Printed, they have the names of the body's
+    arguments.
     """
     *values, body = values_and_body
     if not values or not callable(body) or not all(isinstance(v, Term) for v in values):
@@ -326,24 +334,24 @@ def _bound(value: Term, name: str) -> Term:
 
 
 def lift(function: Function, numpy: Function | None = None, name: str = "") -> Operation:
-    """Any function of arrays as an operation: `lift(certgrad.ops.gelu)`, `lift(jnp.tanh, numpy=np.tanh)`.
+    """Return any function of arrays as an operation: `lift(certgrad.ops.gelu)`, `lift(jnp.tanh, numpy=np.tanh)`.
 
     Its positional arguments are terms, its keyword arguments are static. Without `numpy`, evaluation runs the function
     itself, in float64.
     """
-    called = name or getattr(function, "name", "") or getattr(function, "__name__", "function")
+    title = name or getattr(function, "name", "") or getattr(function, "__name__", "function")
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise UsageError(f"{called} has no signature to lift. Write a function around it: lift(lambda x: …).") from None
+        raise UsageError(f"{title} has no signature to lift. Write a function around it: lift(lambda x: …).") from None
     names = tuple(
         p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
     )
-    return Operation(called, names, function, numpy or as_it_runs(function))
+    return Operation(title, names, function, numpy or as_it_runs(function))
 
 
 def as_it_runs(function: Function) -> Function:
-    """A function of JAX's arrays on numpy's, with 64-bit numbers."""
+    """Return a function of JAX's arrays as one of numpy's, run with 64-bit numbers."""
 
     def run(*args: Any, **statics: Any) -> Any:
         with wide_floats():

@@ -14,13 +14,14 @@ from certgrad.signatures.sizes import Size
 
 
 def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: Mapping[str, Size]) -> bool:
-    """The rules of every node of `other`, the same graph at the sizes `fixed`, trace to the programs of the lemmas.
+    """Return whether the rules of every node of `other`, the same graph at the sizes `fixed`, are those of the lemmas.
 
-    Then the lemmas, which are about all sizes, are about what runs there. False where that is not seen.
+    If they trace to the lemmas' programs, the lemmas, which hold at all sizes, are about the rules that run. False
+    where this cannot be seen.
     """
     nodes = induction.traced.nodes
     if [(n.kind, n.name) for n in nodes] != [(n.kind, n.name) for n in other.nodes]:
-        return False  # (regions too: they are no nodes of the other graph)
+        return False  # also where this graph has a region: the other graph has none
     for node in nodes:
         judgement = induction.judged.get(node.id)
         if judgement is not None and judgement.operation.equation.holds_program:
@@ -35,11 +36,12 @@ def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: M
 
 
 def _runs_same_programs(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]) -> bool:
+    """Return whether a node's equation at numbers has the rules of its lemma; False where a size is not in `fixed`."""
     operation, instance = judgement.operation, judgement.instance
     programs = instance.proof.programs
     sizes = {mine: fixed.get(str(size)) for mine, size in instance.sizes.items()}
-    known = {mine: size for mine, size in sizes.items() if size is not None}
-    if programs is None or len(known) < len(sizes):
+    known_sizes = {mine: size for mine, size in sizes.items() if size is not None}
+    if programs is None or len(known_sizes) < len(sizes):
         return False
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
-    return runs_as(programs, replace(operation, equation=equation), Setting(equation.run, shapes, ()), known)
+    return runs_as(programs, replace(operation, equation=equation), Setting(equation.run, shapes, ()), known_sizes)

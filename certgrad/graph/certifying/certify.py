@@ -55,21 +55,21 @@ class Certification:
     """A certificate with the proofs behind it: what compiled execution is built from."""
 
     traced: TracedGraph
-    """The graph whose nodes the certificate speaks of: some operations may stand in one region."""
+    """The graph that the certificate is about, in which some operations may be joined to regions."""
     certificate: GraphCertificate
     induction: Induction
     elsewhere: OwnWitness | None = None
-    """What refutes the graph at sizes at which it or its rules are others."""
+    """A witness against the graph at sizes at which it, or one of its rules, is another program; or None."""
 
 
 def certify(traced: TracedGraph, *, seconds: float | None = None) -> GraphCertificate:
-    """The certificate of a graph. A node that is not proved is a finding, and everything else is still reported.
+    """Return the certificate of a graph. A node that is not proved is a finding, and all else is still reported.
 
     Args:
         traced: the graph, as `certgrad.trace` makes it.
-        seconds: of processor time, 20 if None: each lemma has half of them, and so have those together that come to no
-            proof. What is not decided then is `unproved`, with that reason. What a graph takes beside its lemmas, which
-            grows with its nodes, is not counted.
+        seconds: the budget of processor time, 20 if None. Each lemma may take half of it, and all lemmas that come to
+            no proof may together take half of it. A lemma without time left is `unproved`, with that reason. The time
+            for anything but lemmas, which grows with the number of nodes, is not counted.
 
     Raises TraceError where the graph is not well formed.
     """
@@ -79,16 +79,17 @@ def certify(traced: TracedGraph, *, seconds: float | None = None) -> GraphCertif
 def certification(
     traced: TracedGraph, compare: bool = True, shared: Shared | None = None, seconds: float | None = None
 ) -> Certification:
-    """`certify`, with the proofs that stand behind the certificate.
+    """Return the certificate of a graph as `certify` does, with the proofs behind it.
 
-    With `compare`, what runs is compared with what was traced. Of the library's own ops nothing does that yet. `shared`
-    are the lemmas of another graph of the same function, with what is left of its budget.
+    With `compare`, calls of the function are compared with its trace; the library's own ops are not compared yet.
+    `shared` has the lemmas of another graph of the same function, and what is left of their budget.
     """
     with without_collection(), sizes_as_integers(reachable_from([traced.fn])):
         return _certification(traced, compare, Shared(Lemmas(seconds)) if shared is None else shared)
 
 
 def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certification:
+    """Certify a graph with the lemmas in `shared`. Raises TraceError where the graph is not well formed."""
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     induction, looked = _run_induction(traced, shared)
@@ -98,20 +99,24 @@ def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certif
 
 
 def _run_induction(traced: TracedGraph, shared: Shared) -> tuple[Induction, PointSearch | None]:
-    """The induction over the graph with regions, and what came of the search for a point."""
+    """Return the induction over the graph with regions, and the result of the search for a point.
+
+    Where no point is found, comparisons are joined with operations before them, if a point is found for that graph.
+    """
     induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
     looked = _looked_for(induction)
     if looked is not None and looked.found == "none":
         whole = with_comparisons(traced, induction, looked.never)
         if whole is not None:
-            again = Induction(_well_formed(traced, whole), shared).run()
-            there = _looked_for(again)
-            if there is not None and there.found != "none":
-                return again, there
+            joined_induction = Induction(_well_formed(traced, whole), shared).run()
+            joined_search = _looked_for(joined_induction)
+            if joined_search is not None and joined_search.found != "none":
+                return joined_induction, joined_search
     return induction, looked
 
 
 def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
+    """Return the graph `joined`, that of `traced` with regions. Raises TraceError where it is not well formed."""
     if joined is not traced and (problem := joined.check()):
         raise TraceError(f"The graph of {traced.ir.name} with regions is not well formed: {problem}.")
     return joined
@@ -127,12 +132,12 @@ def _looked_for(induction: Induction) -> PointSearch | None:
 def _certificate(
     induction: Induction, compare: bool, looked: PointSearch | None, there: Elsewhere, outside: bool = True
 ) -> GraphCertificate:
-    """Return the certificate of a graph. With `outside`, rules are looked at where the hypotheses do not hold as well.
+    """Return the certificate of a graph. With `outside`, rules are also evaluated where the hypotheses do not hold.
 
-    The verdict is the worst of the steps, the theorems on sweeps, and "unproved" if something is unanswered: at other
-    sizes, in a comparison of what runs (with `compare`), for outputs that are no numbers. A refuted step refutes the
-    graph only with a witness of the whole graph, or at other sizes. A proof needs a point that satisfies the
-    hypotheses.
+    `looked` is the result of the search for a point, `there` that of other sizes. The verdict is the worst of the
+    steps, the theorems on sweeps, and "unproved" if something is unanswered: at other sizes, in a comparison with calls
+    (`compare`), for outputs that are no numbers. A refuted step refutes the graph only with a witness of the whole
+    graph, or at other sizes. A proof needs a point that satisfies the hypotheses.
     """
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
@@ -143,9 +148,9 @@ def _certificate(
         dimensions, unanswered = dimensions + size_conditions, unanswered + failures
         unanswered += filter(None, [unlike_its_graph(traced)])
     compare = compare and not unanswered and all(s.verdict in PROOFS for s in steps)
-    seen = measured(traced) if compare else Conformance(())
-    if seen.difference is not None:
-        unanswered.append(f"what runs is not what was traced: {seen.difference.reason}")
+    comparison = measured(traced) if compare else Conformance(())
+    if comparison.difference is not None:
+        unanswered.append(f"what runs is not what was traced: {comparison.difference.reason}")
     dimensions = sorted(dict.fromkeys(dimensions))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in PROVED_AS_WRITTEN]
     unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(graph.outputs) if no_number(o)]
@@ -155,9 +160,18 @@ def _certificate(
     of_questions: VerdictName = "unproved" if unanswered else "proved"
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), of_questions])
     if verdict == "refuted" and (restricted := again_where_right(induction)) is not None:
-        again, nodes = restricted
-        if _certificate(again, compare, _looked_for(again), _elsewhere(again), outside=False).verdict in PROOFS:
-            findings.append(conditions_text(again, nodes))
+        restricted_induction, nodes = restricted
+        if (
+            _certificate(
+                restricted_induction,
+                compare,
+                _looked_for(restricted_induction),
+                _elsewhere(restricted_induction),
+                outside=False,
+            ).verdict
+            in PROOFS
+        ):
+            findings.append(conditions_text(restricted_induction, nodes))
     if verdict == "refuted":
         witness = own_witness(induction, refuted_kinds(steps, shared.used))
         verdict = "unproved" if witness is None else verdict
@@ -165,7 +179,7 @@ def _certificate(
             NO_POINT_FOUND if witness is None else f"the graph is refuted: {witness} ({at_witness(witness.witness)})"
         )
     if verdict == "surrogate" and shared.lemmas.not_begun:
-        verdict = "unproved"  # beside what was not begun, nothing might be stopped
+        verdict = "unproved"  # a lemma that was not begun might have failed
         findings.append(shared.lemmas.not_begun)
     if there.refuted is not None:
         verdict = "refuted"
@@ -198,12 +212,12 @@ def _certificate(
         assumptions=[
             *assumptions,
             *([DRAWS_ARE_FIXED] if "draw" in kinds_of(traced) else []),
-            *([f"This is of {seen.only}."] if seen.only else []),
+            *([f"This is of {comparison.only}."] if comparison.only else []),
             *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
         ],
         digest=digest(traced, steps, [t.digest for t in laws]),
         versions=installed(),
-        measured=list(seen.compared),
+        measured=list(comparison.compared),
         traced_in=traced_in(traced),
         at_arrays=[] if arrays is None else at_arrays(induction, arrays),
     )
@@ -239,17 +253,15 @@ def dtypes_of(traced: TracedGraph) -> list[str]:
 
 
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
-    """Return a digest of all that the certificate rests on: the graph with its constants, the lemma of each step, the
-    theorems.
-    """
-    found = hashlib.blake2b(digest_size=32)
+    """Return a digest of what the certificate rests on: the graph, its constants, each step's lemma, the theorems."""
+    hasher = hashlib.blake2b(digest_size=32)
     lemmas = [s.lemma if not s.inside else [s.lemma, *_inner_lemmas(s)] for s in steps]
     for piece in chain(pieces(traced.ir), pieces(lemmas)):
-        found.update(piece)
-    _add_constants(found, traced)
+        hasher.update(piece)
+    _add_constants(hasher, traced)
     for law in laws:
-        found.update(law.encode())
-    return found.hexdigest()
+        hasher.update(law.encode())
+    return hasher.hexdigest()
 
 
 def kinds_of(traced: TracedGraph) -> set[str]:
@@ -263,6 +275,7 @@ def _inner_lemmas(step: Step) -> list[str]:
 
 
 def _add_constants(found: object, traced: TracedGraph) -> None:
+    """Add the constants of a graph and of the graphs inside it to a digest."""
     for node, value in sorted(traced.constants.items()):
         dtype, shape, contents = bytes_of(value)
         found.update(f"{node} {dtype} {shape}".encode())  # type: ignore[attr-defined]
@@ -275,37 +288,39 @@ def _add_constants(found: object, traced: TracedGraph) -> None:
 def _with_cotangents(induction: Induction) -> list[Step]:
     """Return the steps, each with the nodes from which the cotangents of its moving outputs come."""
     pairs = zip(induction.steps, induction.cotangents(), strict=True)
-    return [msgspec.structs.replace(step, cotangents=found) if found else step for step, found in pairs]
+    return [msgspec.structs.replace(step, cotangents=cotangents) if cotangents else step for step, cotangents in pairs]
 
 
 @dataclass
 class Elsewhere:
-    """The results at sizes at which the function, or one of its rules, is another program.
+    """The results at the sizes at which the function, or one of its rules, is another program than in the graph.
 
     Such a program is certified too, or the sizes are excluded, or a finding says that a question cannot be answered.
     """
 
     asked: list[str] = field(default_factory=list)
-    """Hypotheses: on the sizes, and those of the programs there."""
+    """Hypotheses: those that exclude sizes, and those of the programs at other sizes."""
     findings: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
-    """What to say of sizes whose program is another one, and certified."""
+    """Sentences on sizes whose program is another one and is certified too."""
     refuted: OwnWitness | None = None
+    """A witness against the program of other sizes, which refutes the graph."""
 
 
 def _elsewhere(induction: Induction) -> Elsewhere:
     """Certify the graph's other programs, at other sizes, where possible; a witness against one refutes the graph.
 
-    None is examined for a graph whose own steps are refuted: its own witness says more.
+    A queue holds the cases of sizes that the function asked for, then those of rules; the program of a case can add
+    further ones. No case is examined for a graph whose own steps are refuted: its own witness says more.
     """
-    out = Elsewhere()
+    results = Elsewhere()
     if any(s.verdict == "refuted" for s in induction.steps):
-        return out
+        return results
     traced = induction.traced
-    alike = partial(_runs_the_same, induction) if rules_of_users(traced) else None
-    queue = deque(chain(other_programs(traced, alike), asked_by_rules(induction.cases)))
-    of_function: set[Key] = set()  # sizes that were examined as the function asked for them
-    of_rules: set[Key] = set()  # and as a rule did
+    runs_the_same = partial(_runs_the_same, induction) if rules_of_users(traced) else None
+    queue = deque(chain(other_programs(traced, runs_the_same), asked_by_rules(induction.cases)))
+    of_function: set[Key] = set()  # the sizes examined because the function asked for them
+    of_rules: set[Key] = set()  # the sizes examined because a rule did
     excluded: set[Key] = set()
     while queue:
         case = queue.popleft()
@@ -318,44 +333,48 @@ def _elsewhere(induction: Induction) -> Elsewhere:
             of_function.add(case.key)
         if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
             continue
-        some_of_many = isinstance(case.fixed, Sample) and not case.same  # what holds there says nothing of the others
+        some_of_many = isinstance(case.fixed, Sample) and not case.same  # its result says nothing of the other sizes
         run = None if some_of_many else _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):
-            out.asked += [f"where {case}: {text}" for text in _extra_hypotheses(run, case, induction)]
+            results.asked += [f"where {case}: {text}" for text in _extra_hypotheses(run, case, induction)]
             queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
-                out.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
+                results.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
         elif run is not None and (witness := _refuting(run)) is not None:
-            out.findings.append(f"the graph is refuted where {case}: {witness} ({at_witness(witness.witness)})")
-            out.refuted = witness
+            results.findings.append(f"the graph is refuted where {case}: {witness} ({at_witness(witness.witness)})")
+            results.refuted = witness
             break
         elif case.question == UNANSWERABLE:
-            out.findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
+            results.findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:  # neither certified nor refuted: the hypotheses exclude these sizes
-            out.asked += case.excluded
+            results.asked += case.excluded
             if case.fixed:
                 excluded.add(case.key)
-    return out
+    return results
 
 
 def _at_numbers(induction: Induction, outside: bool) -> tuple[list[str], list[str]]:
     """Return the further hypotheses of the graph where sizes are numbers, and findings if its program there fails.
 
-    Nothing is added where sizes that are numbers give the same program as symbolic ones.
+    Two choices of numbers are tried. Where one gives the same program and rules as symbolic sizes, there are no further
+    hypotheses, and the findings are defects that the evaluation of custom rules shows.
     """
-    tried: list[str] = []
+    failed_cases: list[str] = []
     if not induction.traced.ir.dims:
         return [], defects(induction, induction.traced, {}, outside)
     for case, differs in at_numbers(induction.traced):
         if case.graph is not None and not differs and _runs_the_same(induction, case.graph, case.fixed):
+            # The rules at numbers are those of the lemmas: evaluate them there, once.
             return [], defects(induction, case.graph, case.fixed, outside)
         run = _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):
-            more = _extra_hypotheses(run, case, induction)
-            return [f"where sizes are numbers, such as {case}: {text}" for text in more], []
-        tried.append(str(case))
-    told = f"where sizes are numbers ({'; '.join(tried)}), what the function and its rules run is not certified"
-    return [], [f"{told}: they tell a number from a symbolic size"] if tried else []
+            texts = _extra_hypotheses(run, case, induction)
+            return [f"where sizes are numbers, such as {case}: {text}" for text in texts], []
+        failed_cases.append(str(case))
+    uncertified = (
+        f"where sizes are numbers ({'; '.join(failed_cases)}), what the function and its rules run is not certified"
+    )
+    return [], [f"{uncertified}: they tell a number from a symbolic size"] if failed_cases else []
 
 
 def _run_at(case: Case, induction: Induction) -> Induction | None:
@@ -369,15 +388,15 @@ def _run_at(case: Case, induction: Induction) -> Induction | None:
 
 
 def _is_accepted(run: Induction, induction: Induction) -> bool:
-    """Return whether each step at other sizes holds as the graph's own do."""
+    """Return whether each step at other sizes is proved: as written, if all of the graph's own steps are."""
     accepted = PROVED_AS_WRITTEN if all(s.verdict in PROVED_AS_WRITTEN for s in induction.steps) else PROOFS
     return all(s.verdict in accepted for s in run.steps)
 
 
 def _extra_hypotheses(run: Induction, case: Case, induction: Induction) -> list[str]:
     """Return the hypotheses of the program at other sizes beyond those of the graph."""
-    known = {said for _, said in _stated_hypotheses(induction, case.fixed)}
-    texts = [shown for shown, said in _stated_hypotheses(run, {}) if said not in known]
+    of_graph = {statement for _, statement in _stated_hypotheses(induction, case.fixed)}
+    texts = [shown for shown, statement in _stated_hypotheses(run, {}) if statement not in of_graph]
     return list(dict.fromkeys([*texts, *(d for d in run.dimensions if d not in induction.dimensions)]))
 
 
@@ -393,17 +412,17 @@ def _stated_hypotheses(induction: Induction, fixed: Fixed) -> list[tuple[str, An
     hypotheses = [h for s in induction.steps for h in s.hypotheses]
     inside: dict[Place, Values] = {(): Values(induction.traced, rendering(fixed))}
     out: list[tuple[str, Any]] = []
-    for h, asked in zip(hypotheses, induction.asked, strict=True):
+    for h, hypothesis in zip(hypotheses, induction.asked, strict=True):
         values = inside[()]
-        for k in range(len(asked.place)):
-            node, body = asked.place[k]
-            here = asked.place[: k + 1]
-            if here not in inside:
-                inside[here] = values.inside(values.traced.nodes[node], body)
-            values = inside[here]
-        read = {name: values.of(ref) for name, ref in asked.arguments.items() if name in h.of}
-        sizes = {mine: str(fixed.get(size, size)) for mine, size in _rendered(asked.own_sizes, fixed)}
-        out.append((h.text, (at_sizes(h.tree, sizes), tuple(sorted(read.items())))))
+        for k in range(len(hypothesis.place)):
+            node, body = hypothesis.place[k]
+            place = hypothesis.place[: k + 1]
+            if place not in inside:
+                inside[place] = values.inside(values.traced.nodes[node], body)
+            values = inside[place]
+        digests = {name: values.of(ref) for name, ref in hypothesis.arguments.items() if name in h.of}
+        sizes = {mine: str(fixed.get(size, size)) for mine, size in _rendered(hypothesis.own_sizes, fixed)}
+        out.append((h.text, (at_sizes(h.tree, sizes), tuple(sorted(digests.items())))))
     return out
 
 
@@ -412,17 +431,18 @@ def _rendered(sizes: Mapping[str, Any], fixed: Fixed) -> list[tuple[str, str]]:
 
 
 def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str, Size]) -> bool:
-    """Return whether a graph of the same program runs the same rules as well, where any are code of their own."""
+    """Return whether a graph of the same program runs the same rules: it has none of its own, or the lemmas'."""
     return not _has_rules(graph) or rules_are_those_of_lemmas(induction, graph, fixed)
 
 
 def _has_rules(traced: TracedGraph) -> bool:
     """Return whether a node has a custom rule, whose code does not run when the function is traced."""
-    own = any(n.kind in ("custom_jvp", "custom_vjp", "op", "call") for n in traced.nodes)
-    return own or any(_has_rules(body) for bodies in traced.bodies.values() for body in bodies)
+    has_own = any(n.kind in ("custom_jvp", "custom_vjp", "op", "call") for n in traced.nodes)
+    return has_own or any(_has_rules(body) for bodies in traced.bodies.values() for body in bodies)
 
 
 def _finding(node: Node, step: Step, lemmas: Mapping[str, Lemma]) -> str:
+    """Return the line that says why a node is not proved, with the witness of its lemma if there is one."""
     where = f"%{node.id} {node.name}" + (f" at {node.source}" if node.source else "")
     text = f"{where} is {'a surrogate' if step.verdict == 'surrogate' else step.verdict}: {step.reason}"
     lemma = lemmas.get(step.lemma)

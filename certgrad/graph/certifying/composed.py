@@ -59,12 +59,12 @@ ELSEWHERE = (
     "was therefore not looked at"
 )
 OpenReason = tuple[str, VerdictName]
-"""Why a claim is open, and how badly."""
+"""Why a claim does not hold, and the verdict that this gives it."""
 
 
 def certified(op: Composed) -> list[GraphCertificate]:
-    """The certified graph of each case. Raises TraceError where the op does not trace."""
-    return [one.certificate for one in certifications(op)]
+    """Return the graph certificate of each case of a composed op. Raises TraceError where the op does not trace."""
+    return [of_case.certificate for of_case in certifications(op)]
 
 
 def certifications(op: Composed) -> list[Certification]:
@@ -74,37 +74,38 @@ def certifications(op: Composed) -> list[Certification]:
 
 @lru_cache(maxsize=128)
 def _certified(op: Composed, rules: int) -> tuple[Certification, ...]:
-    """Return the certified graph of each case, kept for the audit and the page on the graphs while JAX's rules
-    are the same.
+    """Return the certification of each case of an op. `rules` is a number of JAX's present rules: while they are the
+    same, the result is kept, for the audit and for the page on graphs.
     """
     return tuple(certification(graph_of(op, case), compare=False) for case in op.cases)
 
 
 def audit(op: Composed, cache: Cache | None = None) -> Certificate:
-    """The certificate of a composed op. A part that is wrong is a verdict, not an exception.
+    """Return the certificate of a composed op. A part that is wrong is a verdict, not an exception.
 
-    With a cache the op is traced as ever; where its programs, its parts and all versions are those of an earlier
-    audit, its proof is not repeated. Raises TraceError where the op does not trace.
+    With a cache, the op is still traced; where its programs, its parts and all versions are those of an earlier audit,
+    its certificate is taken from the cache. Raises TraceError where the op does not trace.
     """
     with without_collection():
         traced = [_identity(op, case) for case in op.cases]
-        known = None if cache is None else cache.recall(op, traced)
-        if known is None:
-            known = _audited(op, traced)
+        certificate = None if cache is None else cache.recall(op, traced)
+        if certificate is None:
+            certificate = _audited(op, traced)
             if cache is not None:
-                cache.remember(op, traced, known)
-        return known
+                cache.remember(op, traced, certificate)
+        return certificate
 
 
 def graph_of(op: Composed, case: Case) -> TracedGraph:
-    """The program of a case, traced as it is certified."""
+    """Return the graph of a case of the op, with 64-bit numbers."""
     statics = case.keywords({}, {})
     specs = [f"{name}: {spec}" for name, spec in zip(op.arg_names, case.signature.inputs, strict=True)]
-    with wide_floats():  # as every op is proved, whatever the caller's configuration
+    with wide_floats():  # whatever the caller's configuration: every op is proved so
         return trace(lambda *arrays: op.run(list(arrays), statics), *specs, name=op.name)
 
 
 def _identity(op: Composed, case: Case) -> TracedCase:
+    """Return a case with the digest of its programs, by which a cache knows it. Raises TraceError."""
     statics = {name: str(value) for name, value in case.statics.items()}
     try:
         return TracedCase(signature=str(case.signature), statics=statics, digest=digest(op, case))
@@ -116,22 +117,23 @@ def _identity(op: Composed, case: Case) -> TracedCase:
 
 
 def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
+    """Return the certificate of an op, each claim joined from the graphs of its cases."""
     certifications = _certified(op, installed_rules())
-    graphs = [one.certificate for one in certifications]
+    graphs = [graph.certificate for graph in certifications]
     kinds: tuple[ObligationKind, ...] = OF_RULES  # type: ignore[assignment]
-    facts = {text for one in graphs for text in broken_in_floats(one)}
-    idealisations = {text for one in graphs for text in one.assumptions if text not in ASSUMPTIONS}
+    facts = {text for graph in graphs for text in broken_in_floats(graph)}
+    idealisations = {text for graph in graphs for text in graph.assumptions if text not in ASSUMPTIONS}
     claims = []
     for kind in kinds:
         cases = [_case_claim(op, *pair, kind) for pair in zip(op.cases, certifications, strict=True)]
         claims.append(joined_claim(op, kind, cases, facts, idealisations))
-    lemmas = {lemma.digest: lemma for one in graphs for lemma in one.lemmas}
-    theorems = dict.fromkeys(theorem.name for one in graphs for theorem in one.theorems)
+    lemmas = {lemma.digest: lemma for graph in graphs for lemma in graph.lemmas}
+    theorems = dict.fromkeys(theorem.name for graph in graphs for theorem in graph.theorems)
     return certificate_of(
         op,
         claims,
         conventions=_conventions(certifications),
-        digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
+        digest=hashlib.blake2b("\n".join(graph.digest for graph in graphs).encode(), digest_size=32).hexdigest(),
         rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_lemma_text, lemmas.values()))],
         traced=identities,
     )
@@ -143,34 +145,33 @@ def _lemma_text(lemma: Lemma) -> str:
 
 
 def _case_claim(op: Composed, case: Case, certified: Certification, kind: ObligationKind) -> CaseClaim:
-    found = certified.certificate
-    problems = list(_problems(kind, found))
-    hypotheses = each_once(_hypotheses(found))
+    """Return one claim about a case, by the certificate of its graph; only a witness of the whole op refutes it."""
+    certificate = certified.certificate
+    problems = list(_problems(kind, certificate))
+    hypotheses = each_once(_hypotheses(certificate))
     verdict = worst([holding(hypotheses), *(verdict for _, verdict in problems)])
     if verdict not in PROOFS:
         hypotheses = []
     witness = None
-    there = certified.elsewhere
-    if there is not None and there.kind == kind:
-        witness, verdict = there.witness, "refuted"
+    at_other_sizes = certified.elsewhere
+    if at_other_sizes is not None and at_other_sizes.kind == kind:
+        witness, verdict = at_other_sizes.witness, "refuted"
     elif verdict == "refuted":
-        own = own_witness(certified.induction, [kind])
-        witness, verdict = (None, "unproved") if own is None else (own.witness, "refuted")
+        whole_witness = own_witness(certified.induction, [kind])
+        witness, verdict = (None, "unproved") if whole_witness is None else (whole_witness.witness, "refuted")
     reason = "; ".join(dict.fromkeys(reason for reason, _ in problems))
-    scope = f"{_scope(op, certified.traced)}, by induction over {_count(found.steps)} nodes"
+    scope = f"{_scope(op, certified.traced)}, by induction over {_count(certificate.steps)} nodes"
     return case_claim(case, scope, [at_shapes(verdict, hypotheses, reason, witness=witness)])
 
 
 def _scope(op: Composed, traced: TracedGraph) -> str:
-    """Return for which shapes and dtypes a claim holds: code that asks for a dtype may be another program in others."""
+    """Return for which shapes and dtypes a claim holds; code that asks for a dtype may be another program in others."""
     reason = dtype_sensitive(op)
     return f"{ALL_SHAPES}, {', '.join(dtypes_of(traced))} only ({reason})" if reason else ALL_SHAPES
 
 
 def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[OpenReason]:
-    """Yield what keeps the claim from holding: parts whose lemma lacks this obligation, and findings about the
-    whole.
-    """
+    """Yield the reasons why the claim does not hold: parts whose lemma fails this obligation, findings on the whole."""
     lemmas = {lemma.digest: lemma for lemma in found.lemmas}
     open_steps = [step for step in all_steps(found.steps) if step.verdict not in PROVED_AS_WRITTEN and not step.inside]
     for step in open_steps:
@@ -179,33 +180,37 @@ def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[OpenRea
         if lemma is None or lemma.verdict in PROVED_AS_WRITTEN:
             yield f"{where}: {step.reason}", "unproved"
             continue
-        for one in lemma.obligations:
-            if one.kind == kind and one.verdict not in PROVED_AS_WRITTEN:
-                yield f"its part {where} is {one.verdict}: {one.kind}: {one.reason}", one.verdict
+        for obligation in lemma.obligations:
+            if obligation.kind == kind and obligation.verdict not in PROVED_AS_WRITTEN:
+                yield (
+                    f"its part {where} is {obligation.verdict}: {obligation.kind}: {obligation.reason}",
+                    obligation.verdict,
+                )
     yield from ((f"the theorem on {t.name} is unproved", "unproved") for t in found.theorems if t.verdict != "proved")
     if found.verdict not in PROOFS:
-        whole = all(step.verdict in PROOFS for step in open_steps)
-        yield from ((text, "unproved") for text in (found.findings if whole else [ELSEWHERE]))
+        parts_hold = all(step.verdict in PROOFS for step in open_steps)
+        yield from ((text, "unproved") for text in (found.findings if parts_hold else [ELSEWHERE]))
 
 
 def _count(steps: Sequence[Step]) -> int:
-    """The nodes, those of loops and branches counted once."""
+    """Return the number of nodes; those inside loops and branches count once."""
     return sum(1 for _ in all_steps(steps))
 
 
 def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
+    """Yield the hypotheses of a graph certificate, on values and on dimensions, as those of an op."""
     for h in found.hypotheses:
         tree = _tree(h.text, h.boundary, encode(h.tree), *(f"{name}: {value}" for name, value in h.of.items()))
         yield hypothesis(tree, f"asked at node %{h.node}", h.negligible, "at every entry of what the part reads")
     boundaries = {_unnumbered(h.text) for h in found.hypotheses if h.boundary}
     for text in found.dimensions:
-        asked = _unnumbered(text.partition(": ")[2])  # of the same part, where sizes make another program
-        tree = _tree(text, asked in boundaries)
+        condition = _unnumbered(text.partition(": ")[2])  # the text without the sizes that it is for
+        tree = _tree(text, condition in boundaries)
         yield hypothesis(tree, "asked of the dimensions", False, "of the sizes, whatever an entry is")
 
 
 def _tree(text: str, boundary: bool, *of: str) -> Statement:
-    """A node's hypothesis as a statement of the whole op: told apart from equal ones, and evaluated where possible."""
+    """Return a node's hypothesis as a statement on the whole op, in words; `of` tells it from others of equal text."""
     return OffBoundaries(text, of) if boundary else Words(text, of)
 
 
@@ -216,19 +221,19 @@ def _unnumbered(text: str) -> str:
 
 def _conventions(cases: Sequence[Certification]) -> list[Convention]:
     """Return the conventions of the parts' rules, each where a hypothesis at its node fails."""
-    out: dict[str, Convention] = {}
-    known: dict[str, list[Convention]] = {}
+    by_point: dict[str, Convention] = {}
+    of_part: dict[str, list[Convention]] = {}
     for part, source in (asking for one in cases for asking in _asking(one.traced, one.certificate.steps)):
-        if part.convention and part.name not in known:
-            known[part.name] = conventions(Traces(part))
-        for one in known.get(part.name, ()):
+        if part.convention and part.name not in of_part:
+            of_part[part.name] = conventions(Traces(part))
+        for one in of_part.get(part.name, ()):
             point = f"{one.point} of {part.name}" + (f" at {source}" if source else "")
-            out[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
-    return [out[point] for point in sorted(out)]
+            by_point[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
+    return [by_point[point] for point in sorted(by_point)]
 
 
 def _asking(traced: TracedGraph, steps: Sequence[Step]) -> Iterator[tuple[Any, str]]:
-    """The ops at whose nodes a hypothesis is left, with the line."""
+    """Yield the ops at whose nodes a hypothesis is left, each with its source line."""
     ops: Mapping[int, Any] = traced.ops
     for step in steps:
         if step.hypotheses and step.node in ops:

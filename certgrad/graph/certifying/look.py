@@ -1,7 +1,7 @@
-"""A last look at custom rules in a graph: the lemma of each is evaluated at points inside its own hypotheses.
+"""The last look at custom rules in a graph: the lemma of each is evaluated at points inside its own hypotheses.
 
-It uses balls, and nothing of the calculus (`obligations/verify`). A failure is a defect of the proof; no failure proves
-nothing.
+It uses balls, and nothing of the calculus (`obligations/verify`). A failure is a defect of the proof; that no
+failure is found proves nothing.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from certgrad.signatures.sizes import Size, parse_size
 
 DRAWS = range(2)
 LARGEST = 10_000
-"""A rule is not looked at where an array of it has more entries: a ball for each takes long."""
+"""Entries of a rule's arrays, at most, at which it is evaluated: a ball for each entry takes long."""
 
 
 def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool) -> list[str]:
     """Return the failures of a graph's custom rules; `there` is the graph at the sizes in `fixed`, which are numbers.
 
-    With `outside`, also where hypotheses that are left to the graph do not hold.
+    Each failure is a text. With `outside`, rules are also evaluated where hypotheses that are left to the graph fail.
     """
     return list(dict.fromkeys(_defects(induction, there, fixed, outside, {})))
 
@@ -50,6 +50,7 @@ def defects(induction: Induction, there: TracedGraph, fixed: Mapping[str, Size],
 def _defects(
     induction: Induction, there: TracedGraph, fixed: Mapping[str, Size], outside: bool, known: dict[Any, str]
 ) -> Iterator[str]:
+    """Yield the failures of custom rules, node by node; `known` has those, or "", of rules evaluated before."""
     nodes = induction.traced.nodes
     rules = {k for k, equation in there.equations.items() if equation.name.startswith("custom_")}
     for node in (nodes[k] for k in sorted(rules.union(induction.inside)) if k < len(nodes)):
@@ -68,7 +69,7 @@ def _defects(
 
 
 def _is_own(equation: Equation, title: str) -> bool:
-    """Return whether a function of a rule is in no file of JAX's. Ops have audits of their own."""
+    """Return whether an equation calls a rule with a function outside of JAX's files; not an op, which has an audit."""
     if not equation.name.startswith("custom_") or title.startswith("op "):
         return False
     parts = [jaxpr_of(v) if hasattr(v, "jaxpr") else v for v in equation.eqn.params.values()]
@@ -77,13 +78,13 @@ def _is_own(equation: Equation, title: str) -> bool:
 
 
 def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size], left: Set[Statement]) -> str:
-    """Return, in words, a point at which a lemma fails inside its own hypotheses, or at which the rule is wrong where a
-    hypothesis in `left` excludes it; "" if none is found or nothing is evaluated.
+    """Return in words a point at which a rule is wrong: inside its lemma's hypotheses, or where one in `left` fails.
 
-    Not evaluated are large arrays, and a lemma that assumes how its arguments move, as it is not about single points.
+    "" if no such point is found, or the rule is not evaluated: its arrays are large, or its lemma assumes how arguments
+    move, and so is not about single points.
     """
     operation, lemma = replace(judgement.operation, equation=equation), judgement.instance.proof.lemma
-    sizes = {mine: parse_size(size).at(fixed).value for mine, size in judgement.instance.sizes.items()}
+    sizes = {name: parse_size(size).at(fixed).value for name, size in judgement.instance.sizes.items()}
     kinds = [KINDS.get(kind_of(v.aval.dtype), "") for v in equation.variables]
     shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
     all_numbers = None not in sizes.values() and all(isinstance(n, int) for s in shapes for n in s)
@@ -96,10 +97,10 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
             traced = traced_programs(operation, equation.run, shapes)
     except (CertgradError, UnprovedError, UnfitError, KeyError, NotImplementedError, TypeError):
         return ""
-    if any(most_entries(program) > LARGEST for program in traced.all().values()):
+    if any(most_entries(program) > LARGEST for program in traced.all().values()):  # also on the way
         return ""
     programs = Programs(traced.forward, traced.jvp, traced.vjp, traced.primal, shapes, traced.out_shapes)
-    shape = Shape({mine: n for mine, n in sizes.items() if n is not None}, {}, shapes)
+    shape = Shape({name: n for name, n in sizes.items() if n is not None}, {}, shapes)
     rng = seeded(lemma.digest, "a last look")
     failed = verify.failing(claims, shape, programs, DRAWS, rng)
     if failed is not None:
@@ -112,8 +113,9 @@ def _failing(judgement: Judgement, equation: Equation, fixed: Mapping[str, Size]
 
 
 def _excluded_points(asked: verify.PointClaims, lemma: Lemma, left: Set[Statement]) -> list[verify.Look]:
-    """Return the points that a lemma's hypotheses exclude and the graph does not: those of discharged hypotheses hold
-    anyway.
+    """Return where to look outside of a lemma's hypotheses: where one in `left`, which the graph leaves open, fails.
+
+    The other hypotheses, which are discharged, still hold there.
     """
     kinds = dict(zip(asked.names, asked.kinds, strict=True))
     excluding = [h for h in lemma.statements if h in left and not verify.bounds_no_gradient(h, kinds)]
@@ -124,10 +126,12 @@ def _excluded_points(asked: verify.PointClaims, lemma: Lemma, left: Set[Statemen
 def _claims(operation: Operation, kinds: list[str], signs: tuple[int, ...], lemma: Lemma) -> verify.PointClaims:
     """Return the laws of a lemma as claims at points, all under its hypotheses.
 
-    What moves is active; the other real arguments are held. `signs` are the known bounds of the arguments, in order.
+    The active arguments move, the other real ones are fixed. `signs` are the known bounds of the arguments, in order.
     """
-    held = tuple("held" if kind == "float" and k not in operation.active else kind for k, kind in enumerate(kinds))
+    sorts = tuple("held" if kind == "float" and k not in operation.active else kind for k, kind in enumerate(kinds))
     hypotheses = [question(statement) for statement in lemma.statements]
-    told = zip(operation.names, signs, strict=False)
-    given = [question(one) for name, where in told for one in bounds.statements(name, where)]
-    return verify.PointClaims(lemma.name, operation.names, held, {o.kind: hypotheses for o in lemma.obligations}, given)
+    bounds_by_name = zip(operation.names, signs, strict=False)
+    constraints = [question(bound) for name, where in bounds_by_name for bound in bounds.statements(name, where)]
+    return verify.PointClaims(
+        lemma.name, operation.names, sorts, {o.kind: hypotheses for o in lemma.obligations}, constraints
+    )

@@ -1,9 +1,10 @@
 """Which hypotheses of a graph exclude a set of measure zero of its inputs.
 
 `x ≠ 0` excludes next to nothing where x is an input, and an open set where x is a relu of one. A hypothesis at a node
-counts as negligible only if that is shown: for one operand that the hypothesis reads there is an input u that nothing
-else in it depends on, each entry of the operand takes each value on a set of measure zero of u only (what the other
-inputs are fixed at is arbitrary, but for a set of measure zero), and so does the hypothesis of the operand.
+counts as negligible only if that is shown. For one operand that the hypothesis reads there has to be an input u such
+that no other operand in the hypothesis depends on u; each entry of the operand takes each value only on a set of u of
+measure zero, whatever the other inputs are (except on a set of measure zero); and the hypothesis fails only on a set of
+values of that operand of measure zero.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Value = tuple[int, int]
 
 
 def with_open_sets(induction: Induction, steps: list[Step]) -> list[Step]:
-    """The steps; hypotheses that may fail on an open set are not marked as negligible."""
+    """Return the steps, with hypotheses that may fail on an open set no longer marked as negligible."""
     asking = {step.node for step in steps if any(h.negligible for h in step.hypotheses)}
     if not asking:
         return steps
@@ -34,8 +35,12 @@ def with_open_sets(induction: Induction, steps: list[Step]) -> list[Step]:
 
     def marked(step: Step) -> Step:
         clauses = induction.clauses.get(step.node, [])
-        known = len(clauses) == len(step.hypotheses)  # else they are those of graphs inside, of which nothing is shown
-        rarely = [known and graph.rarely(step.node, c) for c in clauses] if known else [False] * len(step.hypotheses)
+        own_hypotheses = len(clauses) == len(step.hypotheses)  # a loop's are of its body, and stay unmarked
+        rarely = (
+            [own_hypotheses and graph.rarely(step.node, c) for c in clauses]
+            if own_hypotheses
+            else [False] * len(step.hypotheses)
+        )
         pairs = zip(step.hypotheses, rarely, strict=True)
         return change(step, hypotheses=[change(h, negligible=h.negligible and r) for h, r in pairs])
 
@@ -43,8 +48,8 @@ def with_open_sets(induction: Induction, steps: list[Step]) -> list[Step]:
 
 
 class _Graph:
-    """For each value, the inputs that it depends on, and those inputs of which its entries take each value on a null
-    set.
+    """For each node the inputs that it depends on (`depends`), and for each value the rare inputs (`rare`): those for
+    which every entry of the value takes each number only on a set of measure zero of that input.
     """
 
     def __init__(self, induction: Induction, last: int) -> None:
@@ -62,7 +67,7 @@ class _Graph:
                 self._look(node.id, judgement)
 
     def operands(self, node: int) -> dict[str, Ref]:
-        """Return the operands by the names that the node's lemma has for them."""
+        """Return the operands of a node by the names that its lemma has for them."""
         judgement = self.induction.judged[node]
         slots = self.induction.traced.slots(self.induction.traced.nodes[node])
         return dict(zip(judgement.operation.names, slots, strict=True))
@@ -73,27 +78,28 @@ class _Graph:
         return negligible(clause, self._private(arguments, _tensors_read(*polys(clause))), arguments)
 
     def _private(self, arguments: dict[str, Ref], read: set[str]) -> Reals:
-        """The operands with an input of their own, and whether they are inputs themselves."""
+        """Return the operands in `read` with an input of their own (`_own`), and whether each is itself an input."""
         nodes = self.induction.traced.nodes
         named = (n for n in sorted(read & arguments.keys()) if self._own(arguments, n, read))
         return {n: nodes[arguments[n].node].kind == "input" for n in named}
 
     def _look(self, node: int, judgement: Judgement) -> None:
+        """Store the rare inputs of a node's outputs, from those of its operands."""
         arguments = self.operands(node)
-        for output, (read, found) in enumerate(self._spreading(judgement, arguments)):
-            inputs = {u for name in found for u in self._own(arguments, name, read)}
+        for output, (read, spreading_operands) in enumerate(self._spreading(judgement, arguments)):
+            inputs = {u for name in spreading_operands for u in self._own(arguments, name, read)}
             if inputs:
                 self.rare[node, output] = frozenset(inputs)
 
     def _own(self, arguments: dict[str, Ref], name: str, read: set[str]) -> frozenset[int]:
-        """The inputs of which the operand takes each value on a null set, and that no other operand read depends on."""
+        """Return the operand's rare inputs on which no other operand in `read` depends."""
         ref, others = arguments[name], read & arguments.keys() - {name}
         return self.rare.get((ref.node, ref.output), frozenset()).difference(
             *(self.depends[arguments[n].node] for n in others)
         )
 
     def _spreading(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[tuple[set[str], set[str]]]:
-        """Return, for each output, the operands that it reads, and those of which it takes each value on a null set."""
+        """Return, for each output, the operands it reads, and those for which it takes each value on a null set."""
         private = self._private(arguments, {*arguments})
         key = id(judgement.instance), tuple(sorted(private.items()))
         if key not in self.known:

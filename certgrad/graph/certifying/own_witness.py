@@ -31,11 +31,11 @@ from certgrad.obligations.points import inputs_of
 from certgrad.obligations.terms.budget import budget
 
 LARGEST = 4096
-"""A graph of fixed sizes is not evaluated where an array of it has more entries."""
+"""Entries of an input, at most, of a graph of fixed sizes that is evaluated."""
 SECONDS = 5.0
-"""Seconds for all searches for a witness against one graph; then its step's refutation stands alone."""
+"""Seconds for all searches for a witness against one graph; after them only its step is refuted."""
 PATTERNS = 16
-"""Choices of active arguments and used outputs, at most: all of both first, then one alone; no more are tried."""
+"""Choices of active arguments and used outputs that are tried, at most: first all of both, then single ones."""
 SHOWN = 400
 """Characters of a point in a finding; the rest is cut."""
 NO_POINT_FOUND = (
@@ -45,7 +45,7 @@ NO_POINT_FOUND = (
 
 @dataclass(frozen=True)
 class OwnWitness:
-    """A witness, with the active arguments and used outputs where these are not all."""
+    """A witness against a whole graph; `where` names the active arguments and used outputs, "" if all are."""
 
     kind: str
     witness: Witness
@@ -58,31 +58,31 @@ class OwnWitness:
 def refuted_kinds(steps: Sequence[Step], lemmas: Mapping[str, Lemma]) -> list[str]:
     """Return the obligations that refuted steps may violate: the adjoint law, and those that fail in their lemmas."""
     obligations = (o for s in all_steps(steps) if s.lemma in lemmas for o in lemmas[s.lemma].obligations)
-    found = {o.kind for o in obligations if o.verdict == "refuted"}
-    return ["vjp_is_adjoint", *(k for k in OF_RULES if k in found and k != "vjp_is_adjoint")]
+    refuted = {o.kind for o in obligations if o.verdict == "refuted"}
+    return ["vjp_is_adjoint", *(k for k in OF_RULES if k in refuted and k != "vjp_is_adjoint")]
 
 
 def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None:
     """Return the first witness against an obligation in `kinds` that satisfies all the graph's hypotheses, or None.
 
-    Where a rule sees symbolic zeros the function is looked at as well with some of its arguments held, and with some
-    of its outputs alone: `jax.grad` with `argnums`, and of one output, is what a user runs.
+    Where a rule sees symbolic zeros, the function is also evaluated with one active argument and with one used output:
+    a user runs `jax.grad` with `argnums`, and of one output.
     """
     traced = induction.traced
     if traced.fn is None:
         return None
-    hold, names = holding(traced, induction.asked), [a.name for a in traced.specs.arguments]
+    hypotheses_hold, names = holding(traced, induction.asked), [a.name for a in traced.specs.arguments]
 
     met = False
 
     def domain(values: Mapping[str, Any]) -> bool:
         nonlocal met
-        inside = hold([_array(values[n]) for n in names])
-        met = met or inside
-        return inside
+        satisfied = hypotheses_hold([_array(values[n]) for n in names])
+        met = met or satisfied
+        return satisfied
 
-    fixed = [] if traced.ir.dims else [v.aval.shape for v in traced.program.jaxpr.invars]
-    largest = max(map(prod, fixed), default=0)
+    fixed_shapes = [] if traced.ir.dims else [v.aval.shape for v in traced.program.jaxpr.invars]
+    largest = max(map(prod, fixed_shapes), default=0)
     if largest > LARGEST:
         return None
     until = budget.until(SECONDS)
@@ -93,7 +93,7 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
             subject = GraphSubject(traced, moving, used, forward_mode=kind == "jvp_is_derivative")
             try:
                 instance = family(subject, subject.cases[0]).prove[0]
-                found = find_witness(
+                witness = find_witness(
                     kind,
                     programs_at(subject, instance, traced.specs.wide),
                     inputs_of(subject, instance),
@@ -109,15 +109,15 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
                 )
             except (BallError, CertgradError):
                 continue
-            if found is not None:
-                return OwnWitness(kind, as_data(found, instance.keywords(found.dims.sizes)), where)
-            if not met:  # no point that was drawn satisfies the hypotheses, which are those of the others as well
+            if witness is not None:
+                return OwnWitness(kind, as_data(witness, instance.keywords(witness.dims.sizes)), where)
+            if not met:  # no drawn point satisfies the hypotheses, which all choices share
                 return None
     return None
 
 
 def at_witness(witness: Witness) -> str:
-    """The point of a witness and what the two sides are there: `x = [1]; the two sides are 2.0 against 1.0`."""
+    """Return the point of a witness and the values of the two sides: `x = [1]; the two sides are 2.0 against 1.0`."""
     point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
     point = point if len(point) <= SHOWN else f"{point[:SHOWN]}…"
     return f"{point}; the two sides are {witness.lhs.midpoint} against {witness.rhs.midpoint}"
@@ -131,7 +131,7 @@ Places = list[int] | None
 
 
 def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
-    """The arguments that move and the outputs that are used, all of both first, and what to say where that is less."""
+    """Yield choices of moving arguments and used outputs, None for all, with a text; all of both come first."""
     traced = induction.traced
     yield None, None, ""
     if not sees_zeros(traced.program.jaxpr):
@@ -140,13 +140,17 @@ def _patterns(induction: Induction) -> Iterator[tuple[Places, Places, str]]:
     arguments = GraphSubject(traced)
     for used in (None, *(range(outputs) if outputs > 1 else ())):
         for moving in (None, *(arguments.moving if len(arguments.moving) > 1 else ())):
-            given, taken = None if moving is None else [moving], None if used is None else [used]
-            if given or taken:
-                yield given, taken, pattern_text(given and [arguments.arg_names[k] for k in given], taken)
+            moving_alone, used_alone = None if moving is None else [moving], None if used is None else [used]
+            if moving_alone or used_alone:
+                yield (
+                    moving_alone,
+                    used_alone,
+                    pattern_text(moving_alone and [arguments.arg_names[k] for k in moving_alone], used_alone),
+                )
 
 
 def _array(value: Any) -> np.ndarray:
-    """Return nested numbers as an array: rationals as objects."""
+    """Return nested lists of numbers as an array: of bools, of ints, or of rationals as objects."""
     array = np.asarray(value, dtype=object)
     kinds = {type(x) for x in array.reshape(-1)}
     return array.astype(bool) if kinds == {bool} else array.astype(int) if kinds == {int} else array

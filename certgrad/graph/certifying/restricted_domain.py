@@ -1,7 +1,7 @@
-"""A condition under which a refuted graph is certified: on the operands of its wrong rules.
+"""A condition under which a refuted graph is certified: a domain for the operands of each of its wrong rules.
 
-Nothing is guessed: each condition is a domain with which the lemma of a refuted rule is proved, and with those domains
-the induction is taken once more, from its first step. Conditions that the witness satisfies are not tried.
+Each condition is a domain on which the lemma of a refuted rule is proved. With these domains the induction is taken
+once more, from its first step. Conditions that the rule's witness satisfies are not tried.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ _SIGNS: tuple[Relation, ...] = ("!=", ">", "<")
 
 
 def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None:
-    """Repeat the induction with each refuted rule restricted to a domain in which its lemma is proved.
+    """Return a new induction in which each refuted rule has a domain where its lemma is proved, and these rules' nodes.
 
-    Return it with the nodes of these rules; None where a step fails otherwise, or no such domain is found. The domains
-    are hypotheses of the new induction.
+    None where a step fails otherwise, or no such domain is found.
     """
     wrong = [s for s in induction.steps if s.verdict not in PROOFS]
     if not wrong or any(s.verdict != "refuted" for s in wrong):
@@ -50,14 +49,14 @@ def again_where_right(induction: Induction) -> tuple[Induction, set[int]] | None
         if not domain:
             return None
         node = induction.traced.nodes[step.node]
-        names, own, title = described_as(induction.traced, node, operation.equation)
-        described[operation.equation] = names, (*own, *domain), title
-    again = Induction(induction.traced, replace(shared, judgements={}, described=described, used={})).run()
-    return (again, {s.node for s in wrong}) if all(s.verdict in PROOFS for s in again.steps) else None
+        names, own_domain, title = described_as(induction.traced, node, operation.equation)
+        described[operation.equation] = names, (*own_domain, *domain), title
+    new_induction = Induction(induction.traced, replace(shared, judgements={}, described=described, used={})).run()
+    return (new_induction, {s.node for s in wrong}) if all(s.verdict in PROOFS for s in new_induction.steps) else None
 
 
 def conditions_text(again: Induction, nodes: set[int]) -> str:
-    """The conditions at the nodes whose rules are wrong elsewhere, as a finding."""
+    """Return the finding that names the conditions at `nodes`, under which the graph is proved."""
     steps: list[Step] = [s for s in again.steps if s.node in nodes]
     texts = dict.fromkeys(h.text for s in steps for h in s.hypotheses)
     shown: list[Node] = [again.traced.nodes[s.node] for s in steps]
@@ -66,31 +65,31 @@ def conditions_text(again: Induction, nodes: set[int]) -> str:
 
 
 def _domain(induction: Induction, operation: Operation, proof: Proof) -> tuple[str, ...]:
-    """Return the first condition under which the lemma of a refuted operation is proved; none if there is none."""
+    """Return the first condition under which the lemma of a refuted operation is proved; () if none is found."""
     witness = next((o.witness for o in proof.lemma.obligations if o.witness is not None), None)
     if witness is None or proof.programs is None:
         return ()
     lemmas = induction.shared.lemmas
     tried = 0
     for conditions in _conditions(operation, proof):
-        if all(_holds(one, witness.inputs) for one in conditions):
+        if all(_holds(condition, witness.inputs) for condition in conditions):
             continue
         tried += 1
         if tried > TRIED:
             return ()
         domain = tuple(f"{name} {sign} {bound}" for name, sign, bound in conditions)
-        there = replace(operation, domain=(*operation.domain, *domain), search=False)
-        if lemmas.of(there).proof.lemma.verdict in PROVED_AS_WRITTEN:
+        restricted = replace(operation, domain=(*operation.domain, *domain), search=False)
+        if lemmas.of(restricted).proof.lemma.verdict in PROVED_AS_WRITTEN:
             return domain
     return ()
 
 
 Condition = tuple[str, Relation, str]
-"""A name, a sign, and a number or another name."""
+"""A comparison: an argument, a relation, and a number or another argument."""
 
 
 def _conditions(operation: Operation, proof: Proof) -> Iterator[tuple[Condition, ...]]:
-    """Return conditions as rules are wrong at: a corner, one side of it, a negative index; the weakest first."""
+    """Yield conditions that exclude where rules tend to be wrong, the weakest first: negative indices, kinks, sides."""
     kinds = dict(zip(operation.names, operation.equation.real, strict=True))
     floats = [n for n, real in kinds.items() if real]
     for name in (n for n, real in kinds.items() if not real):
@@ -109,7 +108,7 @@ def _conditions(operation: Operation, proof: Proof) -> Iterator[tuple[Condition,
 
 
 def _sizes(operation: Operation) -> list[str]:
-    """The lengths of axes that are numbers, as an index into one stays below it. A domain has no names for others."""
+    """Return the sizes that are numbers, as bounds of an index. A domain cannot name symbolic sizes."""
     return [str(d) for d in sorted({d for v in operation.equation.variables for d in v.aval.shape if _is_number(d)})]
 
 
@@ -126,7 +125,7 @@ def _compared(proof: Proof) -> set[float]:
 
 
 def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
-    """Return whether the condition holds of all entries of a witness, as far as its shapes tell."""
+    """Return whether the condition holds of all entries of a witness; true where their numbers do not match."""
     name, sign, bound = condition
     left = _entries(inputs.get(name, []))
     right = _entries(inputs[bound]) if bound in inputs else [Fraction(bound)]

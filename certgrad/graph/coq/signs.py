@@ -1,4 +1,4 @@
-"""Which signs discharge hypotheses at nodes, and from where these signs come: as claims, which Coq proves."""
+"""The signs that discharge hypotheses at nodes, and the nodes that they come from, as claims that Coq proves."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ _WORDS = {
     NEG: "Negative",
     NONPOS: "NotPositive",
 }
-"""The signs of `proofs/Signs.v`."""
+"""The names of the signs in `proofs/Signs.v`."""
 
 
 def claims_of(traced: TracedGraph, induction: Induction) -> Mapping[int, Claim]:
-    """Return, by node, the claims on signs that discharge hypotheses: which signs a node's operands have, and which its
-    outputs.
+    """Return, by node, the claims on signs that discharge hypotheses: the signs of its operands and of its outputs.
 
-    A node has a claim if the signs of its operands discharge all its hypotheses, or if it gives one of these signs.
+    The nodes are walked from the last to the first: a node has a claim if its operands' signs discharge all its
+    hypotheses, or if a later claim uses the sign of one of its outputs. Each claim then asks for its operands' signs.
     """
-    wanted: set[tuple[int, int]] = set()
+    wanted_values: set[tuple[int, int]] = set()
     claims: dict[int, Claim] = {}
     for node in reversed(traced.nodes):
         judgement = induction.judged.get(node.id)
         if judgement is None or not judgement.operation.active:
             continue
         slots = [traced.slots(node)[k] for k in judgement.operation.active]
-        settled = _is_settled_by_signs(judgement)
-        gives = [k for k in range(len(node.outputs)) if (node.id, k) in wanted]
-        if not settled and not gives:
+        is_settled = _is_settled_by_signs(judgement)
+        wanted_outputs = [k for k in range(len(node.outputs)) if (node.id, k) in wanted_values]
+        if not is_settled and not wanted_outputs:
             continue
-        given = [bounds.sign(induction.sign(ref)) for ref in slots]
-        alone = induction.shared.lemmas.signs(judgement.operation, judgement.instance.proof)
-        if not settled and all(_says(alone, k) == _says(judgement.signs, k) for k in gives):
-            given = [ANY_SIGN] * len(slots)  # it has these signs whatever it reads
-        elif settled:
-            given = [bounds.sign(judgement.informed[k]) for k in judgement.operation.active]
-        wanted.update((ref.node, ref.output) for ref, s in zip(slots, given, strict=True) if s in _WORDS)
-        tells = [_says(judgement.signs, k) for k in range(len(node.outputs))] if gives else []
-        claims[node.id] = Claim(tuple(_WORDS.get(s, "Any") for s in given), tuple(tells), not settled)
+        operand_signs = [bounds.sign(induction.sign(ref)) for ref in slots]
+        unconditional = induction.shared.lemmas.signs(judgement.operation, judgement.instance.proof)
+        if not is_settled and all(_says(unconditional, k) == _says(judgement.signs, k) for k in wanted_outputs):
+            operand_signs = [ANY_SIGN] * len(slots)  # its outputs have these signs for any operands
+        elif is_settled:
+            operand_signs = [bounds.sign(judgement.informed[k]) for k in judgement.operation.active]
+        wanted_values.update((ref.node, ref.output) for ref, s in zip(slots, operand_signs, strict=True) if s in _WORDS)
+        output_signs = [_says(judgement.signs, k) for k in range(len(node.outputs))] if wanted_outputs else []
+        claims[node.id] = Claim(tuple(_WORDS.get(s, "Any") for s in operand_signs), tuple(output_signs), not is_settled)
     return claims
 
 
@@ -55,8 +55,8 @@ def _says(signs: tuple[int, ...], k: int) -> str:
 
 
 def _is_settled_by_signs(judgement: Judgement) -> bool:
-    """Return whether all hypotheses follow from the signs of what moves."""
+    """Return whether all hypotheses of a node follow from the signs, without bounds, of its moving operands."""
     if not judgement.gone or judgement.instance.proof.stated:
         return False
-    held = (s for k, s in enumerate(judgement.informed) if k not in judgement.operation.active)
-    return all(s == ANY_SIGN for s in held) and all(s <= ANY_SIGN for s in judgement.informed)
+    fixed_signs = (s for k, s in enumerate(judgement.informed) if k not in judgement.operation.active)
+    return all(s == ANY_SIGN for s in fixed_signs) and all(s <= ANY_SIGN for s in judgement.informed)

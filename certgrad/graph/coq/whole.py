@@ -1,7 +1,7 @@
 """The whole program of a graph as the specification reads it, and which of its tensors each node computes.
 
-The program is read from the trace as it is. The nodes' equations are read one after the other as well, and tensors
-with the same definition are taken for the same one: no more than a guess, which Coq proves.
+The program is read twice: whole, from the trace, and node by node, from the nodes' equations. Tensors of the two
+readings with equal definitions are taken to be the same one. This is only a guess; Coq proves it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from certgrad.specification.rule import Operand, UnreadableError
 
 @dataclass(frozen=True)
 class Whole:
-    """A program, with the names of each node's outputs in it, and of the tensors on the way to them."""
+    """A program and, by node, the names of its tensors: the node's outputs (`said`), and those that are computed on the
+    way to them (`through`)."""
 
     program: p.Program | None = None
     said: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class Whole:
 
 
 def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
-    """Return the whole program of the outputs that move; None where the specification does not read it."""
+    """Return the whole program of the outputs that move; its program is None where the specification cannot read it."""
     inputs = [input_name(n.id) for n in traced.ir.inputs]
     try:
         program = meaning(traced.program, inputs)
@@ -53,13 +54,14 @@ def whole_program(traced: TracedGraph, induction: Induction) -> Whole:
 def _tensors_by_node(
     traced: TracedGraph, program: p.Program
 ) -> tuple[dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
-    """Return, by node, the tensors of the whole program that its outputs are, and those that it is computed through.
+    """Return two tables by node: the names in the whole program of its outputs, and of all tensors on the way to them.
 
-    Tensors of both readings are the same where the digests of their definitions are.
+    The nodes are read one by one. A tensor of that reading gets the name of the tensor in the whole program whose
+    definition has the same digest; an output without such a tensor gets "".
     """
     reader = Reader()
     by_node: dict[tuple[int, int], Operand] = {}
-    made: dict[int, tuple[int, int]] = {}  # the first definition of a node, and the first that is not its own
+    definitions_of: dict[int, tuple[int, int]] = {}  # the range of a node's definitions
     inputs: list[p.Tensor] = []
     for node in traced.nodes:
         start = len(reader.definitions)
@@ -73,21 +75,24 @@ def _tensors_by_node(
         else:
             operands = [by_node[ref.node, ref.output] for ref in traced.slots(node)]
             results = reader.read(traced.equations[node.id].program, operands)
-        by_node |= {(node.id, k): one for k, one in enumerate(results)}
-        made[node.id] = start, len(reader.definitions)
-    mine, _ = _digests([*reader.tables, *reader.definitions])
-    digests, rest = _digests(program.definitions)
-    named = {digest: name for name, digest in reversed(digests.items())}
-    known = {name: named[digest] for name, digest in mine.items() if digest in named}
+        by_node |= {(node.id, k): result for k, result in enumerate(results)}
+        definitions_of[node.id] = start, len(reader.definitions)
+    node_digests, _ = _digests([*reader.tables, *reader.definitions])
+    digests, plain_behind = _digests(program.definitions)
+    name_of_digest = {digest: name for name, digest in reversed(digests.items())}
+    names_in_whole = {name: name_of_digest[digest] for name, digest in node_digests.items() if digest in name_of_digest}
     of_outputs = {
-        n.id: tuple(known.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs))) for n in traced.nodes
+        n.id: tuple(names_in_whole.get(_tensor(by_node[n.id, k]), "") for k in range(len(n.outputs)))
+        for n in traced.nodes
     }
     through = {}
     for node in traced.nodes:
-        first, last = made[node.id]
+        first, last = definitions_of[node.id]
         names = [t.name for d in reader.definitions[first:last] for t in _tensors(d)]
-        here = dict.fromkeys(known[n] for n in names if n in known)
-        through[node.id] = tuple(here | dict.fromkeys(r for n in here for r in sorted(rest.get(n, ()))))
+        own_names = dict.fromkeys(names_in_whole[n] for n in names if n in names_in_whole)
+        through[node.id] = tuple(
+            own_names | dict.fromkeys(r for n in own_names for r in sorted(plain_behind.get(n, ())))
+        )
     return of_outputs, through
 
 
@@ -104,8 +109,8 @@ def _tensor(result: Operand) -> str:
 def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[str, set[str]]]:
     """Return a digest of each tensor's definition, and for each tensor the plain tensors that it rests on.
 
-    A digest reads the tensors in a definition by their digests. Plain are tensors that are a number, which is put in,
-    or another tensor, whose digest they have.
+    In a definition, other tensors stand by their digests, so that names do not count. A plain tensor is one number,
+    which is put in where the tensor is read, or a copy of another tensor, whose digest it has.
     """
     digests: dict[str, str] = {}
     numbers: dict[str, e.Node] = {}
@@ -124,6 +129,7 @@ def _digests(definitions: Sequence[p.Definition]) -> tuple[dict[str, str], dict[
             rests_on[name] = {n for r in reads(definition) if r in plain for n in plain[r]}
             text = f"{definition.tensor.shape} {definition.variables} {entry}"
             digests[name] = hashlib.sha256(text.encode()).hexdigest()
+            # Both readings differ in which constants and copies they name, so these must not count in a digest.
             if isinstance(entry, (e.Number, e.Integer)) or entry in (e.TRUE, e.FALSE):
                 numbers[name] = entry
                 plain[name] = {name, *rests_on[name]}

@@ -1,10 +1,12 @@
-"""Comparisons that are certified together with what they compare: where nothing satisfies what one asks on its own.
+"""Comparisons that are certified together with what they compare, where no point satisfies their own hypotheses.
 
-A comparison is constant near a point, and so is all that is computed of it, where its sides differ; that is what it
-asks on its own. But where its sides are one and the same function of the inputs it is constant as well (`x == x.T` of
-a matrix that was made symmetric), and what stands on its way need not be differentiable there (`abs(x - x.T) <= eps`).
-So a comparison of which, or on whose way, a hypothesis held at no point that was tried, is put together with operations
-before it, the nearest first, until the lemma of these, as one function, asks nothing. That lemma is the kernel's.
+On its own, a comparison has the hypothesis that its sides differ: there it is constant near the point, and so is all
+that is computed from it. But where its sides are one and the same function of the inputs it is constant as well
+(`x == x.T` of a matrix that was made symmetric), and what leads to it need not be differentiable there
+(`abs(x - x.T) <= eps`).
+So where a hypothesis of a comparison, or of an operation that only leads to it, held at no point that was tried, the
+comparison is joined with operations before it, the nearest first, until their lemma, as one function, has no
+hypothesis. That lemma is the kernel's.
 """
 
 from __future__ import annotations
@@ -35,23 +37,24 @@ DEPTH = 12
 
 
 def with_comparisons(traced: TracedGraph, induction: Induction, never: Set[int]) -> TracedGraph | None:
-    """The graph with such comparisons joined; None where that changes nothing.
+    """Return the graph with each comparison that needs it joined to a region; None where there is no such comparison.
 
-    `induction` is the one over the graph with regions, `never` the hypotheses, by their place among all of it, that
-    held nowhere.
+    `induction` is the induction over the graph with regions; `never` are the positions, in its list of hypotheses, of
+    those that held at no point.
     """
     shared = induction.shared
     traced = with_regions_inside(traced, shared)
     regions = regions_in(traced, induction.traced.ir, shared)
+    # `induction` numbers the nodes that stay beside its regions; these positions lead back to the nodes of `traced`.
     stay = remaining_nodes(traced, regions)
     uses = Uses(traced, [])
-    asking = [h.node for s in induction.steps for h in s.hypotheses]
-    failing = {stay[asking[k]] for k in never if not induction.asked[k].place}
-    more: list[Region] = []
+    asking_nodes = [h.node for s in induction.steps for h in s.hypotheses]
+    failing = {stay[asking_nodes[k]] for k in never if not induction.asked[k].place}
+    joined: list[Region] = []
     for last in sorted(_compared(traced, uses, failing)):
         if last not in {r.last for r in regions}:
-            more += filter(None, [_region(traced, uses, last, induction)])
-    return join_regions(traced, [*regions, *more]) if more else None
+            joined += filter(None, [_region(traced, uses, last, induction)])
+    return join_regions(traced, [*regions, *joined]) if joined else None
 
 
 def joins_comparisons(traced: TracedGraph) -> bool:
@@ -60,9 +63,11 @@ def joins_comparisons(traced: TracedGraph) -> bool:
 
 
 def _compared(traced: TracedGraph, uses: Uses, failing: Set[int]) -> set[int]:
-    """The comparisons among these nodes, and those that are the only readers of one, also through other operations."""
-    found: set[int] = set()
-    serving: list[set[int] | None] = [None] * (len(traced.nodes) + 1)  # where all uses end; None: not in comparisons
+    """Return the comparisons among the nodes `failing`, and those in which all uses of such a node end."""
+    comparisons: set[int] = set()
+    serving: list[set[int] | None] = [None] * (
+        len(traced.nodes) + 1
+    )  # in which comparisons all uses end; None: some end elsewhere
     for node in reversed(traced.nodes):
         if node.name in COMPARES and node.kind == "primitive":
             serving[node.id] = {node.id}
@@ -70,12 +75,15 @@ def _compared(traced: TracedGraph, uses: Uses, failing: Set[int]) -> set[int]:
             ends = [serving[r] for r in uses.readers[node.id]]
             serving[node.id] = None if any(e is None for e in ends) else set().union(*(e for e in ends if e))
         if node.id in failing:
-            found |= serving[node.id] or set()
-    return found
+            comparisons |= serving[node.id] or set()
+    return comparisons
 
 
 def _region(traced: TracedGraph, uses: Uses, last: int, induction: Induction) -> Region | None:
-    """The smallest region that ends in the comparison and asks nothing; failing that, the largest that holds."""
+    """Return the smallest region that ends in comparison `last` and has no hypotheses, else the largest that is proved.
+
+    None where no region is proved.
+    """
     under_hypotheses = None
     for members in _before(traced, uses, last):
         region = as_one(traced, members, last, induction.shared)
@@ -88,7 +96,7 @@ def _region(traced: TracedGraph, uses: Uses, last: int, induction: Induction) ->
 
 
 def _before(traced: TracedGraph, uses: Uses, last: int) -> Iterator[set[int]]:
-    """The comparison with one operation more on each way to it, and so on."""
+    """Yield growing sets of nodes that end in the comparison `last`: each adds what the newest of its nodes read."""
     members, edge = {last}, {last}
     for _ in range(DEPTH):
         read = {o.node for k in edge for o in traced.nodes[k].operands if isinstance(o, Ref)}
@@ -100,6 +108,7 @@ def _before(traced: TracedGraph, uses: Uses, last: int) -> Iterator[set[int]]:
 
 
 def _joins(traced: TracedGraph, uses: Uses, k: int) -> bool:
+    """Return whether node `k` may join a region: an operation or a small constant, with one output."""
     node = traced.nodes[k]
-    alone = node.kind not in ("input", "draw") and k not in traced.bodies and len(node.outputs) == 1
-    return alone and small(traced, node)
+    joinable = node.kind not in ("input", "draw") and k not in traced.bodies and len(node.outputs) == 1
+    return joinable and small(traced, node)

@@ -19,10 +19,10 @@ DRAWS_ARE_FIXED = (
 
 
 def conclusions(graph: Graph, holds: bool) -> list[Conclusion]:
-    """The laws for the whole graph. They hold where every step of the induction does."""
+    """Return the laws of the whole graph; `holds` says whether every step of the induction holds, and so they do."""
     reals = [n.name for n in graph.inputs if n.outputs[0].real]
     names = ", ".join(reals)
-    out = [
+    laws = [
         Conclusion(
             name="adjoint law",
             statement=f"⟨jvp({names}; d·), seed⟩ = ⟨d·, backprop({names}; seed)⟩ for all tangents d· and every seed",
@@ -39,9 +39,9 @@ def conclusions(graph: Graph, holds: bool) -> list[Conclusion]:
     ]
     if graph.scalar_loss and not isinstance(graph.outputs[0], Literal):
         gradients = ", ".join(f"∂{graph.name}/∂{n}" for n in reals)
-        out.append(
+        laws.append(
             Conclusion(
                 name="gradient", statement=f"the gradient of {graph.name} is backprop of 1: {gradients}", holds=holds
             )
         )
-    return out
+    return laws

@@ -25,7 +25,8 @@ def at_node(
 ) -> NodeHypothesis:
     """Return a hypothesis of a node in the user's names: ``every element of `x @ W1 + b1` ≠ 0``.
 
-    `stated` is what the lemma's hypothesis says, with the clause that the calculus has for it.
+    `stated` is the lemma's hypothesis, as a tree and as a clause of the calculus; `arguments` says which value each
+    argument of the lemma is.
     """
     tree, clause = stated
     reals = {name: True for name, ref in arguments.items() if expressions.graph.type_of(ref).real}
@@ -48,7 +49,7 @@ def _label(node: Node) -> str:
 
 
 def _elements(tree: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
-    """The statement where it compares arguments element by element; empty where it is not of that form."""
+    """Return the text of a statement that compares arguments element by element; "" where it has another form."""
     parts = tree.parts if isinstance(tree, Either) else (tree,)
     shown = [_comparison(part, arguments, expressions) for part in parts]
     if not all(shown):
@@ -58,10 +59,10 @@ def _elements(tree: Statement, arguments: Mapping[str, Ref], expressions: Expres
 
 
 def _comparison(part: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
-    """The comparison of an element with a number, or with another element."""
+    """Return the text of a comparison of an element with a number or another element; "" where it has another form."""
     if not isinstance(part, Compare) or part.right != ZERO:
         return ""
-    summands = linear(part.left)
+    summands = linear(part.left)  # the left side as coefficients, each with its factors
     numbers = [c for c, factors in summands if not factors]
     sides = [(c, f[0].name) for c, f in summands if abs(c) == 1 and len(f) == 1 and isinstance(f[0], Array)]
     if len(numbers) + len(sides) < len(summands) or any(name not in arguments for _, name in sides):
@@ -78,6 +79,7 @@ def _comparison(part: Statement, arguments: Mapping[str, Ref], expressions: Expr
 
 
 def _formula(tree: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
+    """Return the statement over the lemma's argument names, and what these are in the user's names."""
     used = [n for n in arguments if n in arrays(tree)]
     named = [f"{n} = `{expressions.of(arguments[n])}`" for n in used if expressions.of(arguments[n]) != n]
     return f"{text(tree)} for every index" + (f", where {', '.join(named)}" if named else "")

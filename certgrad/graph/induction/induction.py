@@ -1,12 +1,12 @@
-"""The induction: one step a node, each an instance of a lemma at the node's sizes and what is known of its operands.
+"""The induction: one step a node, each the instance of a lemma at the node's sizes and its operands' known signs.
 
 The theorem of a step. Let the graph so far compute values v from its real inputs x, let its tangents be A·dx where A
 is the derivative of v, and let its reverse sweep take cotangents s of all values to Aᵀs. Append a node w = f(v) whose
 lemma says that, where its hypotheses hold, its JVP is the derivative J of f and its VJP is Jᵀ. Then the new tangents
 (A·dx, J·A·dx) are the derivative of (v, w) by the chain rule, and the sweep that first adds Jᵀt to the cotangents of
 the operands, for a cotangent t of w, and then goes on as before, gives Aᵀ(s + Jᵀt): the adjoint of the new tangents.
-The algebra of this is proved by the kernel (`theorems`); what is checked of each node is that its lemma is about its
-own operation and sizes (`family`), about its own operands (`TracedGraph.check`), and that it holds.
+The algebra of this is proved by the kernel (`theorems`). Of each node it is checked that its lemma is about the node's
+own operation and sizes (`family`), about the node's own operands (`TracedGraph.check`), and that the lemma holds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of, scan_loop
 
 ROUNDS = 3
-"""Rounds in search of the signs of a loop's carries; then nothing is known of them."""
+"""Rounds in search of the signs of a loop's carries; after them the signs are left open."""
 
 
 @dataclass
@@ -56,13 +56,13 @@ class Shared:
     described: dict[Any, tuple[tuple[str, ...], tuple[str, ...], str]] = field(default_factory=dict)
     used: dict[str, Lemma] = field(default_factory=dict)
     regions: dict[Any, Any] = field(default_factory=dict)
-    """The equation of each region, by what it is made of."""
+    """The equation of each region, by its operations and constants."""
     still: dict[Any, Any] = field(default_factory=dict)
-    """Which outputs of an operation do not move where they are 0, by its proof (kept beside) and its operands."""
+    """Which outputs of an operation have a zero tangent where they are 0, by its proof and which operands have one."""
 
 
 class Induction(Walk):
-    """The steps of a graph, each by a lemma that is proved. `signs` says what is known of its inputs, by position."""
+    """The steps of a graph, each by a lemma that is proved here."""
 
     def __init__(
         self,
@@ -77,9 +77,9 @@ class Induction(Walk):
     ) -> None:
         """Start the induction over a graph, or over the body of a loop at a `place`.
 
-        `moving` and `signs` say of each input whether it is differentiated and which sign it has; `names` are the
-        inputs' in the surrounding graph, `values` its values. `resting` are nodes required to have a zero tangent
-        wherever their value is 0.
+        `moving` and `signs` say of each input whether it is differentiated and what is known of its sign; `names` are
+        the inputs' names in the surrounding graph, `values` the digests of this graph's values. `resting` are nodes
+        required to have a zero tangent wherever their value is 0.
         """
         super().__init__(traced, moving, names or {}, place)
         self.shared, self.values = shared, values or Values(traced)
@@ -88,19 +88,23 @@ class Induction(Walk):
         self.signs: dict[Value, int] = {(k, 0): sign for k, sign in enumerate(signs)}
         self.resting = resting
         self.to_rest: set[int] = set()
-        """Nodes of which that would be required, so that others need weaker hypotheses."""
+        """Nodes that would have to rest (see `resting`) so that other nodes need weaker hypotheses."""
         self.still: dict[Value, bool] = {}
         """Whether a value has a zero tangent wherever it is 0, for the values examined so far."""
         self.asked: list[NodeStatement] = []
+        """The hypotheses of all steps so far, as statements that can be evaluated at values of the graph."""
         self.clauses: dict[int, list[Clause]] = {}
         """The hypotheses at each node, as clauses."""
         self.dimensions: list[str] = []
+        """The hypotheses on sizes at the steps so far, as texts."""
         self.cases: list[Case] = []
-        """Sizes at which a rule may be another one, which the graph traced there shows."""
+        """Sizes at which a rule may be another one; the graph traced at these sizes shows whether it is."""
 
     def run(self) -> Self:
-        """Take every step; once more if hypotheses are weaker when some values have a zero tangent wherever
-        they are 0.
+        """Take every step, and return the induction.
+
+        If some hypotheses are weaker when certain nodes have a zero tangent wherever they are 0, all steps are taken
+        once more with that required of these nodes, and that second induction is returned.
         """
         super().run()
         if not self.to_rest or self.resting:
@@ -109,7 +113,7 @@ class Induction(Walk):
         return type(self)(self.traced, self.shared, *self.given, self.values, self.to_rest).run()
 
     def sign(self, operand: Operand) -> int:
-        """Return the known signs and bounds of a value's entries."""
+        """Return what is known of the signs and bounds of a value's entries (`lemmas.bounds`)."""
         if isinstance(operand, Ref):
             return self.signs.get((operand.node, operand.output), ANY_SIGN)
         return bounds.of_array(float(operand.text)) if operand.text not in ("True", "False") else ANY_SIGN
@@ -117,7 +121,7 @@ class Induction(Walk):
     # --- steps
 
     def step(self, node: Node) -> Step:
-        """Take a node's step, with the known signs of constants and of random draws."""
+        """Return a node's step; before it, note the known signs of a constant or a random draw."""
         if node.kind == "constant":
             self.signs[node.id, 0] = bounds.of_array(self.traced.constants[node.id])
         elif node.kind == "draw" and (bound := at_least(self.traced.equations[node.id].eqn)) is not None:
@@ -125,47 +129,54 @@ class Induction(Walk):
         return super().step(node)
 
     def within(self, node: Node, parts: Parts) -> list[Self]:
-        """Return the inductions over the graphs inside a node, with their hypotheses."""
+        """Return the inductions over the graphs inside a node, and take over their hypotheses and cases."""
         signs = [self.sign(o) for o in node.operands]
         if node.kind == "scan":
             inner = [self._of_loop(node, parts.inside[0], signs)]
         elif node.kind == "cond":
             inner = [self._of_part(node, k, part, signs[1:]) for k, part in enumerate(parts.inside)]
             for k in range(len(node.outputs)):
-                self.signs[node.id, k] = reduce(bounds.joined, (one.sign(one.traced.ir.outputs[k]) for one in inner))
+                self.signs[node.id, k] = reduce(
+                    bounds.joined, (induction.sign(induction.traced.ir.outputs[k]) for induction in inner)
+                )
         else:
             inner = [self._of_part(node, k, part, ()) for k, part in enumerate(parts.inside)]
-        for one in inner:
-            self.asked += one.asked
-            self.dimensions += one.dimensions
-            self.cases += one.cases
+        for induction in inner:
+            self.asked += induction.asked
+            self.dimensions += induction.dimensions
+            self.cases += induction.cases
         return inner
 
     def _of_part(self, node: Node, k: int, part: Part, signs: Sequence[int]) -> Self:
-        """The induction over one of the graphs inside a node."""
+        """Return the induction over graph `k` of those inside a node, whose inputs have these signs."""
         body, place = self.traced.bodies[node.id][k], (*self.place, (node.id, k))
         given = part.moving, signs, dict(enumerate(part.names)), place
         return type(self)(body, self.shared, *given, self.values.inside(node, k)).run()
 
     def _of_loop(self, node: Node, part: Part, signs: list[int]) -> Self:
-        """The induction over the body of a loop, with signs of the carries that each step keeps."""
+        """Return the induction over the body of a loop, with signs of the carries that each step keeps.
+
+        They are found by iteration: start from the signs of the first carries, join those after one step to them, and
+        repeat until nothing changes.
+        """
         loop = scan_loop(self.traced.equations[node.id].eqn)
-        first, last = loop.consts, loop.consts + loop.carries
+        carry_start, carry_end = loop.consts, loop.consts + loop.carries
         for attempt in range(ROUNDS + 1):
-            if attempt == ROUNDS:
-                signs[first:last] = [ANY_SIGN] * loop.carries
+            if attempt == ROUNDS:  # no fixed point was found: any sign is one
+                signs[carry_start:carry_end] = [ANY_SIGN] * loop.carries
             inner = self._of_part(node, 0, part, signs)
-            found = [inner.sign(o) for o in inner.traced.ir.outputs]
-            joined = [bounds.joined(a, b) for a, b in zip(signs[first:last], found, strict=False)]
-            if joined == signs[first:last]:
+            signs_after = [inner.sign(o) for o in inner.traced.ir.outputs]
+            joined = [bounds.joined(a, b) for a, b in zip(signs[carry_start:carry_end], signs_after, strict=False)]
+            if joined == signs[carry_start:carry_end]:
                 break
-            signs[first:last] = joined
-        for k, sign in enumerate([*joined, *found[loop.carries :]]):  # what is joined holds without steps, too
+            signs[carry_start:carry_end] = joined
+        # The joined signs hold for a loop of no steps, too.
+        for k, sign in enumerate([*joined, *signs_after[loop.carries :]]):
             self.signs[node.id, k] = sign
         return inner
 
     def operation(self, node: Node) -> Step:
-        """Return the step by the lemma of the node's operation, and keep what later nodes ask of it."""
+        """Return the step by the lemma of the node's operation; note the signs of its outputs, and that they move."""
         equation = self.traced.equations[node.id]
         slots, values, active = self.read(node, equation)
         real = equation.real
@@ -176,7 +187,7 @@ class Induction(Walk):
         judgement = self.shared.judgements.get(key)
         if judgement is None:
             judgement = self.shared.judgements[key] = self._judge(node, equation, active, signs)
-        # one argument may weaken the hypotheses, if its tangent is zero wherever it is 0
+        # The lemma can name one argument whose zero tangent, wherever it is 0, makes the hypotheses weaker.
         argument = judgement.instance.proof.if_still
         if argument is not None and is_still(self, slots[argument]):
             judgement = self._where_zeros_are_still(judgement, key, argument)
@@ -191,6 +202,7 @@ class Induction(Walk):
         return self._judged(node, judgement, dict(zip(judgement.operation.names, slots, strict=True)))
 
     def _judge(self, node: Node, equation: Any, active: tuple[int, ...], signs: tuple[int, ...]) -> Judgement:
+        """Return the lemma of a node's equation with these active operands and signs, and the signs of its outputs."""
         described = self.shared.described.get(equation)
         if described is None:
             described = self.shared.described[equation] = described_as(self.traced, node, equation)
@@ -198,8 +210,8 @@ class Induction(Walk):
         operation = Operation(equation, names, active, domain, title, resting=node.id in self.resting)
         lemmas = self.shared.lemmas
         if equation.without_reals:
-            known = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
-            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if known else ()
+            has_signs = all(kind_of(v.aval.dtype) in "ib" for v in (*equation.variables, *equation.eqn.outvars))
+            outputs = lemmas.signs_alone(_with_signs(operation, signs)) if has_signs else ()
             return Judgement(operation, Instance(lemmas.nothing(operation), {}), signs=outputs)
         instance, informed, gone = self._lemma(operation, signs)
         proof = instance.proof
@@ -209,29 +221,33 @@ class Induction(Walk):
         return Judgement(operation, instance, informed, gone, outputs)
 
     def _where_zeros_are_still(self, judgement: Judgement, key: Any, argument: int) -> Judgement:
-        """The judgement by a lemma that may use that an argument does not move where it is 0."""
-        found = self.shared.judgements.get((*key, argument))
-        if found is None:
+        """Return the judgement by the lemma that may use that `argument` has a zero tangent wherever it is 0."""
+        weaker = self.shared.judgements.get((*key, argument))
+        if weaker is None:
             operation = replace(judgement.operation, still=(argument,))
             instance = self.shared.lemmas.of(_with_signs(operation, judgement.informed))
-            found = replace(judgement, operation=operation, instance=instance)
-            self.shared.judgements[*key, argument] = found
-        return found
+            weaker = replace(judgement, operation=operation, instance=instance)
+            self.shared.judgements[*key, argument] = weaker
+        return weaker
 
     def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[Statement]]:
-        """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
+        """Return the instance of a lemma, the signs that its proof may use, and the hypotheses that these discharge.
+
+        The lemma without signs is taken where it needs no hypotheses, or where the signs discharge none of them.
+        """
         lemmas = self.shared.lemmas
         plain = lemmas.of(operation)
         if plain.proof.lemma.verdict == "proved" or all(s == ANY_SIGN for s in signs):
             return plain, (), []
         stated = list(plain.proof.stated)
-        asked = {n for s in stated for n in arrays(s)}.intersection(operation.names)
-        # First with what is known of those arguments alone that a hypothesis mentions, and of them first the signs.
-        fewer = tuple(s if n in asked else ANY_SIGN for n, s in zip(operation.names, signs, strict=True))
-        for known in dict.fromkeys([tuple(bounds.sign(s) for s in fewer), fewer] if asked else []):
-            informed = lemmas.of(_with_signs(operation, known))
+        mentioned = {n for s in stated for n in arrays(s)}.intersection(operation.names)
+        # Use as little as is enough, so that more nodes share the lemma: first the signs without bounds, and only of
+        # arguments that a hypothesis mentions; then the bounds of these; then what is known of all arguments.
+        fewer = tuple(s if n in mentioned else ANY_SIGN for n, s in zip(operation.names, signs, strict=True))
+        for tried_signs in dict.fromkeys([tuple(bounds.sign(s) for s in fewer), fewer] if mentioned else []):
+            informed = lemmas.of(_with_signs(operation, tried_signs))
             if informed.proof.lemma.verdict == "proved":
-                return informed, known, stated
+                return informed, tried_signs, stated
         informed = lemmas.of(_with_signs(operation, signs))
         gone = [s for s in stated if s not in informed.proof.stated]
         if not informed.proof.holds or (not gone and plain.proof.holds):
@@ -239,7 +255,7 @@ class Induction(Walk):
         return informed, signs, gone
 
     def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
-        """Return the step of a node by its lemma: the lemma's hypotheses at the node, but for those that hold there."""
+        """Return the step of a node by its lemma, with those of the lemma's hypotheses that may fail there."""
         sign = bounds.relation(judgement.signs[0] if judgement.signs else ANY_SIGN)
         if judgement.asks_nothing:
             return self.stepped(node, judgement, arguments, "proved", sign=sign)
@@ -252,19 +268,23 @@ class Induction(Walk):
         for tree, clause in proof.stated.items():
             if never(clause):
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
-            asked = NodeStatement(tree, arguments, judgement.instance.sizes, self.place)
-            read = [key[1] for key in asked.keys.values()]
-            if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
+            hypothesis = NodeStatement(tree, arguments, judgement.instance.sizes, self.place)
+            read = [key[1] for key in hypothesis.keys.values()]  # the nodes whose values the hypothesis is about
+            if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, hypothesis):
                 discharged.append(Discharged(formula=text(tree), tree=tree, because=COMPUTED))
                 continue
             self.clauses.setdefault(node.id, []).append(clause)
             hypotheses.append(self._at_node(node, (tree, clause), arguments))
-            self.asked.append(asked)
+            self.asked.append(hypothesis)
         if UNANSWERABLE in proof.dimensions and verdict in PROVED_AS_WRITTEN:
             verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
-        on_sizes = [in_names_of_node(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
+        on_sizes = [
+            in_names_of_node(condition, judgement.instantiation)
+            for condition in proof.dimensions
+            if condition != UNANSWERABLE
+        ]
         on_sizes += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
-        self.dimensions += [f"{one} {in_rule_of(node)}" for one in on_sizes if one]
+        self.dimensions += [f"{condition} {in_rule_of(node)}" for condition in on_sizes if condition]
         self.cases += [Case(fixed, None, asked=True, rules=(in_rule_of(node),)) for fixed in proof.cases]
         if verdict in PROVED_AS_WRITTEN:
             verdict = holding(hypotheses)
@@ -273,18 +293,23 @@ class Induction(Walk):
             reason = f"{failing.kind}: {failing.reason}" if failing is not None else ""
             computed = any(self.traced.nodes[r.node].kind != "input" for r in arguments.values())
             if verdict == "refuted" and node.kind == "primitive" and computed:
-                # A rule is claimed for all that it may be given; a primitive only for what the function gives it.
+                # A rule is claimed for every argument; a primitive only for those that the function gives it.
                 verdict, reason = "unproved", f"{reason}, which the function need not give it"
         parts = {"hypotheses": hypotheses, "discharged": discharged, "reason": reason, "sign": sign}
         return self.stepped(node, judgement, arguments, verdict, **parts)
 
     def _at_node(self, node: Node, stated: tuple[Statement, Clause], arguments: dict[str, Ref]) -> NodeHypothesis:
-        """Return a hypothesis at a node; one that reads like another of other values gets the node's number."""
-        found = at_node(node, stated, arguments, self.expressions, self.values)
-        said = self.values.said.setdefault(found.text, (found.tree, found.of))
-        return found if said == (found.tree, found.of) else replaced(found, text=f"{found.text} (at %{node.id})")
+        """Return a hypothesis at a node; if another hypothesis has the same text, the node's number is added to it."""
+        hypothesis = at_node(node, stated, arguments, self.expressions, self.values)
+        first = self.values.said.setdefault(hypothesis.text, (hypothesis.tree, hypothesis.of))
+        return (
+            hypothesis
+            if first == (hypothesis.tree, hypothesis.of)
+            else replaced(hypothesis, text=f"{hypothesis.text} (at %{node.id})")
+        )
 
     def _discharged(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[Discharged]:
+        """Return the hypotheses that the operands' signs discharge, each with these signs as the reason."""
         because = ", ".join(
             f"`{self.expressions.of(r)}` {bounds.relation(s)}"
             for r, s in zip(arguments.values(), judgement.informed, strict=True)
@@ -295,9 +320,9 @@ class Induction(Walk):
 
 
 def _selected(equation: Equation, signs: Sequence[int]) -> int:
-    """Return the known signs of results that are selected among operands."""
-    known = dict(zip(equation.variables, signs, strict=True))
-    operands = [bounds.of_array(v.val) if is_literal(v) else known[v] for v in equation.eqn.invars]
+    """Return what is known of the signs of a result that is selected among operands; any sign for other equations."""
+    signs_of = dict(zip(equation.variables, signs, strict=True))
+    operands = [bounds.of_array(v.val) if is_literal(v) else signs_of[v] for v in equation.eqn.invars]
     return bounds.of_selection(equation.name, operands)
 
 
@@ -321,8 +346,8 @@ def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[
     count = len(equation.variables)
     names = argument_names(count)
     domain: tuple[str, ...] = ()
-    if found := traced.ops.get(node.id):
-        op, statics = found
+    if op_and_statics := traced.ops.get(node.id):
+        op, statics = op_and_statics
         if count == len(op.arg_names) == len(node.operands):
             names, domain = tuple(op.arg_names), domain_of(op, statics)
     return names, domain, _title(node)
@@ -342,12 +367,12 @@ _SIZES = frozenset(
 
 
 def in_rule_of(node: Node) -> str:
-    """Return the words, behind a hypothesis on dimensions, that say whose rule has it."""
+    """Return the words that say which node's rule has a hypothesis on dimensions; they follow the hypothesis."""
     return f"(in the rule of %{node.id} {node.name}, {node.source})"
 
 
 def in_names_of_node(text: str, instantiation: Mapping[str, str]) -> str | None:
-    """A hypothesis on a lemma's dimensions at the node; None where its sizes satisfy it."""
-    here = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
-    compared = re.fullmatch(r"not (\d+) = (\d+)", here)
-    return None if compared and compared[1] != compared[2] else here
+    """Return a hypothesis on a lemma's dimensions at the node's sizes; None where they are numbers that satisfy it."""
+    with_sizes = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
+    compared = re.fullmatch(r"not (\d+) = (\d+)", with_sizes)
+    return None if compared and compared[1] != compared[2] else with_sizes

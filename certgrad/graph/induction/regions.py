@@ -1,4 +1,4 @@
-"""Operations that are certified together: where one of them says nothing on its own.
+"""Regions: operations that are certified together, because a lemma about one of them alone says nothing.
 
 `stop_gradient` hides a part of the derivative, and NaN or an infinity is no real number; both stand in programs whose
 result does not depend on them (the shift of a softmax, the masked entries, the branch that is not selected, the factors
@@ -40,9 +40,9 @@ NODES = 60
 FURTHER = 12
 """Operations, at most, beyond a region whose lemma holds under hypotheses, in search of a better one."""
 WITH_OTHERS = 18
-"""The same with the earlier operations that a region needs."""
+"""Operations, at most, beyond a region under hypotheses, with the earlier operations that a larger one needs."""
 NO_BETTER = 2
-"""Regions in a row that are no better, after which that search ends."""
+"""Regions in a row that are no better, after which the search for a better one ends."""
 OPERATIONS = "operations"
 """The parameter of a region that names its operations, in order."""
 MEMBERS = "members"
@@ -52,7 +52,7 @@ REACH = 600
 
 
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
-    """Return the graph with such operations put together, in the graphs inside nodes as well."""
+    """Return the graph with each region as one node, in the graphs inside nodes as well."""
     traced = with_regions_inside(traced, shared)
     seeds = list(_nodes_without_lemma(traced))
     regions = list(_rounded_casts(traced, shared))
@@ -62,39 +62,40 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     covered: set[int] = set().union(*(r.members for r in regions))
     for seed in seeds:
         if seed not in covered:
-            found = _region(traced, uses, seed, shared)
-            if found is None and traced.nodes[seed].name == "stop_gradient":
-                found = _region(traced, uses, seed, shared, _with_masks)
-            if found is not None and not covered & found.members:
-                regions.append(found)
-                covered |= found.members
-                uses.silent -= found.members
+            region = _region(traced, uses, seed, shared)
+            # A stopped value may be selected only on a boundary, which the lemma sees with the masks that select it.
+            if region is None and traced.nodes[seed].name == "stop_gradient":
+                region = _region(traced, uses, seed, shared, _with_masks)
+            if region is not None and not covered & region.members:
+                regions.append(region)
+                covered |= region.members
+                uses.silent -= region.members
     return join_regions(traced, regions) if regions else traced
 
 
 def with_regions_inside(traced: TracedGraph, shared: Shared) -> TracedGraph:
-    """Return the graph with such operations put together in the graphs inside nodes alone."""
+    """Return the graph with each region as one node in the graphs inside nodes, and its own nodes as they are."""
     return _with_bodies(traced, {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()})
 
 
 def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
-    """The graph with those operations put together that `graph`, a certificate's, says were. Nothing is proved here.
+    """Return the graph with the regions that `graph`, the one in a certificate, has. No lemma is proved here.
 
     Raises ValueError where the graph has no such operations.
     """
     regions = regions_in(traced, graph, shared)
     whole = join_regions(traced, regions) if regions else traced
     bodies = {}
-    for k, inner in whole.bodies.items():
-        found = graph.nodes[k].bodies if k < len(graph.nodes) else []
-        if len(found) != len(inner):
+    for k, traced_bodies in whole.bodies.items():
+        recorded = graph.nodes[k].bodies if k < len(graph.nodes) else []
+        if len(recorded) != len(traced_bodies):
             raise ValueError(f"node {k} holds other graphs than the function's")
-        bodies[k] = [joined_as(b, g, shared) for b, g in zip(inner, found, strict=True)]
+        bodies[k] = [joined_as(b, g, shared) for b, g in zip(traced_bodies, recorded, strict=True)]
     return _with_bodies(whole, bodies)
 
 
 def regions_in(traced: TracedGraph, graph: Graph, shared: Shared) -> list[Region]:
-    """The regions that `graph`, a certificate's, has of the function's operations.
+    """Return the regions of the function's operations that `graph`, the one in a certificate, has.
 
     Raises ValueError where the function has no such operations.
     """
@@ -102,8 +103,8 @@ def regions_in(traced: TracedGraph, graph: Graph, shared: Shared) -> list[Region
     for node in graph.nodes:
         if node.kind == "region":
             members = {int(text) for text in node.params.get(MEMBERS, "").split()}
-            there = all(0 <= k < len(traced.nodes) and _joinable(traced, k) for k in members)
-            if not members or not there or len(traced.nodes[max(members)].outputs) != 1:
+            joinable = all(0 <= k < len(traced.nodes) and _joinable(traced, k) for k in members)
+            if not members or not joinable or len(traced.nodes[max(members)].outputs) != 1:
                 raise ValueError(f"node {node.id} puts operations together that the function does not have")
             regions.append(as_one(traced, members, max(members), shared))
     if len({r.last for r in regions}) != len(regions):
@@ -112,11 +113,12 @@ def regions_in(traced: TracedGraph, graph: Graph, shared: Shared) -> list[Region
 
 
 def _joinable(traced: TracedGraph, k: int) -> bool:
+    """Return whether node `k` may be part of a region: it is no input and holds no graphs."""
     return traced.nodes[k].kind != "input" and k not in traced.bodies
 
 
 def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> TracedGraph:
-    """Return the graph with other graphs inside its nodes."""
+    """Return the graph with `bodies` as the graphs inside its nodes."""
     if all(new is old for k, v in bodies.items() for new, old in zip(v, traced.bodies[k], strict=True)):
         return traced
     nodes = [
@@ -126,33 +128,36 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
 
 
 def _nodes_without_lemma(traced: TracedGraph) -> Iterator[int]:
-    """Yield nodes that have no lemma alone: stopped values that depend on inputs, infinite constants and what is made
-    of these, and factorisations whose rule is right for symmetric matrices only.
+    """Yield nodes that have no lemma alone: values of `stop_gradient` that depend on inputs, infinite constants and
+    the operations that read them, and factorisations whose rule is right for symmetric matrices only.
     """
-    depends: set[int] = set()
+    moving_nodes: set[int] = set()
     for node in traced.nodes:
         moves, infinite = node.kind == "input", False
         for o in node.operands:
             if type(o) is Ref:
-                moves = moves or o.node in depends
+                moves = moves or o.node in moving_nodes
             elif o.text in ("inf", "-inf", "nan"):  # type: ignore[union-attr]
                 infinite = True
         if moves:
-            depends.add(node.id)
+            moving_nodes.add(node.id)
         if node.name == "stop_gradient":
-            has_lemma = node.id not in depends
+            has_lemma = node.id not in moving_nodes
         elif node.name in _OF_SYMMETRIC:
             has_lemma = False
         elif node.kind == "constant":
             has_lemma = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
         else:  # max(x, −∞) and x < ∞ have one for every x; constants made of an infinity, and −∞ + x, have none
-            has_lemma = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
+            has_lemma = not infinite or (node.id in moving_nodes and node.name not in _INFINITE_WITH_INFINITY)
         if not has_lemma:
             yield node.id
 
 
 def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
-    """Yield casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
+    """Yield, as regions, each cast to an integer with the operation that rounded its operand.
+
+    Alone, the lemma of a cast has hypotheses that a rounded operand satisfies.
+    """
     taken: set[int] = set()
     for node in traced.nodes:
         source = node.operands[0].node if node.operands and isinstance(node.operands[0], Ref) else None
@@ -164,30 +169,30 @@ def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[Region]:
 
 
 def _one_infinity(constant: Any) -> bool:
-    """Return whether a constant is NaN, or one infinity throughout. Other constants that are not finite the
-    kernel does not read.
+    """Return whether a constant is NaN, or one infinity throughout. The kernel reads no other constant that is
+    not finite.
     """
     array = np.asarray(constant)
     return not np.isfinite(array).all() and (not array.ndim or bool((array == array.flat[0]).all()))
 
 
 def small(traced: TracedGraph, node: Node) -> bool:
-    """Return whether a node is no constant, or one that is a number which the kernel reads."""
+    """Return whether a node is no constant, or is a constant of one entry that the kernel reads."""
     if node.kind != "constant":
         return True
     constant = traced.constants[node.id]
-    known = not node.outputs[0].real or bool(np.isfinite(constant).all()) or _one_infinity(constant)
-    return np.size(constant) <= 1 and known
+    readable = not node.outputs[0].real or bool(np.isfinite(constant).all()) or _one_infinity(constant)
+    return np.size(constant) <= 1 and readable
 
 
 class Uses:
-    """Who reads each node, which are fixed, which can move, which say nothing without the seed that they serve."""
+    """The readers of each node, and which nodes are fixed (depend on no input) or silent (need no cotangent)."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
-        """Collect where each value is read last and by which nodes, which nodes are fixed, and which need no cotangent.
+        """Collect where each node is read last and by which nodes, which are fixed, and which are silent.
 
-        `seeds` are the nodes that need none; so are those that hand one on as it is, and operands of what makes
-        matrices symmetric.
+        Silent are `seeds`, the nodes that hand a silent value on as it is, and the operations that make the matrix of
+        a factorisation symmetric. An output of the graph counts as read by a node after the last one.
         """
         self.silent = set(seeds)
         self.moving = moving_values(traced, [True] * len(traced.ir.inputs))
@@ -208,14 +213,16 @@ class Uses:
                 self.readers[o.node].add(len(traced.nodes))
         symmetric: set[int] = set()
         for node in reversed(traced.nodes):
-            made_so = node.name in _MAKES_SYMMETRIC and self.readers[node.id] and self.readers[node.id] <= symmetric
-            if made_so or node.name in _OF_SYMMETRIC:
+            symmetrises = node.name in _MAKES_SYMMETRIC and self.readers[node.id] and self.readers[node.id] <= symmetric
+            if symmetrises or node.name in _OF_SYMMETRIC:
                 symmetric.add(node.id)
         self.silent |= symmetric
 
 
 @dataclass
 class Region:
+    """Operations that are certified as one: their nodes, the last of which gives the result, and what they read."""
+
     members: set[int]
     last: int
     operands: list[Ref]
@@ -225,15 +232,17 @@ class Region:
 
 
 Before = Callable[[TracedGraph, "Uses", set[int]], set[int]]
-"""Some operations, with which of those before belongs to them."""
+"""A function that returns some operations together with the earlier operations that belong to them."""
 
 
 def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: Before | None = None) -> Region | None:
-    """Return the smallest region from a node on whose lemma has no hypotheses, or else one whose lemma is proved under
-    some; None if there is none.
+    """Return the smallest region from node `seed` on whose lemma has no hypotheses, or else one whose lemma is proved
+    under some; None if there is none.
 
-    Of the latter a larger one is taken only if it has weaker hypotheses, such as "some entry of each row is kept" in
-    the place of "all are". `before` adds the earlier operations that a region needs (`_with_ancestors`).
+    Nodes that read the seed, directly or not, are collected in order; whenever later nodes read only the newest of
+    them, they are tried as a region that ends in it. A region under hypotheses is replaced by a larger one only if that
+    has weaker hypotheses, such as "some entry of each row is kept" in place of "all are". `before` adds the earlier
+    operations that a region needs (`_with_ancestors`).
     """
     reached = {seed}
     under_hypotheses: Region | None = None
@@ -272,25 +281,23 @@ def _region(traced: TracedGraph, uses: Uses, seed: int, shared: Shared, before: 
 
 
 _ON_THE_WAY = kinds.KEEPS_CONSTANTS | {"exp"}
-"""After these nothing has cancelled yet."""
+"""Operations in which no region ends: nothing has cancelled yet."""
 _AS_IT_IS = kinds.KEEPS_CONSTANTS | {"select_n"}
-"""These pass an infinity on."""
+"""Operations that pass an infinity on as it is."""
 _INFINITE_WITH_INFINITY = frozenset("select_n mul add sub div".split())
-"""With an infinity as an operand these have no finite result, or none for every other operand."""
+"""Operations that, with an infinity as an operand, have no finite result for some or all other operands."""
 _OF_SYMMETRIC = frozenset({"cholesky", "eigh"})
-"""Their rules are those of symmetric matrices: JAX's functions make the matrix so first."""
+"""Factorisations whose rules hold for symmetric matrices; JAX's functions make their argument symmetric first."""
 _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
-"""How (a + aᵀ)/2 is computed, which is what those factorisations are given."""
+"""The operations of (a + aᵀ)/2, the symmetric matrix that such a factorisation is given."""
 
 
 def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """Return a region with earlier operations that serve it alone: masks, sizes, the shift itself, another use of a
-    seed.
-
-    Those that depend on no input may serve others too.
+    """Return the nodes of a region with earlier nodes that serve it alone (the shift of a softmax) or depend on no
+    input (masks, sizes). The former have to be silent, or to be read by stopped values alone.
     """
     members = set(reached)
-    stopped = {k for k in reached if traced.nodes[k].name == "stop_gradient"}  # and what is read by these alone
+    stopped = {k for k in reached if traced.nodes[k].name == "stop_gradient"}  # and nodes that only they read
     for node in _before(traced, members):
         readers = uses.readers[node.id]
         fixed = uses.fixed[node.id] and small(traced, node)
@@ -299,14 +306,17 @@ def _with_ancestors(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[i
             stopped.add(node.id)
             members.add(node.id)
             continue
-        known = fixed or node.name == "is_finite"  # which is true of every real number
-        if len(node.outputs) == 1 and (known or (silent and readers <= members)):
+        constant = fixed or node.name == "is_finite"  # which is true of every real number
+        if len(node.outputs) == 1 and (constant or (silent and readers <= members)):
             members.add(node.id)
     return members
 
 
 def _before(traced: TracedGraph, members: Set[int]) -> Iterator[Node]:
-    """The operations that members read and that may join them, the last first; also what those read that join."""
+    """Yield the operations that `members` read and that may join them, the last one first.
+
+    The caller adds an operation to `members` if it joins; then the operations that it reads are yielded as well.
+    """
     waiting: list[int] = []
     seen: set[int] = set()
 
@@ -328,7 +338,7 @@ def _before(traced: TracedGraph, members: Set[int]) -> Iterator[Node]:
 
 
 def _with_masks(traced: TracedGraph, uses: Uses, reached: set[int]) -> set[int]:
-    """Return a region with the comparisons that decide its selections, and with operations that depend on no input.
+    """Return the nodes of a region with the comparisons that decide its selections, and those that depend on no input.
 
     A stopped value that is selected only on a boundary does not matter elsewhere, whatever it is made of.
     """
@@ -357,6 +367,7 @@ def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) ->
             return o.text
         return place[o.node] if o.node in members else (outside[o.node, o.output],)
 
+    # Regions of equal operations, wired alike, share one equation, so that they share a lemma.
     key = tuple(
         (
             traced.equations.get(k, k if traced.nodes[k].kind == "constant" else None),
@@ -376,6 +387,8 @@ def as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) ->
 
 
 def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool) -> Equation:
+    """Return the nodes `order`, run in turn on the values `refs`, as one equation whose output is that of `last`."""
+
     def run(*args: Any) -> Any:
         values: dict[tuple[int, int], Any] = {(r.node, r.output): x for r, x in zip(refs, args, strict=True)}
         for k in order:
@@ -408,7 +421,7 @@ def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
 
 
 def _weaker(clauses: Sequence[Clause], than: Sequence[Clause], reads: Reads) -> bool:
-    """Return whether the clauses always hold, follow from the others, and do not imply these."""
+    """Return whether the clauses follow from the clauses `than` and not the other way round, and none has a guard."""
     return (
         not any(c.guards for c in clauses)
         and not not_implied(clauses, than, {}, reads)
@@ -417,12 +430,12 @@ def _weaker(clauses: Sequence[Clause], than: Sequence[Clause], reads: Reads) -> 
 
 
 def _name(ref: Ref) -> str:
-    """A value, as the graph numbers it."""
+    """Return the name of a value by its number in the graph: `%3.0`."""
     return f"%{ref.node}.{ref.output}"
 
 
 def _of_graph(region: Region, clauses: Sequence[Clause]) -> list[Clause]:
-    """A lemma's hypotheses on a region's operands, which are named as the graph numbers them."""
+    """Return a lemma's hypotheses with each argument named as the region's operand: `%3.0`."""
     names = {name: _name(r) for name, r in zip(_names(region), region.operands, strict=False)}
 
     def named(atom: Atom) -> Poly | None:
@@ -436,17 +449,17 @@ def _names(region: Region) -> tuple[str, ...]:
 
 
 def proof_of(region: Region, moving: Set[tuple[int, int]], shared: Shared) -> Proof:
-    """The region's lemma where those operands move that can: not a mask that is made a float."""
+    """Return the proof of the region's lemma; its active operands are those in `moving`, not a mask cast to float."""
     active = tuple(k for k, r in enumerate(region.operands) if (r.node, r.output) in moving)
     title = f"region {region.name}"
     return shared.lemmas.of(Operation(region.equation, _names(region), active, (), title, search=False)).proof
 
 
 def join_regions(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
-    """The graph with each region as one node, at the place of its last member."""
+    """Return the graph with each region as one node, at the place of its last member."""
     stay = remaining_nodes(traced, regions)
     at = {r.last: r for r in regions}
-    if not at.keys() <= {*stay}:  # a region of which another one made all that is read
+    if not at.keys() <= {*stay}:  # the end of a region is inside another one, and nothing outside reads it
         return join_regions(traced, [r for r in regions if r.last in stay])
     equations = traced.equations | {k: r.equation for k, r in at.items()}
     nodes = [_node(traced, at[k]) if k in at else traced.nodes[k] for k in stay]
@@ -454,7 +467,7 @@ def join_regions(traced: TracedGraph, regions: Sequence[Region]) -> TracedGraph:
 
 
 def _node(traced: TracedGraph, region: Region) -> Node:
-    """The node of a region, in the place of its last member."""
+    """Return the node that stands for a region, in the place of its last member."""
     last, members = traced.nodes[region.last], sorted(region.members)
     return Node(
         id=last.id,
@@ -472,13 +485,13 @@ def _node(traced: TracedGraph, region: Region) -> Node:
 
 
 def remaining_nodes(traced: TracedGraph, regions: Sequence[Region]) -> list[int]:
-    """The nodes that stay beside the regions or stand for them, in order: constants, say, that others read as well."""
+    """Return the nodes that remain: the last one of each region, and every node that something outside reads."""
     last = {r.last for r in regions}
     gone = {k for r in regions for k in r.members if k != r.last}
     kept = {o.node for n in traced.nodes if n.id not in gone | last for o in n.operands if isinstance(o, Ref)}
     kept |= {r.node for region in regions for r in region.operands}
     kept |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
-    while True:  # what is kept keeps its operands
+    while True:  # a kept member of a region needs its operands
         read = {o.node for k in kept & gone - last for o in traced.nodes[k].operands if isinstance(o, Ref)}
         if read <= kept:
             break

@@ -1,7 +1,7 @@
 """The induction step itself, proved by the kernel for any linear maps: matrices of arbitrary entries and sizes.
 
-What a lemma gives of a node is a matrix and that its VJP multiplies by the transpose. That putting nodes together this
-way gives the adjoint of the whole is a statement about matrices, and is proved as such, for all sizes.
+A lemma says of a node that its JVP multiplies by a matrix and its VJP by the transpose. That the sweep over nodes put
+together is the adjoint of the whole is then a statement about matrices, and is proved as such, for all sizes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from certgrad.obligations.tracing.jax_internals import serialised, symbols, vers
 
 @dataclass(frozen=True)
 class Statement:
-    """Tangents, and the sweep that is claimed to be their adjoint, over held matrices and moving vectors."""
+    """Tangents, and the sweep that is claimed to be their adjoint: functions of fixed matrices and moving vectors."""
 
     name: str
     text: str
     matrices: dict[str, str]
-    """Each with its sizes: `"values inputs"`."""
+    """The sizes of each matrix by its name: `{"A": "v x"}` for A of shape (v, x)."""
     vectors: dict[str, str]
     tangents: Callable[..., list[Any]]
-    """Of the matrices by name and the vectors by position."""
+    """A function of the matrices by name and the vectors by position."""
     sweep: Callable[..., list[Any]]
-    """Of the matrices by name and the seeds by position."""
+    """A function of the matrices by name and the seeds by position."""
 
 
 APPEND = Statement(
@@ -83,18 +83,18 @@ def theorems(kinds: Collection[str]) -> list[Theorem]:
 
 
 def needed_statements(kinds: Collection[str]) -> list[Statement]:
-    """The statements about nodes of these kinds."""
+    """Return the statements that an induction over nodes of these kinds needs."""
     return [APPEND, *([SCAN] if "scan" in kinds else [])]
 
 
 @lru_cache
 def prove_by_name(name: str) -> Theorem:
-    """A statement with the kernel's verdict on it."""
+    """Return the statement of this name with the kernel's verdict on it."""
     return prove_statement(next(s for s in (APPEND, SCAN) if s.name == name))
 
 
 def prove_statement(statement: Statement) -> Theorem:
-    """The kernel's verdict on a statement: the tangents are those of the linear map, the sweep is their adjoint."""
+    """Return the kernel's verdict on a statement: that its tangents are a derivative, and its sweep their adjoint."""
     names, shapes, programs, digest = traced(statement)
     with wide_floats():
         problem = build(Posed(names, {}, (), shapes, programs, statement.name))

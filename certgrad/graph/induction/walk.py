@@ -1,4 +1,4 @@
-"""The walk over a graph's nodes that the induction takes: what moves, who reads it, what runs inside; one step a node.
+"""The walk over a graph's nodes that the induction takes: one step a node, with which values move and who reads them.
 
 `induction` walks it to write the steps, with lemmas that it proves; the second check of a certificate
 (`accel/verify`) walks it beside the steps that were written, with lemmas whose programs it finds again.
@@ -31,7 +31,7 @@ COMPUTED = "the values depend on no input, and were computed"
 """Why a hypothesis on constants is discharged."""
 NO_NUMBER = "NaN or an infinity, which is no real number"
 Value = tuple[int, int]
-"""A node and which of its outputs."""
+"""A value of a graph: its node and its position among the node's outputs."""
 
 
 @dataclass
@@ -43,22 +43,23 @@ class Judgement:
     informed: tuple[int, ...] = ()
     """The signs of the arguments that the lemma was given."""
     gone: list[Statement] = field(default_factory=list)
-    """Hypotheses that these signs discharge."""
+    """The hypotheses that the signs `informed` discharge."""
     signs: tuple[int, ...] = ()
+    """What is known of the outputs' signs."""
 
     @cached_property
     def instantiation(self) -> dict[str, str]:
-        """The lemma's dimensions, each as the node has it."""
+        """Return the lemma's dimensions, each with the node's size."""
         return {mine: str(size) for mine, size in self.instance.sizes.items()}
 
     @cached_property
     def formulas(self) -> list[str]:
-        """The texts of the hypotheses that are discharged."""
+        """Return the texts of the hypotheses that are discharged."""
         return [text(s) for s in self.gone]
 
     @cached_property
     def asks_nothing(self) -> bool:
-        """The lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
+        """Whether the lemma is proved, and no hypothesis is stated or discharged at any of the nodes."""
         proof = self.instance.proof
         conditions = proof.stated or self.gone or proof.dimensions or proof.cases or self.instance.nonempty
         return proof.lemma.verdict in PROVED_AS_WRITTEN and not conditions
@@ -104,17 +105,19 @@ class Walk:
                 seeds.setdefault((o.node, o.output), []).append(f"seed {i}")
         moving, consumers = self.moving, self.consumers
         for node in self.traced.nodes:
-            found = []
+            contributions = []
             for k in range(len(node.outputs)):
                 if (value := (node.id, k)) in moving:
                     readers, seeded = consumers.get(value, []), seeds.get(value)
-                    found.append(Cotangent(output=k, contributions=readers if seeded is None else seeded + readers))
-            yield found
+                    contributions.append(
+                        Cotangent(output=k, contributions=readers if seeded is None else seeded + readers)
+                    )
+            yield contributions
 
     # --- steps
 
     def step(self, node: Node) -> Step:
-        """The step of a node."""
+        """Return the step of a node, by its kind."""
         if node.kind == "primitive":  # most are
             return self.operation(node)
         if node.kind == "input":
@@ -133,15 +136,15 @@ class Walk:
         return self._with_graphs(node) if node.id in self.traced.bodies else self.operation(node)
 
     def operation(self, node: Node) -> Step:
-        """The step of a node without graphs inside."""
+        """Return the step of a node without graphs inside, by its lemma."""
         raise NotImplementedError
 
     def within(self, node: Node, parts: Parts) -> list[Self]:
-        """The walks of the graphs inside a node."""
+        """Return the walks of the graphs inside a node."""
         raise NotImplementedError
 
     def plain(self, node: Node, role: str, operation: str, **rest: Any) -> Step:
-        """A step that needs no lemma."""
+        """Return a step that needs no lemma; `rest` holds further fields of it, such as its verdict."""
         return Step(
             node=node.id,
             operation=operation,
@@ -157,7 +160,10 @@ class Walk:
         return self.plain(node, "moving", node.name, verdict="unproved", reason=reason)
 
     def read(self, node: Node, equation: Equation) -> tuple[list[Ref], list[Value], tuple[int, ...]]:
-        """The operands of a node's equation, the values that they are, and the places of those that move."""
+        """Return the distinct operands of a node's equation, their values, and the positions of those that move.
+
+        A node whose operands depend on no input is noted as fixed.
+        """
         slots = self.traced.slots(node)
         values = [(r.node, r.output) for r in slots]
         if not values or (self.fixed and self.fixed.issuperset([r.node for r in slots])):
@@ -166,7 +172,7 @@ class Walk:
         return slots, values, tuple([k for k, value in enumerate(values) if real[k] and value in self.moving])
 
     def judge(self, node: Node, judgement: Judgement, values: Sequence[Value]) -> None:
-        """Store the judgement at a node: which outputs move, and which of these values it reads."""
+        """Store the judgement at a node; if an operand moves, note that its real outputs do, and what it reads."""
         self.judged[node.id] = judgement
         operation = judgement.operation
         if operation.active:
@@ -215,6 +221,7 @@ class Walk:
         ]
         verdict: VerdictName = worst(["proved", *(s.verdict for walk in walks for s in walk.steps)])
         verdict = holding(hypotheses) if verdict in PROVED_AS_WRITTEN else verdict
+        # Besides the steps inside, check the literals that no step inside reads: operands of the node, and results.
         failing = next((s for walk in walks for s in walk.steps if s.verdict not in PROVED_AS_WRITTEN), None)
         reason = ""
         if failing is not None:
@@ -243,7 +250,7 @@ class Walk:
 
 
 def no_number(operand: Operand) -> bool:
-    """Return whether the operand is written as NaN or an infinity. An operation's lemma knows those that it reads
-    itself.
+    """Return whether the operand is written as NaN or an infinity. Where an operation
+    reads such a literal, its lemma takes care of it.
     """
     return isinstance(operand, Literal) and operand.text in ("nan", "inf", "-inf")

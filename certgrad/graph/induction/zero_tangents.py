@@ -40,28 +40,32 @@ def is_still(induction: Induction, ref: Ref) -> bool:
     key = ref.node, ref.output
     if key not in induction.moving:
         return True
-    found = induction.still.get(key)
-    if found is None:
-        found = induction.still[key] = _is_still(induction, ref)
-    return found
+    still = induction.still.get(key)
+    if still is None:
+        still = induction.still[key] = _is_still(induction, ref)
+    return still
 
 
 def _is_still(induction: Induction, ref: Ref) -> bool:
+    """Return whether the value has a zero tangent wherever it is 0, by the lemma of its node alone or because the
+    node's moving operands have such tangents too.
+    """
     judgement = induction.judged.get(ref.node)
     if judgement is None or ref.node in induction.inside:
         return False
     slots = induction.traced.slots(induction.traced.nodes[ref.node])
     active = judgement.operation.active
-    # What is so whatever the operands are needs none of them; what is not so if all are still, is never so.
+    # First for any operands; else with the property required of all of them, which is the most they can give.
     if _output(induction, judgement, (), ref.output):
         return True
     return _output(induction, judgement, active, ref.output) and all(is_still(induction, slots[k]) for k in active)
 
 
 def to_rest(induction: Induction, ref: Ref) -> set[int] | None:
-    """Return the nodes that must have a zero tangent at 0 so that the value has; None where that does not help.
+    """Return the nodes that must have a zero tangent where they are 0 so that the value has one where it is 0.
 
-    A relu of a masked product has no hypothesis where the mask is 0; so the product is required to be 0 nowhere else.
+    None where no such requirement helps; the empty set where the value has a zero tangent there already. A relu of a
+    masked product has no hypothesis where the mask is 0; so the product is required to be 0 nowhere else.
     """
     judgement = induction.judged.get(ref.node)
     if is_still(induction, ref):
@@ -71,9 +75,9 @@ def to_rest(induction: Induction, ref: Ref) -> set[int] | None:
     slots = induction.traced.slots(induction.traced.nodes[ref.node])
     active = judgement.operation.active
     if _output(induction, judgement, active, ref.output):
-        before = [to_rest(induction, slots[k]) for k in active]
-        if all(one is not None for one in before):
-            return set().union(*(one for one in before if one is not None))
+        by_operand = [to_rest(induction, slots[k]) for k in active]
+        if all(nodes is not None for nodes in by_operand):
+            return set().union(*(nodes for nodes in by_operand if nodes is not None))
     resting = replace(judgement, operation=replace(judgement.operation, resting=True))
     return {ref.node} if _output(induction, resting, (), ref.output, beside=True) else None
 
@@ -81,13 +85,15 @@ def to_rest(induction: Induction, ref: Ref) -> set[int] | None:
 def _output(
     induction: Induction, judgement: Judgement, still: Collection[int], output: int, beside: bool = False
 ) -> bool:
+    """Return whether this output of a judged operation has a zero tangent wherever it is 0 (`_outputs`, remembered)."""
     operation = judgement.operation
+    # The judgement is kept beside the result: it keeps the proof alive, whose id is in the key.
     key = id(judgement.instance.proof), operation.equation, operation.resting, tuple(still), beside
-    found = induction.shared.still.get(key)
-    if found is None:
+    remembered = induction.shared.still.get(key)
+    if remembered is None:
         with induction.shared.lemmas.allowance():
-            found = induction.shared.still[key] = judgement, _outputs(judgement, still, beside)
-    return output < len(found[1]) and found[1][output]
+            remembered = induction.shared.still[key] = judgement, _outputs(judgement, still, beside)
+    return output < len(remembered[1]) and remembered[1][output]
 
 
 def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False) -> tuple[bool, ...]:
@@ -119,20 +125,24 @@ def _outputs(judgement: Judgement, still: Collection[int], beside: bool = False)
 def _of_programs(
     operation: Operation, programs: Programs, lemma: Proof | None, still: Collection[int]
 ) -> tuple[bool, ...]:
-    """Return the same for these programs, under hypotheses of the lemma alone, those included which it leaves out."""
+    """Return, for each output of these programs, whether it has a zero tangent wherever it is 0; () if not known.
+
+    With a `lemma` the proof may use the lemma's hypotheses alone, those included which it leaves out of its statement;
+    with None it may use any.
+    """
     sizes = tuple(tuple(v.aval.shape) for v in programs.forward.jaxpr.invars)
     try:
         with limited():
             rules = TracedRules(operation, active_shapes(operation, sizes), programs, ())
             problem = built(rules, Reading())
-            if lemma is None and not problem.also:
+            if lemma is None and not problem.also:  # there is no condition under which the result would rest
                 return ()
             outcome = prove(problem, "jvp_is_derivative")
             if not outcome.proved:
                 return ()
-            asked = hypothesis_clauses(rules, outcome)
-            if lemma is not None and not asked.keys() <= lemma.stated.keys() | lemma.left_out:
+            clauses = hypothesis_clauses(rules, outcome)
+            if lemma is not None and not clauses.keys() <= lemma.stated.keys() | lemma.left_out:
                 return ()
-            return still_outputs(problem, list(asked.values()), still)
+            return still_outputs(problem, list(clauses.values()), still)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return ()

@@ -1,9 +1,10 @@
-"""Where the entries of a value can be: their signs, and where that says more, those of x − 1 and x + 1.
+"""Bounds of the entries of a value: the possible signs of x and, where they say more, those of x − 1 and x + 1.
 
-One number: bits 0 to 2 are the possible signs of x, as in the kernel's facts; bits 3 to 5 those of x − 1 and bits 6 to
-8 those of x + 1, or no bits where the rest implies them. So what only a sign says is that sign, and 7 says nothing.
-What is known of an operation's results is asked of the kernel, cut by cut. Of those that select an operand entry by
-entry (`max`, `where`) it is also read off their operands, which the normal form of a term can hide.
+They are coded as one integer: bits 0 to 2 are the possible signs of x, as in the kernel's facts; bits 3 to 5 those of
+x − 1 and bits 6 to 8 those of x + 1, or no bits where the rest implies them. So bounds that only say a sign are the
+code of that sign, and 7, all signs of x, says nothing. The kernel gives the bounds of an operation's results, by the
+signs of x, x − 1 and x + 1. Where the operation selects an operand entry by entry (`max`, `where`), the bounds are also
+read off the operands, since the normal form of a term can hide the selection.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ from certgrad.obligations.tracing.jax_internals import kind_of
 CUTS = (0, 1, -1)
 """The numbers that values are compared with, in the order of the bits."""
 _PLACES = tuple(Fraction(k, 2) for k in (-4, -2, -1, 0, 1, 2, 4))
-"""A number of each part of the line that the cuts make."""
+"""A number of each part into which the cuts divide the line: −2 of x < −1, −1 of x = −1, and so on."""
 _RELATIONS: dict[int, Relation] = {POS: ">", NONNEG: ">=", NEG: "<", NONPOS: "<=", NONZERO: "!=", ZERO: "="}
 _WORDS = {signs: SIGNS[relation] for signs, relation in _RELATIONS.items()}
 
 
 @lru_cache(maxsize=4096)
 def bounds_from_signs(signs: tuple[int, ...]) -> int:
-    """Return the encoded bounds for the possible signs of x, x − 1 and x + 1, each said once."""
+    """Return the encoded bounds for the possible signs of x, x − 1 and x + 1."""
     return _code(k for k, p in enumerate(_PLACES) if all(s & _sign(p - c) for s, c in zip(signs, CUTS, strict=False)))
 
 
 @lru_cache(maxsize=4096)
 def joined(a: int, b: int) -> int:
-    """Return what is known of a value that is one of two."""
+    """Return the bounds of a value that is one of two values with bounds `a` and `b`."""
     return _code((*_line_parts(a), *_line_parts(b)))
 
 
 @lru_cache(maxsize=4096)
 def intersection(a: int, b: int) -> int:
-    """Return what is known of a value of which two things are known; the first, if they exclude each other."""
+    """Return the bounds of a value that has both bounds `a` and `b`; `a` where they exclude each other."""
     return _code(set(_line_parts(a)) & set(_line_parts(b))) or a
 
 
@@ -64,17 +65,17 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
 
 
 def above(low: int) -> int:
-    """Return the bounds of a value that is not below one with these bounds."""
+    """Return the bounds of a value that is not below a value with the bounds `low`."""
     return _code(range(min(_line_parts(low), default=0), len(_PLACES)))
 
 
 def sign(where: int) -> int:
-    """The signs alone."""
+    """Return the signs alone of encoded bounds."""
     return where & ANY_SIGN
 
 
 def facts(body: Poly, where: int) -> list[Fact]:
-    """Return bounds of a term as facts for the kernel."""
+    """Return the bounds `where` of a term as facts for the kernel: about the term, itself minus 1 and plus 1."""
     shifted = (body, body - ONE, body + ONE)
     return [Fact(term, s) for term, s in zip(shifted, _signs(where), strict=True) if s not in (0, ANY_SIGN)]
 
@@ -100,11 +101,11 @@ def of_array(value: Any) -> int:
         (array == 1).any(),
         (array > 1).any(),
     ]
-    return _code(k for k, found in enumerate(parts) if found)
+    return _code(k for k, occurs in enumerate(parts) if occurs)
 
 
 def holds(value: Fraction | int, where: int) -> bool:
-    """Return whether a number is there."""
+    """Return whether a number is within the bounds."""
     return all(s == 0 or s & _sign(value - c) for s, c in zip(_signs(where), CUTS, strict=True)) and bool(
         where & ANY_SIGN
     )
@@ -117,21 +118,21 @@ def conditions(name: str, where: int) -> list[str]:
 
 
 def statements(name: str, where: int) -> list[Statement]:
-    """Return the same comparisons as statements that can be evaluated."""
+    """Return the bounds of an argument as statements that can be evaluated."""
     pairs = zip(_signs(where), CUTS, strict=True)
     return [Compare(_RELATIONS[s], Array(name), Number(str(c))) for s, c in pairs if s in _RELATIONS]
 
 
 def from_comparisons(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the bounds that such comparisons of several arguments write; None for other texts."""
-    found = {name: [ANY_SIGN] * len(CUTS) for name in names}
+    """Return each argument's bounds from the comparisons that `conditions` writes; None for other texts."""
+    signs_by_name = {name: [ANY_SIGN] * len(CUTS) for name in names}
     for text in texts:
         name, _, rest = text.partition(" ")
         word, _, number = rest.partition(" ")
-        if name not in found or word not in _BY_WORD or number not in _BY_NUMBER:
+        if name not in signs_by_name or word not in _BY_WORD or number not in _BY_NUMBER:
             return None
-        found[name][_BY_NUMBER[number]] = _BY_WORD[word]
-    return tuple(bounds_from_signs(tuple(signs)) for signs in found.values())
+        signs_by_name[name][_BY_NUMBER[number]] = _BY_WORD[word]
+    return tuple(bounds_from_signs(tuple(signs)) for signs in signs_by_name.values())
 
 
 @lru_cache(maxsize=4096)
@@ -165,6 +166,7 @@ def relation(where: int) -> str:
 
 @lru_cache(maxsize=1)
 def _by_words() -> dict[str, int]:
+    """Return the bounds for every text that `relation` gives."""
     codes = {_code(k for k in range(len(_PLACES)) if parts >> k & 1) for parts in range(1, 1 << len(_PLACES))}
     return {relation(code): code for code in codes}
 
@@ -208,7 +210,7 @@ def _line_parts(where: int) -> tuple[int, ...]:
 
 
 def _code(parts: Iterable[int]) -> int:
-    """The least that says where these parts are: signs of x ∓ 1 only where the signs so far leave more open."""
+    """Return the code of these parts of the line: signs of x − 1 and x + 1 only where they exclude a further part."""
     places = [_PLACES[k] for k in dict.fromkeys(parts)]
     code = 0
     for shift, cut in zip((0, 3, 6), CUTS, strict=True):

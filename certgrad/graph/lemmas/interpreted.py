@@ -22,7 +22,7 @@ from .operation import KINDS, Operation
 
 
 def output_signs(operation: Operation, forward: Program) -> tuple[int, ...]:
-    """Return the bounds of the outputs, by those of the arguments; 7 where the calculus cannot follow."""
+    """Return the bounds of the outputs (`bounds`), by those of the arguments; 7, no bound, where the calculus fails."""
     try:
         with limited():
             outputs, facts = _interpreted(operation, forward)
@@ -32,7 +32,7 @@ def output_signs(operation: Operation, forward: Program) -> tuple[int, ...]:
 
 
 def forward_terms(operation: Operation, forward: Program) -> list[Poly] | None:
-    """The entries of the operation's outputs as terms; None where the calculus cannot follow it."""
+    """Return the entries of the operation's outputs as terms; None where the calculus cannot interpret it."""
     try:
         with limited():
             return [t.body for t in _interpreted(operation, forward)[0]]
@@ -41,14 +41,14 @@ def forward_terms(operation: Operation, forward: Program) -> list[Poly] | None:
 
 
 def _interpreted(operation: Operation, forward: Program) -> tuple[list[Tensor], Facts]:
-    """The outputs of the forward, given where the arguments are, and what that says."""
+    """Return the forward's outputs as terms, and the facts that the arguments' known bounds give."""
     clear_caches()
     jaxpr = forward.jaxpr
-    known = operation.signs or (ANY_SIGN,) * len(operation.names)
+    argument_bounds = operation.signs or (ANY_SIGN,) * len(operation.names)
     inputs = []
-    for name, var, signs in zip(operation.names, jaxpr.invars, known, strict=True):
+    for name, var, signs in zip(operation.names, jaxpr.invars, argument_bounds, strict=True):
         tensor = argument(name, shape_polys(var.aval), KINDS.get(kind_of(var.aval.dtype), "float"))
         inputs.append(replace(tensor, signs=tensor.signs & bounds.sign(signs)))
-    facts = Facts([fact for t, s in zip(inputs, known, strict=True) for fact in bounds.facts(t.body, s)])
+    facts = Facts([fact for t, s in zip(inputs, argument_bounds, strict=True) for fact in bounds.facts(t.body, s)])
     outputs = interpret(Context(facts), forward, inputs, [True] * len(jaxpr.outvars))
     return [t for t in outputs if t is not None], facts

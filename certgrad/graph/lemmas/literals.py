@@ -12,7 +12,7 @@ from certgrad.obligations.meaning.literals import Reading
 
 
 def up_to_rounding(lemma: Lemma, reading: Reading) -> Lemma:
-    """The lemma with a note that literals were read as closed forms, and approximations as what they approximate."""
+    """Return the lemma as proved up to rounding, with notes on literals read as closed forms, and on approximations."""
     rounded: VerdictName = "proved up to rounding"
     change = msgspec.structs.replace
     obligations = [change(o, verdict=rounded, reason="; ".join(reading.idealisations())) for o in lemma.obligations]

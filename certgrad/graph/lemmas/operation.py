@@ -32,13 +32,13 @@ _NAMES = ("x", "y", "z", "w")
 
 
 UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
-"""What tracing the rules of an operation raises where they cannot be traced."""
+"""The errors of tracing an operation's rules where they cannot be traced."""
 
 KINDS = {"f": "float", "i": "int", "b": "bool", "k": "key"}
 
 
 def argument_names(count: int) -> tuple[str, ...]:
-    """Return the names of so many arguments without names of their own."""
+    """Return `count` names for arguments that have none of their own: x, y, z, w, x4, …"""
     return tuple(_NAMES[k] if k < len(_NAMES) else f"x{k}" for k in range(count))
 
 
@@ -52,7 +52,7 @@ class Operation:
     domain: tuple[str, ...] = ()
     title: str = ""
     signs: tuple[int, ...] = ()
-    """Where the arguments are, as `bounds` says it."""
+    """The known bounds of the arguments, encoded as in `bounds`; () where nothing may be assumed."""
     still: tuple[int, ...] = ()
     """Arguments every zero entry of which has a zero tangent, whatever moves: see `prove/zero_tangents.py`."""
     resting: bool = False
@@ -64,12 +64,12 @@ class Operation:
 
     @property
     def request(self) -> tuple[Any, ...]:
-        """A key of what is asked of the equation, whichever it is."""
+        """Return a key of all fields but the equation: what is claimed, whatever the equation is."""
         return tuple(getattr(self, f.name) for f in fields(self) if f.name != "equation")
 
     @property
     def dims(self) -> list[str]:
-        """The dimension variables at the node, in order of appearance in the arguments, then in the parameters."""
+        """Return the node's dimension variables, in order of appearance in its arguments, outputs and parameters."""
         shapes = [v.aval.shape for v in (*self.equation.variables, *self.equation.eqn.outvars)]
         return list(
             dict.fromkeys(n for part in (*shapes, *self.equation.eqn.params.values()) for n in jaxpr.dims_in(part))
@@ -77,17 +77,17 @@ class Operation:
 
 
 def canonical(names: Sequence[str]) -> dict[str, str]:
-    """The lemma's name for each dimension."""
+    """Return the lemma's name for each dimension: the first is n, the second m, …"""
     return {n: symbol(k) for k, n in enumerate(names)}
 
 
 def with_renamed(value: Any, table: Mapping[str, str]) -> str:
-    """A dimension as JAX writes it, over other names."""
+    """Return a size as text, with its dimension variables renamed by `table`."""
     return parse_size(value).renamed(table).spaced if isinstance(value, jaxpr.DimExpr) else str(value)
 
 
 def operation_key(operation: Operation) -> Any:
-    """The operation, its shapes aside."""
+    """Return a key of the operation without its shapes and parameters."""
     equation = operation.equation
     slots = {v: k for k, v in enumerate(equation.variables)}
     pattern = tuple(
@@ -100,13 +100,14 @@ def operation_key(operation: Operation) -> Any:
 
 
 def own_table(operation: Operation) -> dict[str, str]:
-    """Return the names of dimensions in the lemma at a node's own sizes."""
+    """Return the name of each dimension of a node in the lemma at the node's own sizes."""
     names = operation.dims
     # The rule of an equation that holds a program belongs to the symbols that it was traced at.
     return {n: n for n in names} if operation.equation.holds_program else canonical(names)
 
 
 def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveShapes:
+    """Return the shapes of an operation's arguments at these sizes, with their dtypes and which are active."""
     dtypes = (KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in operation.equation.variables)
     return ActiveShapes(sizes, tuple(dtypes), active=operation.active, used=operation.used)
 
@@ -140,35 +141,37 @@ class TracedRules:
 
 
 def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Traced:
-    """The operation's rules, traced at these shapes, in the dtypes of its operands: those that run.
+    """Return the operation's rules, traced at these shapes in the operands' dtypes, for each pattern that a rule sees.
+
+    A pattern says which active arguments are perturbed and which outputs are used; elsewhere are symbolic zeros.
 
     Raises TraceError, RuleError or UnprovedError.
     """
     programs = _traced_where(operation, run, sizes)
     patterns = {}
-    for one in _patterns(operation, run, sizes):
-        words = pattern_name(one, operation.active)
+    for in_pattern in _patterns(operation, run, sizes):
+        words = pattern_name(in_pattern, operation.active)
         try:
-            patterns[words] = one, _traced_where(one, run, sizes)
+            patterns[words] = in_pattern, _traced_where(in_pattern, run, sizes)
         except CertgradError as error:
             raise TraceError(f"where {words}: {error}") from error
     return Traced(**{f.name: getattr(programs, f.name) for f in fields(Programs)}, patterns=patterns)
 
 
 def traced_forward(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Program:
-    """The operation itself, traced at these shapes. Raises TraceError."""
+    """Return the operation itself, its forward, traced at these shapes. Raises TraceError."""
     return trace_forward(*_as_traced(operation, run, sizes))
 
 
 def _traced_where(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
-    """Trace an operation whose active arguments alone are perturbed, with the outputs used that it names."""
+    """Return the rules traced in one pattern: the active arguments are perturbed, and the `used` outputs used."""
     return trace_rules(*_as_traced(operation, run, sizes), together=True)
 
 
 def _as_traced(
     operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]
 ) -> tuple[Rules, ActiveShapes, int, str, bool]:
-    """The rules that run and what is traced: shapes, the count of numbers, a name, whether numbers have 64 bits."""
+    """Return the arguments of `trace_rules`: the rules, shapes, number of parameters (none), a name, the width."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
     return node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide
@@ -206,32 +209,35 @@ def rule_is_reverse(equation: Equation) -> bool:
 
 
 STILL_AT_ZERO = "does not move where it is 0"
-"""What is said of an argument that is still at 0, after its name."""
+"""The words, after an argument's name, that it has a zero tangent wherever it is 0."""
 RESULT_IS_STILL = f"the result {STILL_AT_ZERO}"
-"""What is said of a lemma that asks for this too."""
+"""The words of a lemma that also requires this of its result (`Operation.resting`)."""
 
 
 def given_parameters(operation: Operation) -> list[str]:
     """Return what the lemma assumes of its arguments; each step that uses it shows this of its operands."""
-    where = [text for n, s in zip(operation.names, operation.signs, strict=False) for text in bounds.conditions(n, s)]
+    conditions = [
+        text for n, s in zip(operation.names, operation.signs, strict=False) for text in bounds.conditions(n, s)
+    ]
     return [
-        *where,
+        *conditions,
         *(f"{operation.names[k]} {STILL_AT_ZERO}" for k in operation.still),
         *([RESULT_IS_STILL] if operation.resting else []),
     ]
 
 
 def with_given(operation: Operation, texts: Sequence[str]) -> Operation | None:
-    """The operation with what `given_parameters` says, read back; None where a text says something else."""
-    moves = {f"{n} {STILL_AT_ZERO}": k for k, n in enumerate(operation.names)}
+    """Return the operation with the assumptions that the texts of `given_parameters` say; None for other texts."""
+    still_texts = {f"{n} {STILL_AT_ZERO}": k for k, n in enumerate(operation.names)}
     signs = bounds.from_comparisons(
-        (one for one in texts if one not in moves and one != RESULT_IS_STILL), operation.names
+        (text for text in texts if text not in still_texts and text != RESULT_IS_STILL), operation.names
     )
-    still = tuple(moves[one] for one in texts if one in moves)
+    still = tuple(still_texts[text] for text in texts if text in still_texts)
     return None if signs is None else replace(operation, signs=signs, still=still, resting=RESULT_IS_STILL in texts)
 
 
 def shown_name(operation: Operation) -> str:
+    """Return an operation as a call: `mul(x, 2.0)`."""
     names = iter(operation.names)
     by_variable = {v: next(names) for v in operation.equation.variables}
     args = [_literal(v.val) if is_literal(v) else by_variable[v] for v in operation.equation.eqn.invars]
@@ -243,19 +249,21 @@ def _literal(value: Any) -> str:
 
 
 def shown_signature(operation: Operation, shapes: ActiveShapes, programs: Programs, canon: Mapping[str, str]) -> str:
+    """Return the shapes of arguments and outputs as text, `x [n, m], y [m] constant -> [n]`, with names by `canon`."""
+
     def shape(dims: Sequence[Any]) -> str:
         return "[" + ", ".join(with_renamed(d, canon) for d in dims) + "]"
 
-    held = [k for k in range(len(shapes.inputs)) if k not in shapes.active]
+    constant = [k for k in range(len(shapes.inputs)) if k not in shapes.active]
     args = ", ".join(
-        f"{n} {shape(s)}" + (" constant" if k in held else "")
+        f"{n} {shape(s)}" + (" constant" if k in constant else "")
         for k, (n, s) in enumerate(zip(operation.names, shapes.inputs, strict=True))
     )
     return f"{args} -> {', '.join(shape(s) for s in programs.out_shapes)}"
 
 
 def domain_of(op: Subject, statics: Mapping[str, Any]) -> tuple[str, ...]:
-    """The op's domain with its parameters' values put in."""
+    """Return the conditions of the op's domain with the values of its parameters put in."""
 
     class Fill(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:

@@ -1,4 +1,4 @@
-"""The proof of a lemma: at the family of an operation, at its own sizes, and in the cases that tracing left open."""
+"""The proof of a lemma: over a family of shapes or at a node's own sizes, and in the cases that tracing decided."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ from .operation import (
 from .refutation import failure_of, ordinary_runs
 
 CASES = 40
-"""Sizes that a rule treats specially, at most; the others are excluded by hypotheses."""
+"""Cases of sizes that a rule treats specially, at most; further ones are excluded by hypotheses."""
 
 
 @dataclass
@@ -77,19 +77,19 @@ class Proof:
     """The dimension variables of the programs, in the order of `Lemma.signature`."""
     programs: Programs | None = None
     stated: dict[Statement, Clause] = field(default_factory=dict)
-    """The hypotheses: what each says, with how the calculus holds it."""
+    """The hypotheses: each as a tree, with its clause in the calculus."""
     reads: Reads = field(default_factory=lambda: Reads({}))
-    """How conditions of this proof are read."""
+    """The `Reads` that turns conditions of this proof into trees: shapes of arguments, ranges of indices."""
     dimensions: list[str] = field(default_factory=list)
     """Hypotheses on dimensions, over the programs' names."""
     cases: list[Fixed] = field(default_factory=list)
-    """Sizes of the graph at which the rules may be others: it has to be traced anew to see them."""
+    """Sizes of the graph at which the rules may be others; only a new trace of the graph at them shows whether."""
     signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
-    """The signs of the outputs, by those of the arguments."""
+    """The signs of the outputs for each choice of signs of the arguments."""
     if_still: int | None = None
-    """An argument that weakens hypotheses if it is still at 0, that is, its tangent is 0 wherever it is."""
+    """The argument by which hypotheses weaken if it is still at 0: if its tangent is 0 wherever the argument is."""
     left_out: frozenset[Statement] = frozenset()
-    """What is not asked because of an argument that is still at 0. Where it fails, the result has the tangent 0."""
+    """Hypotheses that are dropped because an argument is still at 0. Where they fail, the result has the tangent 0."""
 
     @property
     def holds(self) -> bool:
@@ -103,7 +103,8 @@ class Proof:
 def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     """Return the lemma proved at all sizes: each case that tracing decided is proved as well, or excluded.
 
-    `prove_at` gives the proof with sizes set: none in the general one, those of a case in the others.
+    `prove_at` returns the proof with sizes set: with none set it is the general one, which is returned with the further
+    hypotheses of the cases. A case that is not proved, or only with a weaker verdict, becomes a hypothesis `not …`.
     """
     proof = prove_at({})
     if proof.programs is None:
@@ -112,31 +113,32 @@ def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     cases = Cases(everything=True)
     proof.dimensions += _left_out(cases.met(proof.programs, {}))
     for case in cases:
-        other = prove_at(case) if cases.count <= CASES else None
-        no_weaker = other is not None and other.lemma.verdict in (*PROVED_AS_WRITTEN, proof.lemma.verdict)
-        if other is None or other.programs is None or not other.holds or not no_weaker:
+        case_proof = prove_at(case) if cases.count <= CASES else None
+        no_weaker = case_proof is not None and case_proof.lemma.verdict in (*PROVED_AS_WRITTEN, proof.lemma.verdict)
+        if case_proof is None or case_proof.programs is None or not case_proof.holds or not no_weaker:
             proof.dimensions.append(f"not {case_text(case)}")
             continue
-        if isinstance(case, Sample) and not has_same_programs(proof.programs, other.programs, case):
-            # What is another program at some of many sizes is not proved at the others.
+        if isinstance(case, Sample) and not has_same_programs(proof.programs, case_proof.programs, case):
+            # A sample stands for many sizes. Where it runs another program, the rest of these sizes may run others.
             proof.dimensions.append(f"not {case_text(case)}")
             continue
-        more_there = [c for s, c in other.stated.items() if s not in proof.stated]
-        more_there = not_implied(more_there, general, case, other.reads)
-        proof.stated |= {s: c for s, c in other.reads.each_once(more_there).items() if s not in proof.stated}
-        proof.dimensions += _left_out(cases.met(other.programs, case))
+        further = [c for s, c in case_proof.stated.items() if s not in proof.stated]
+        # At the case's sizes the general hypotheses hold, so only what they do not imply there is added.
+        further = not_implied(further, general, case, case_proof.reads)
+        proof.stated |= {s: c for s, c in case_proof.reads.each_once(further).items() if s not in proof.stated}
+        proof.dimensions += _left_out(cases.met(case_proof.programs, case))
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
     proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
     return proof
 
 
 def in_general(operation: Operation, family: Family) -> Proof:
-    """The lemma over the family's symbols."""
+    """Return the proof of the lemma over the family's symbolic sizes."""
     return _prove_at(operation, *of_family(family))
 
 
 class Setting(NamedTuple):
-    """The setting in which an operation's rules are traced: the run, the operands' shapes, the dimension variables."""
+    """How an operation's rules are traced: its function, the operands' shapes, the dimension variables."""
 
     run: Outputs
     shapes: tuple[tuple[Any, ...], ...]
@@ -152,26 +154,26 @@ def of_family(family: Family) -> Setting:
 def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
     """Return the setting at the node's sizes, its dimension variables renamed and set by the case."""
     equation = operation.equation
-    own = tuple(tuple(v.aval.shape) for v in equation.variables)
+    own_shapes = tuple(tuple(v.aval.shape) for v in equation.variables)
     if not table or equation.holds_program:
-        return Setting(equation.run, own, tuple(table.values()))
+        return Setting(equation.run, own_shapes, tuple(table.values()))
     sizes = jaxpr.dimension_table(list(table.values()), case)
-    values = {n: sizes[mine] for n, mine in table.items()}
-    shapes = tuple(tuple(jaxpr.replaced(d, values) for d in s) for s in own)
+    values = {n: sizes[lemma_name] for n, lemma_name in table.items()}
+    shapes = tuple(tuple(jaxpr.replaced(d, values) for d in s) for s in own_shapes)
     free = tuple(d for d in sizes if d not in case or d in jaxpr.dims_in(sizes[d]))
     return Setting(equation.at(values).run, shapes, free)
 
 
 def traced_only(operation: Operation, setting: Setting) -> Proof:
-    """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
+    """Return a lemma with its programs and its digest, but without a proof. Raises what tracing raises."""
     programs = traced_programs(operation, setting.run, setting.shapes)
     rules = TracedRules(operation, active_shapes(operation, setting.shapes), programs, setting.names)
     return Proof(_lemma(rules, [], [], []), setting.names, programs)
 
 
 def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: dict[str, Size]) -> bool:
-    """Return whether the operation's rules, traced there, are the general programs at these sizes. False where that is
-    not seen.
+    """Return whether the operation's rules, traced in the setting, are the general programs at these sizes. False where
+    they do not trace.
     """
     try:
         with wide_floats(operation.equation.wide):
@@ -181,7 +183,11 @@ def runs_as(general: Programs, operation: Operation, setting: Setting, sizes: di
 
 
 def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, Proof]) -> Proof:
-    """The lemma at the node's sizes, its dimension variables renamed."""
+    """Return the proof of the lemma at the node's own sizes, with its dimension variables renamed by `table`.
+
+    `judged` remembers proofs of equal programs. An operation that holds a program is traced at one choice of symbols
+    only, so its cases are left to the graph (`Proof.cases`).
+    """
     if not table or operation.equation.holds_program:
         proof = _prove_at(operation, *of_node(operation, table, {}), judged)
         if proof.programs is not None and table:
@@ -194,11 +200,12 @@ def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, 
 
 
 def _left_out(questions: Sequence[str]) -> list[str]:
-    """Return hypotheses that leave out the sizes which questions without a case to trace are about."""
+    """Return hypotheses that exclude the sizes of questions for which there was no case to trace."""
     return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
 
 
 def _with_hypotheses(lemma: Lemma, stated: Iterable[Statement]) -> Lemma:
+    """Return the lemma with these hypotheses, under which it is then proved."""
     ordered = in_order(stated)
     verdict: VerdictName = "proved under hypotheses" if lemma.verdict == "proved" and ordered else lemma.verdict
     texts = [text(s) for s in ordered]
@@ -217,31 +224,32 @@ def _prove_at(
     names: tuple[str, ...],
     judged: dict[Any, Proof] | None = None,
 ) -> Proof:
-    """Return the proof of an operation's lemma at these sizes, for every pattern of symbolic zeros; the first failure
-    ends it.
+    """Return the proof of an operation's lemma at these sizes, for every pattern of symbolic zeros that a rule sees.
+
+    The first pattern that fails ends the proof. `judged` holds proofs by their programs, for operations to share.
     """
     shapes = active_shapes(operation, sizes)
     try:
         programs = traced_programs(operation, run, sizes)
         if any(jaxpr.captures(p) for p in programs.all().values()):
             raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
-        if operation.equation.name.startswith("custom_"):
-            again = traced_programs(operation, run, sizes)
-            if serialised_all(again.all()) != serialised_all(programs.all()):
+        if operation.equation.name.startswith("custom_"):  # users' code: it may depend on state
+            retraced = traced_programs(operation, run, sizes)
+            if serialised_all(retraced.all()) != serialised_all(programs.all()):
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except UNTRACEABLE as error:
         return Proof(failed_lemma(operation, shapes, str(error) or type(error).__name__), names)
-    known = {} if judged is None else judged  # proofs by their programs: of equal ones there is one
-    proof = _judged_once(TracedRules(operation, shapes, programs, names), known)
-    for words, (operation_there, programs_there) in programs.patterns.items():
+    proofs = {} if judged is None else judged
+    proof = _judged_once(TracedRules(operation, shapes, programs, names), proofs)
+    for words, (in_pattern, pattern_programs) in programs.patterns.items():
         if proof.holds:
-            part = TracedRules(operation_there, active_shapes(operation_there, sizes), programs_there, names)
-            proof = _with_pattern(proof, words, _judged_once(part, known))
+            part = TracedRules(in_pattern, active_shapes(in_pattern, sizes), pattern_programs, names)
+            proof = _with_pattern(proof, words, _judged_once(part, proofs))
     return proof
 
 
 def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
-    """The proof with that of a pattern in which the rule is called as well: with its hypotheses, or where it fails."""
+    """Return the proof joined with `part`, that of a pattern of symbolic zeros: with its hypotheses, or its failure."""
     change = msgspec.structs.replace
     if part.holds:
         stated = {**part.stated, **proof.stated}
@@ -256,18 +264,21 @@ def _with_pattern(proof: Proof, words: str, part: Proof) -> Proof:
 
 
 def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
-    """Return the proof of the programs; equal programs with equal questions are proved once."""
+    """Return the proof of the programs; equal programs with equal requests are proved once."""
     operation, programs = rules.operation, rules.programs
-    words = operation.equation.name, shown_name(operation), operation.request, rules.names, rules.shapes.dtypes
-    key = (words, *serialised_all(programs.all()).items())
-    found = judged.get(key)
-    if found is None:
-        found = judged[key] = _judged(rules)
-    return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
+    texts = operation.equation.name, shown_name(operation), operation.request, rules.names, rules.shapes.dtypes
+    key = (texts, *serialised_all(programs.all()).items())
+    proof = judged.get(key)
+    if proof is None:
+        proof = judged[key] = _judged(rules)
+    return replace(proof, programs=programs, stated={**proof.stated}, dimensions=[*proof.dimensions], signs={})
 
 
 def _judged(rules: TracedRules) -> Proof:
-    """Return the proof of the programs as written; where that fails, with long literals read as closed forms."""
+    """Return the proof of the programs as written; where that fails, with long literals read as closed forms.
+
+    A proof about programs with rounded constants fails where the constants as they are stored contradict it.
+    """
     plain = Reading()
     proof = _judged_as_read(rules, plain)
     if not proof.holds and not any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
@@ -279,17 +290,17 @@ def _judged(rules: TracedRules) -> Proof:
 
 
 def _read_otherwise(rules: TracedRules, plain: Reading, open_: Proof) -> Proof:
-    """Return the proof with literals read as closed forms, but for those that cannot be read so."""
+    """Return the proof with literals read as closed forms where possible; if it fails, `open_` with the reasons."""
     without_search = replace(rules, operation=replace(rules.operation, search=False))
 
     def proved(reading: Reading) -> Proof | None:
         proof = _judged_as_read(without_search, reading)
         return proof if proof.lemma.verdict in PROVED_AS_WRITTEN else None
 
-    found = read_otherwise(plain, proved, lambda _: ordinary_runs(rules))
-    if found is None:
+    reading_with_proof = read_otherwise(plain, proved, lambda _: ordinary_runs(rules))
+    if reading_with_proof is None:
         return replace(open_, lemma=with_reason(open_.lemma, plain.refused))
-    proof, reading = found
+    proof, reading = reading_with_proof
     return replace(proof, lemma=up_to_rounding(proof.lemma, reading))
 
 
@@ -297,8 +308,8 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
     """Return the proof of an operation's obligations under one reading of its literals, with their minimal hypotheses.
 
     Each obligation is attempted, with the hypotheses of those before it. If all hold, and an operand is known to be
-    still at 0 (its tangent is 0 wherever it is: `prove/zero_tangents.py`), the hypotheses of the derivative that only
-    exclude this are replaced by weaker ones. Last, hypotheses that others imply are dropped.
+    still at 0 (its tangent is 0 wherever the operand is: `prove/zero_tangents.py`), hypotheses of the derivative that
+    only exclude such zeros are replaced by weaker ones. Last, hypotheses that others imply are dropped.
     """
     operation, programs, names = rules.operation, rules.programs, rules.names
     results: list[ObligationResult] = []
@@ -313,26 +324,26 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
         return Proof(_lemma(rules, results, {}, []), names, programs)
     reads, extents = _reads(rules), dict[Var, Poly]()
-    asked: dict[str, dict[Statement, Clause]] = {}
+    hypotheses_of: dict[str, dict[Statement, Clause]] = {}
     for kind in kinds:
         if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
-            # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
+            # A custom_vjp has no jvp: this one is the function's own, which is the derivative under its hypotheses.
             problem.domain = [*problem.domain, *(c for c in clauses.values() if assumed(c, problem.array_shapes))]
         outcome = _attempt(problem, kind)
         failures = [] if outcome.proved else [failure_of(rules, kind, outcome)]
         extents |= outcome.ranges
-        asked[kind] = hypothesis_clauses(rules, outcome) if outcome.proved else {}
-        clauses = {**asked[kind], **clauses}
+        hypotheses_of[kind] = hypothesis_clauses(rules, outcome) if outcome.proved else {}
+        clauses = {**hypotheses_of[kind], **clauses}
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += failures or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
     proved = all(o.verdict in PROVED_AS_WRITTEN for o in results)
-    if_still = _if_still(problem, asked, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
+    if_still = _if_still(problem, hypotheses_of, replace(reads, ranges={**extents, **reads.ranges})) if proved else None
     left_out: frozenset[Statement] = frozenset()
     if if_still is not None and if_still.argument in operation.still:
         left_out = frozenset(if_still.asked)
         clauses = {**{s: c for s, c in clauses.items() if s not in left_out}, **if_still.instead}
         extents |= if_still.ranges
-        if not if_still.instead and not asked["jvp_is_derivative"].keys() - left_out:
+        if not if_still.instead and not hypotheses_of["jvp_is_derivative"].keys() - left_out:
             plain = ObligationResult(kind="jvp_is_derivative", verdict="proved")
             results = [plain if o.kind == plain.kind else o for o in results]
     ordered = in_order(clauses)
@@ -346,41 +357,43 @@ def _judged_as_read(rules: TracedRules, reading: Reading) -> Proof:
 
 @dataclass(frozen=True)
 class _IfStill:
-    """Hypotheses of the derivative that weaken if an argument is still at 0."""
+    """The hypotheses of the derivative that weaken if an argument is still at 0."""
 
     argument: int
     asked: Mapping[Statement, Clause]
-    """Those that are not needed then."""
+    """The hypotheses that are not needed then."""
     instead: Mapping[Statement, Clause]
-    """Those that are needed in their place."""
+    """The hypotheses that are needed in their place."""
     ranges: Mapping[Var, Poly]
 
 
 def _if_still(problem: Problem, asked: Mapping[str, Mapping[Statement, Clause]], reads: Reads) -> _IfStill | None:
-    """Return the hypotheses of the derivative if an argument has a zero tangent wherever it is 0; None where it makes
-    none weaker.
+    """Return the hypotheses of the derivative that weaken if an argument has a zero tangent wherever it is 0.
+
+    `asked` has the hypotheses of each obligation. None where none weakens, or where another obligation needs one of
+    those that would be dropped.
     """
     derivative = asked.get("jvp_is_derivative", {})
-    found = may_be_zero(problem) if derivative else None
-    if found is None:
+    weaker = may_be_zero(problem) if derivative else None
+    if weaker is None:
         return None
-    reads = replace(reads, ranges={**found.ranges, **reads.ranges})
-    own, instead = reads.each_once(found.asked), reads.each_once(found.instead)
+    reads = replace(reads, ranges={**weaker.ranges, **reads.ranges})
+    dropped, instead = reads.each_once(weaker.asked), reads.each_once(weaker.instead)
     others = {s for kind, statements in asked.items() if kind != "jvp_is_derivative" for s in statements}
-    if not own.keys() <= derivative.keys() or not others <= derivative.keys() - own.keys():
+    if not dropped.keys() <= derivative.keys() or not others <= derivative.keys() - dropped.keys():
         return None
-    return _IfStill(found.argument, own, instead, found.ranges)
+    return _IfStill(weaker.argument, dropped, instead, weaker.ranges)
 
 
 def hypothesis_clauses(rules: TracedRules, outcome: Outcome) -> dict[Statement, Clause]:
     """Return the hypotheses of a proof, each with its clause."""
     reads = _reads(rules)
-    here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
-    return here.each_once(outcome.hypotheses)
+    with_ranges = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
+    return with_ranges.each_once(outcome.hypotheses)
 
 
 def _reads(rules: TracedRules) -> Reads:
-    """Arguments at the shapes of the programs; other indices number the first output."""
+    """Return the `Reads` that turns conditions into trees, with the arguments' shapes and the first output's sizes."""
     variables = zip(rules.operation.names, rules.programs.forward.jaxpr.invars, strict=False)
     result = [dim_poly(d) for d in rules.programs.out_shapes[0]] if rules.programs.out_shapes else []
     ranges = {template(k): size for k, size in enumerate(result)}
@@ -388,24 +401,28 @@ def _reads(rules: TracedRules) -> Reads:
 
 
 def built(rules: TracedRules, reading: Reading) -> Problem:
-    """Return the programs as terms, with the known signs of the arguments."""
+    """Return the programs as terms, with the known signs of the arguments as facts.
+
+    The op's domain is left out where it cannot be read.
+    """
     operation = rules.operation
-    given = Posed(operation.names, {}, operation.domain, rules.shapes, rules.programs, operation.title, reading)
+    posed = Posed(operation.names, {}, operation.domain, rules.shapes, rules.programs, operation.title, reading)
     try:
-        problem = build(given)
+        problem = build(posed)
     except DomainError:
-        problem = build(replace(given, domain=()))
-    known = [
+        problem = build(replace(posed, domain=()))
+    sign_facts = [
         fact
         for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
         for fact in bounds.facts(argument(n, t.shape, "float").body, s)
     ]
-    problem.facts = problem.facts.extended(known)
+    problem.facts = problem.facts.extended(sign_facts)
     problem.also = rest_conditions(problem) if operation.resting else []
     return problem
 
 
 def _attempt(problem: Problem, kind: str) -> Outcome:
+    """Return the outcome of proving one obligation; a budget that is used up is an outcome too."""
     try:
         with limited():
             return prove(problem, kind)
@@ -414,6 +431,7 @@ def _attempt(problem: Problem, kind: str) -> Outcome:
 
 
 def _lemma(rules: TracedRules, results: list[ObligationResult], stated: Iterable[Statement], notes: list[str]) -> Lemma:
+    """Return the lemma as data. Its digest is over the programs, with dimensions renamed, so that equal ones match."""
     operation, programs = rules.operation, rules.programs
     given = given_parameters(operation)
     canon = canonical(rules.names)
@@ -436,7 +454,7 @@ def _lemma(rules: TracedRules, results: list[ObligationResult], stated: Iterable
 
 
 def failed_lemma(operation: Operation, shapes: ActiveShapes, reason: str) -> Lemma:
-    """The lemma of an operation whose rules do not trace."""
+    """Return the unproved lemma of an operation whose rules do not trace, or whose proof was not begun."""
     result = ObligationResult(kind="jvp_is_derivative", verdict="unproved", reason=" ".join(reason.split()))
     text = (
         f"{shown_name(operation)} {[(str(s), d) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]} {reason}"

@@ -1,4 +1,4 @@
-"""Why an operation's lemma failed: a witness among its possible arguments."""
+"""Why an operation's lemma failed: a witness among its possible arguments, or the reason of the proof."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from certgrad.signatures.sizes import parse_size
 from .operation import TracedRules, rule_is_reverse
 
 ROUNDING = {True: Fraction(1, 10**12), False: Fraction(1, 10**6)}
-"""A gap that is smaller may be the rounding of what runs in 64 bits, or in 32."""
+"""The least gap between the sides that counts, with 64-bit numbers or without: a smaller one may be rounding."""
 LARGEST = 4096
-"""An array of so many entries is not too large to look at what is decided with literals."""
+"""Entries of an array that are never too many where programs are run to judge the reading of literals."""
 
 
 def failure_of(rules: TracedRules, kind: str, outcome: Outcome) -> ObligationResult:
+    """Return the result of an obligation that was not proved: refuted by a witness, a surrogate, or unproved."""
     residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     if outcome.surrogate:
         return ObligationResult(kind=kind, verdict="surrogate", reason=outcome.reason, residual=residual)  # type: ignore[arg-type]
-    # What is too large to prove is too large to search.
+    # Where the budget ended the proof, a search would not get far either.
     search = rules.operation.search and not outcome.reason.startswith("budget")
     if kind == "jvp_is_derivative" and rule_is_reverse(rules.operation.equation):
         search = False  # the jvp is no rule that runs: nothing of it could be refuted
@@ -47,28 +48,32 @@ def failure_of(rules: TracedRules, kind: str, outcome: Outcome) -> ObligationRes
 
 
 def _witness(rules: TracedRules, kind: str) -> Any:
-    """A point where the traced programs provably break the obligation, or None."""
-    here = _AtNumbers(rules)
-    given: dict[str, Any] = {"domain": here.inside, "fits": here.as_traced, "name": here.name}
-    given["at_least"] = ROUNDING[rules.operation.equation.wide]
+    """Return a point where the traced programs provably break the obligation, or None."""
+    at_numbers = _AtNumbers(rules)
+    options: dict[str, Any] = {"domain": at_numbers.inside, "fits": at_numbers.as_traced, "name": at_numbers.name}
+    options["at_least"] = ROUNDING[rules.operation.equation.wide]
     try:
         seconds = min(SECONDS, budget.seconds_left())
-        found = find_witness(kind, here.at, here.inputs, **given, precision=256, loose=True, seconds=seconds)
-        return as_data(found, {}) if found is not None else None
+        witness = find_witness(
+            kind, at_numbers.at, at_numbers.inputs, **options, precision=256, loose=True, seconds=seconds
+        )
+        return as_data(witness, {}) if witness is not None else None
     except (BallError, TypeError, ValueError, KeyError):
         return None
 
 
 def ordinary_runs(rules: TracedRules) -> list[Run]:
-    """The programs at concrete sizes, at a point without coincidences; none where such sizes or such a point are not
-    found, or the programs are not evaluated."""
-    here = _AtNumbers(rules)
-    rng = seeded(here.name, "literals")
+    """Return the programs evaluated at concrete sizes and a point without coincidences, such as equal entries.
+
+    An empty list where no such sizes or point are found, or the programs are not evaluated.
+    """
+    at_numbers = _AtNumbers(rules)
+    rng = seeded(at_numbers.name, "literals")
     try:
-        for dims in islice(draw_dims(here.inputs, rng, here.as_traced, least=LARGEST), 1):
-            at = here.at(dims)
-            point = draw_point(at, "vjp_is_adjoint", 0, rng, here.inside, generic=True)
-            return [] if point is None else at.runs(point)
+        for dims in islice(draw_dims(at_numbers.inputs, rng, at_numbers.as_traced, least=LARGEST), 1):
+            programs = at_numbers.at(dims)
+            point = draw_point(programs, "vjp_is_adjoint", 0, rng, at_numbers.inside, generic=True)
+            return [] if point is None else programs.runs(point)
     except (BallError, TypeError, ValueError, KeyError):
         pass
     return []
@@ -87,6 +92,7 @@ class _AtNumbers:
         ]
 
     def at(self, dims: Dims) -> balls.Programs:
+        """Return the programs at these sizes, as the search for witnesses takes them."""
         programs = self.programs
 
         def run(program: Any, *groups: Sequence[Any]) -> list[Any]:
@@ -101,7 +107,7 @@ class _AtNumbers:
         return balls.Programs(rule, self.inputs, dims)
 
     def as_traced(self, dims: Dims) -> bool:
-        """Return whether these programs run at the sizes."""
+        """Return whether the traced programs are those that run at these sizes."""
         return broken(self.programs, dims.sizes) is None
 
     def inside(self, values: Mapping[str, Any]) -> bool:

@@ -20,11 +20,11 @@ Outputs = Callable[..., list[Any]]
 
 @dataclass(frozen=True)
 class ActiveShapes(Shapes):
-    """Shapes where only some of the real arguments depend on the graph's inputs; the others have no tangent."""
+    """Shapes of arguments of which only the `active` ones, by position, depend on the graph's inputs."""
 
     active: tuple[int, ...] = ()
     used: tuple[int, ...] | None = None
-    """The real outputs, by place, that are used: other cotangents are symbolic zeros. All outputs if None."""
+    """The positions of the real outputs that are used; the others' cotangents are symbolic zeros. All if None."""
 
     @property
     def floats(self) -> list[int]:
@@ -34,9 +34,9 @@ class ActiveShapes(Shapes):
 def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
     """Return forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms.
 
-    The jvp of a function that has only a `custom_vjp` is that of the function itself: proved to be the derivative of
-    the forward, it lets the adjoint law carry the claim about the vjp. Outputs that are no floats are converted, so
-    that the lemma says where they are locally constant. `run` computes the equation's outputs.
+    The jvp of a function that has only a `custom_vjp` is that of the function itself, without the rule: once it is
+    proved to be the derivative, the adjoint law says that the vjp is right. Outputs that are no floats are converted,
+    so that the lemma says where they are locally constant. `run` computes the equation's outputs.
     """
     forward = _real_outputs(run, shapes.used)
     tangent_of = forward
@@ -44,13 +44,13 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
         tangent_of = _real_outputs(primal_function(equation), shapes.used)
     custom = ("custom_jvp_call", "custom_vjp_call")
     has_rule = any(e.primitive.name.startswith(custom) for e in equations_of(equation.program.jaxpr))
-    wrap = without_linear if has_rule else lambda fn: fn
+    with_declared_rules = without_linear if has_rule else lambda fn: fn
     active = shapes.active
 
     def jvp(args: list, tangents: list, params: list) -> list:
-        return wrap(lambda xs, dxs: jax.jvp(_partial(tangent_of, xs, active), _chosen(xs, active), dxs)[1])(
-            list(args), list(tangents)
-        )
+        return with_declared_rules(
+            lambda xs, dxs: jax.jvp(_partial(tangent_of, xs, active), _chosen(xs, active), dxs)[1]
+        )(list(args), list(tangents))
 
     def both(args: list, seeds: list | None, params: list) -> tuple[list, list]:
         assert seeds is not None, "the cotangents of a node are given"
@@ -61,8 +61,8 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
             value, pulled = jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))
             return [*value, *pulled(list(cts))]
 
-        found = wrap(pull)(list(args), list(seeds))
-        return found[: len(seeds)], found[len(seeds) :]
+        outputs = with_declared_rules(pull)(list(args), list(seeds))
+        return outputs[: len(seeds)], outputs[len(seeds) :]
 
     def vjp(args: list, seeds: list, params: list) -> list:
         return both(args, seeds, params)[1]
@@ -70,7 +70,9 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
     def primal(args: list, params: list) -> list:
         if not active:
             return forward(*args)
-        return wrap(lambda xs: jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[0])(list(args))
+        return with_declared_rules(lambda xs: jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[0])(
+            list(args)
+        )
 
     return Rules(lambda args, params: forward(*args), jvp, vjp, primal, both=both)
 
@@ -80,18 +82,20 @@ def _chosen(args: Sequence[Any], active: Sequence[int]) -> list[Any]:
 
 
 def _partial(fn: Outputs, args: Sequence[Any], active: Sequence[int]) -> Outputs:
-    """The function of the active arguments, the others held."""
+    """Return the function of the active arguments, with the other ones fixed."""
 
     def run(*moving: Any) -> list[Any]:
-        full = list(args)
+        all_args = list(args)
         for k, x in zip(active, moving, strict=True):
-            full[k] = x
-        return fn(*full)
+            all_args[k] = x
+        return fn(*all_args)
 
     return run
 
 
 def _real_outputs(fn: Outputs, used: Sequence[int] | None) -> Outputs:
+    """Return the function with all outputs as floats, or with the float outputs `used` alone."""
+
     def run(*args: Any) -> list[Any]:
         outputs = fn(*args)
         if used is not None:

@@ -1,6 +1,6 @@
 """A statement at a node (a hypothesis, or bounds of a value), evaluated at values of the graph by balls or in floats.
 
-It is the statement as the certificate lists it, at every step of the loops around the node.
+The statement is evaluated as the certificate lists it, at every step of the loops around the node.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ class NodeStatement:
 
     tree: Statement
     arguments: Mapping[str, Ref]
-    """What its names stand for in the graph."""
+    """The value of the graph for each name in the statement."""
     own_sizes: Mapping[str, Any]
-    """The lemma's dimensions, each as the node has it."""
+    """The node's size for each dimension of the lemma."""
     place: Place = ()
     text: str = ""
-    """What the certificate calls it."""
+    """The text of the statement in the certificate."""
 
     @cached_property
     def keys(self) -> dict[str, Key]:
-        """The values that it speaks of."""
-        read = arrays(self.tree)
-        return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in read}
+        """Return the key of each value that the statement mentions, by its name."""
+        mentioned = arrays(self.tree)
+        return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in mentioned}
 
     def dims(self, sizes: Mapping[str, Any]) -> dict[str, int]:
-        """The lemma's dimensions at those of the graph, as far as these are known."""
-        found = {}
+        """Return the numbers of the lemma's dimensions at the graph's `sizes`, as far as these give them."""
+        numbers = {}
         for name, size in self.own_sizes.items():
             with suppress(KeyError, UnknownDimensionError):
-                found[name] = int(sized(size)(sizes))
-        return found
+                numbers[name] = int(sized(size)(sizes))
+        return numbers
 
 
 def sized(size: Any) -> Callable[[Mapping[str, Any]], Any]:
-    """A size at a node as a function of the graph's dimensions: a number where these are numbers."""
+    """Return a node's size as a function of the graph's dimensions, which gives a number where they are numbers."""
     if isinstance(size, str):
         return lambda sizes: sizes[size]
     if isinstance(size, int):
@@ -64,41 +64,41 @@ def sized(size: Any) -> Callable[[Mapping[str, Any]], Any]:
 
 
 Table = Mapping[Any, Any]
-"""Values of a graph by key, and by place whether a graph inside runs, at each step of the loops around it."""
+"""The values of a graph by key and, by place, at which steps of the loops around it an inner graph runs."""
 
 
 def holds(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
     """Return whether the statement certainly holds at values that are balls. Raises Undecided or UnfitError."""
-    one, dims = statements.question(asked.tree), asked.dims(sizes)
-    here = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys.items()}
+    test, dims = statements.question(asked.tree), asked.dims(sizes)
+    arrays_by_name = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys.items()}
     runs = np.asarray(table.get(asked.place, True)).astype(bool)
-    # What loops around it keep is stacked along the first axes.
-    return all(one.holds({n: x[(*step, ...)] for n, x in here.items()}, dims) for step in np.argwhere(runs))
+    # The first axes of a value are those of the loops around the node: check each step that runs.
+    return all(test.holds({n: x[(*step, ...)] for n, x in arrays_by_name.items()}, dims) for step in np.argwhere(runs))
 
 
 def holds_in_floats(asked: NodeStatement, table: Table, sizes: Mapping[str, int]) -> bool:
     """Return whether the statement holds at arrays of floats, computed in floats. Raises UnfitError."""
-    here = {name: np.asarray(table[key]) for name, key in asked.keys.items()}
+    arrays_by_name = {name: np.asarray(table[key]) for name, key in asked.keys.items()}
     runs = np.asarray(table.get(asked.place, True)).astype(bool)
-    return not failing(asked, here, runs, sizes, where=False)[1].times
+    return not failing(asked, arrays_by_name, runs, sizes, where=False)[1].times
 
 
 @contextmanager
 def numpys_floats() -> Iterator[None]:
-    """Statements at arrays are computed in float64 by numpy, operation by operation: to compile takes longer."""
+    """Within it, statements at arrays are computed in float64 by numpy, since compiling them takes longer."""
     with wide_floats(), jax.debug_nans(False), jax.debug_infs(False), computed_by(compute):
         yield
 
 
 @dataclass(frozen=True)
 class About:
-    """The choices that a statement is evaluated at: its variables with their ranges, and the loops around it."""
+    """The places at which a statement is evaluated: its index variables with their ranges, and the loops around it."""
 
     axes: tuple[tuple[str, int], ...]
     steps: tuple[int, ...]
-    """How many each of the loops takes, or can."""
+    """The number of steps of each loop, run or not."""
     relation: str
-    """The sign of a single comparison."""
+    """The relation, if the statement is a single comparison."""
 
     def instead(self, sides: tuple[Any, Any] | None) -> str:
         """Return the compared numbers, as `-1 > 0`; "" for a statement that is no comparison."""
@@ -106,50 +106,52 @@ class About:
 
 
 class Failing(NamedTuple):
-    """How often a statement fails, and where first: arrays of one number each, or numpy's."""
+    """How often a statement fails, and where first: each an array of one number."""
 
     times: Any
-    """At so many places it does not hold, or is undefined."""
+    """The number of places at which it is false or undefined."""
     step: Any
-    """The first step of the loops around it at which one is, counted along all loops."""
+    """The first step of the surrounding loops with such a place, as a flat index over all loops."""
     place: Any
-    """The first place there, counted along all axes."""
+    """The first such place at that step, as a flat index over all axes."""
     sides: tuple[Any, Any] | None
-    """What is compared there, where it is one comparison."""
+    """The two compared numbers at that place, if the statement is a single comparison."""
 
 
 def failing(
     asked: NodeStatement, values: Mapping[str, Any], runs: Any, sizes: Mapping[str, Any], where: bool = True
 ) -> tuple[About, Failing]:
-    """Count how often a statement fails at arrays of JAX or numpy, over the steps of surrounding loops that run.
+    """Return where a statement is evaluated and how often it fails, over the steps of surrounding loops that run.
 
     `runs` says of each step of the loops whether it runs; `values` have an axis for each loop in front. With `where`,
     also return the first place at which it fails, which takes longer. Raises UnfitError where the statement cannot be
     evaluated.
     """
-    about: list[Question] = []
+    about: list[Question] = []  # taken out of `count`, which `vmap` runs and whose results are arrays alone
     dims = asked.dims(sizes)
 
     def count(values: Mapping[str, Any], run: Any) -> Any:
         about[:] = [question(asked.tree, values, dims)]
         if not where:
             return jnp.where(run, (~about[0].holds()).sum(), 0), None, None
-        found = about[0].counted()
-        return jnp.where(run, found.failing, 0), found.first, found.sides
+        counts = about[0].counted()
+        return jnp.where(run, counts.failing, 0), counts.first, counts.sides
 
-    at_steps: Callable[..., Any] = count
+    at_steps: Callable[..., Any] = count  # one `vmap` for each surrounding loop
     for _ in range(np.ndim(runs)):
         at_steps = jax.vmap(at_steps)
     times, first, sides = at_steps(values, runs)
-    of = About(about[0].axes, tuple(np.shape(runs)), about[0].relation)
+    described = About(about[0].axes, tuple(np.shape(runs)), about[0].relation)
     if not where:
-        return of, Failing(times.sum(), None, None, None)
-    at = jnp.argmax(times.reshape(-1) > 0) if times.size else jnp.zeros((), jnp.int32)
+        return described, Failing(times.sum(), None, None, None)
+    first_step = jnp.argmax(times.reshape(-1) > 0) if times.size else jnp.zeros((), jnp.int32)
 
     def entry(x: Any) -> Any:
-        return jnp.asarray(x).reshape(-1)[at] if times.size else jnp.zeros((), jnp.int32)
+        return jnp.asarray(x).reshape(-1)[first_step] if times.size else jnp.zeros((), jnp.int32)
 
-    return of, Failing(times.sum(), at, entry(first), None if sides is None else (entry(sides[0]), entry(sides[1])))
+    return described, Failing(
+        times.sum(), first_step, entry(first), None if sides is None else (entry(sides[0]), entry(sides[1]))
+    )
 
 
 def _number_text(value: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq
 
 NEARLY = Fraction(1, 1 << 30)
-"""How far from what they are nearly: a test for closeness passes, and no seam of it is hit."""
+"""The distance of a "nearly" kind from the exact one: a test of closeness passes, and its boundary is not hit."""
 ORDINARY = ("any", "positive", "negative", "fractions")
 ROWS = ("distributions", "nearly distributions", "nearly sums of 0", "ordered", "one-hot")
 MATRICES = ("triangular", "nearly rows of norm 1", "positive definite", "nearly correlations")
@@ -20,7 +20,7 @@ WHOLE = ("small", "counts", "negative", "ordered")
 
 
 def kinds(shape: Sequence[int], dtype: str) -> tuple[str, ...]:
-    """The kinds of arrays of this shape, of real numbers (`float`), integers or booleans."""
+    """Return the kinds of arrays of this shape that may be drawn, for real numbers (`float`), integers or booleans."""
     if dtype != "float":
         return WHOLE if dtype == "int" else ("small",)
     square = len(shape) > 1 and shape[-1] == shape[-2]
@@ -30,7 +30,7 @@ def kinds(shape: Sequence[int], dtype: str) -> tuple[str, ...]:
 def drawn(
     rng: random.Random, kind: str, shape: Sequence[int], dtype: str, spread: int = 1, *, exact: bool = True
 ) -> Any:
-    """An array of a kind: rationals for real numbers, or floats if not `exact`, at most some `spread` large."""
+    """Return a drawn array of a kind. Real numbers are rationals if `exact`, else floats; `spread` scales them."""
     if dtype != "float":
         return _draw_integers(rng, kind, shape, dtype)
     out, signs = _drawn(rng, shape, spread) if exact else _in_floats(rng, shape, spread)
@@ -46,7 +46,7 @@ def drawn(
 
 
 def _drawn(rng: random.Random, shape: Sequence[int], spread: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return drawn numbers: fractions above 0, and signs."""
+    """Return an array of drawn fractions above 0, and one of drawn signs."""
     out = np.empty(shape, dtype=object)
     for index in np.ndindex(*shape):
         out[index] = Fraction(2 * rng.randint(0, 8 * spread) + 1, 16)
@@ -66,7 +66,7 @@ def _draw_integers(rng: random.Random, kind: str, shape: Sequence[int], dtype: s
 
 
 def rationals(x: np.ndarray) -> np.ndarray:
-    """Return numbers as rationals, each exactly."""
+    """Return an array's numbers as exact rationals of flint."""
     out = np.empty(x.shape, dtype=object)
     for index in np.ndindex(*x.shape):
         entry: Any = x[index]

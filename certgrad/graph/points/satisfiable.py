@@ -1,4 +1,4 @@
-"""A checked point for a graph's hypotheses: a set that nothing satisfies would prove anything."""
+"""The search for a point that satisfies all hypotheses of a graph: without one they would prove anything."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from certgrad.obligations.tracing.jax_internals import jaxpr_of, keys_from, kind
 from certgrad.obligations.tracing.jax_internals._operations import operations
 
 TRIES = 320
-"""Points that are tried at most; then no point is found, and the certificate says so."""
+"""Points that are tried at most; after them the certificate says that no point was found."""
 DRAWN = 160
-"""Points among these that are drawn anew; the others are near the best of them."""
+"""Points among the `TRIES` that are drawn anew; the others are near the best of the drawn ones."""
 ONE_ENTRY = 0.5
-"""The share of these at which one entry is changed, and not an array."""
+"""The share of points near the best one at which one entry is changed instead of an array."""
 FIRST = 12
-"""Points among these that are of ordinary arrays alone."""
+"""The first drawn points, all of whose arrays are ordinary."""
 SPREADS = (1, 4, 16)
 """The factors by which drawn numbers are spread, in turn."""
 PRECISION = 192
 RIGOROUS = 400_000
 """Scalar operations in rigorous arithmetic, at most; beyond, float64 is used, and the certificate says so."""
 FLOATS = 20_000_000_000
-"""Scalar operations in floats for all points of one search, at most, once the fewest are tried."""
+"""Scalar operations in floats for all points of one search, at most, after the first `FEWEST` points."""
 FEWEST = 2
-"""Points that are tried at least, whatever they take."""
+"""Points that are tried at least, however long they take."""
 UNCOMPILED = 50_000_000
-"""Scalar operations that numpy does before a program is compiled, which takes a second."""
+"""Scalar operations of a search that numpy does; for further ones the program is compiled, which takes a second."""
 CONSTANT = 20_000
 """Scalar operations for values that depend on no input, at most; beyond, they count as unknown."""
 UNKNOWN = (BallError, UnfitError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
-"""What is raised at a point at which a hypothesis cannot be told."""
+"""The errors at a point at which a hypothesis cannot be evaluated; it counts as failing there."""
 
 Certainty = Literal["rigorous", "in floats", "none"]
 
@@ -60,37 +60,38 @@ class PointSearch:
 
     found: Certainty
     never: frozenset[int] = frozenset()
-    """The hypotheses, by their place among all, that held at no point that was tried."""
+    """The positions of the hypotheses that held at no point that was tried."""
     tried: int = 0
-    """How many points were."""
+    """The number of points that were tried."""
     cut_short: bool = False
-    """Whether more would have been, had each not taken so long."""
+    """Whether the search ended early because each point took long."""
 
 
 def satisfiable(traced: TracedGraph, asked: Sequence[NodeStatement]) -> PointSearch:
-    """Search for a point that satisfies all hypotheses at all their indices.
+    """Return the result of a search for a point that satisfies all hypotheses at all their indices.
 
-    Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
-    hypotheses failed; then arrays and entries, from the point at which the fewest failed.
+    Arrays that were given as specs are tried first. Else each array is drawn as some kind (positive, ordered, …); then
+    single kinds are changed, from those at which the fewest hypotheses failed; last, single arrays or entries of the
+    best point are changed.
     """
     if not asked:
         return PointSearch("rigorous")
     search = _Search(traced, asked)
-    if (given := traced.specs.arrays) is not None and (found := search.at(given)) is not None:
-        return PointSearch(found)
-    found = search.drawn()
-    return PointSearch(found, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
+    if (given_arrays := traced.specs.arrays) is not None and (certainty := search.at(given_arrays)) is not None:
+        return PointSearch(certainty)
+    certainty = search.drawn()
+    return PointSearch(certainty, frozenset(range(len(asked))) - search.held, search.tried, search.long_enough)
 
 
 def holding(traced: TracedGraph, asked: Sequence[NodeStatement]) -> Callable[[Sequence[Any]], bool]:
-    """The test whether all hypotheses hold at arrays, one for each argument: of floats, or rationals as objects."""
+    """Return a function that says whether all hypotheses hold at arrays of floats or rationals, one an argument."""
     search = _Search(traced, asked)
     return lambda arrays: not asked or search.at(arrays, only_whether=True) is not None
 
 
 @dataclass(frozen=True)
 class _Point:
-    """Arrays by the arguments that they are for, and how many hypotheses fail there."""
+    """A point: the array of each argument, by its position, and the number of hypotheses that fail at it."""
 
     sizes: Mapping[str, int]
     shapes: Mapping[int, tuple[tuple[int, ...], str]]
@@ -100,17 +101,17 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Programs:
-    """One program for the values that hypotheses mention, at some sizes, and the inputs that it needs."""
+    """The program, at some sizes, that computes all values which the hypotheses mention, from the inputs it needs."""
 
     program: Any
     compiled: Callable[..., Any]
     needed: list[int]
-    """The arguments that it takes."""
+    """The positions of the function's arguments that it takes."""
     places: list[Place]
-    """The loops and branches of which it tells the steps that are taken, after the values."""
+    """The graphs inside nodes for which it returns, after the values, at which steps each runs."""
     operations: int
     rigorous: bool
-    """It is evaluated in rigorous arithmetic; otherwise in floats."""
+    """Whether it is evaluated in rigorous arithmetic instead of floats."""
 
 
 class _Search:
@@ -121,22 +122,22 @@ class _Search:
         self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys.values()))
         self.programs: dict[tuple[int, ...], _Programs] = {}
         self.order = [*range(len(asked))]
-        """In which the hypotheses are looked at."""
+        """The order in which the hypotheses are evaluated."""
         self.held: set[int] = set()
-        """Which hypotheses held at a point."""
+        """The hypotheses that held at some point."""
         self.tried = 0
         self.taken = 0
-        """How many scalar operations points in floats took."""
+        """The scalar operations of all points in floats so far."""
 
     def at(self, arrays: Sequence[Any], only_whether: bool = False) -> Certainty | None:
-        """Return whether the arrays that the function was traced with satisfy all hypotheses.
+        """Return "rigorous" or "in floats" if arrays, one for each argument, satisfy all hypotheses; else None.
 
         With `only_whether`, the evaluation ends at the first hypothesis that fails.
         """
         try:
             sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
-            at = self._at(sizes)
-            point = [_as_numbers(arrays[k], at.rigorous) for k in at.needed]
+            program = self._at(sizes)
+            point = [_as_numbers(arrays[k], program.rigorous) for k in program.needed]
             failing, rigorous = self._failing(sizes, point, only_whether)
         except UNKNOWN:
             return None
@@ -153,26 +154,28 @@ class _Search:
         for attempt in range(DRAWN):
             if self.long_enough:
                 break
-            # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
+            # Sizes are 2 to 4: hypotheses that hold at size 1 alone say nothing of a graph of any size.
             sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(self.traced.ir.dims)}
             try:
-                at = self._at(sizes)
-                specs = {k: self.traced.specs.arguments[k].spec for k in at.needed}
+                program = self._at(sizes)
+                specs = {k: self.traced.specs.arguments[k].spec for k in program.needed}
                 shapes = {k: (_shape(self.traced, k, sizes), spec.dtype) for k, spec in specs.items()}
                 chosen_kinds = _kinds(rng, shapes, attempt, best_kinds)
                 spread = SPREADS[attempt % len(SPREADS)]
-                point = {k: drawn(rng, chosen_kinds[k], *shapes[k], spread, exact=at.rigorous) for k in at.needed}
+                point = {
+                    k: drawn(rng, chosen_kinds[k], *shapes[k], spread, exact=program.rigorous) for k in program.needed
+                }
                 failing, rigorous = self._failing(sizes, [*point.values()])
                 if not failing:
                     return "rigorous" if rigorous else "in floats"
-                if failing <= least:
+                if failing <= least:  # equals are taken too, so that the search goes on from new points
                     least, best_kinds, nearest = failing, chosen_kinds, _Point(sizes, shapes, point, failing)
             except (*UNKNOWN, UnknownDimensionError):
                 continue
         return "none" if nearest is None else self._near(rng, nearest)
 
     def _near(self, rng: random.Random, best: _Point) -> Certainty:
-        """Search as `drawn` does from the best point on, changing one array or one entry at a time."""
+        """Search from the best point on, changing one array or one entry at a time; return what `drawn` returns."""
         exact = self._at(best.sizes).rigorous
         for attempt in range(TRIES - DRAWN if best.arrays else 0):
             if self.long_enough:
@@ -180,7 +183,7 @@ class _Search:
             k = rng.choice(list(best.arrays))
             kind, spread = rng.choice(kinds(*best.shapes[k])), SPREADS[attempt % len(SPREADS)]
             fresh = drawn(rng, kind, *best.shapes[k], spread, exact=exact)
-            if fresh.size and rng.random() < ONE_ENTRY:
+            if fresh.size and rng.random() < ONE_ENTRY:  # put one new entry into the best point's array
                 place = np.unravel_index(rng.randrange(fresh.size), fresh.shape)
                 entry, fresh = fresh[place], best.arrays[k].copy()
                 fresh[place] = entry
@@ -201,6 +204,7 @@ class _Search:
         return self.tried >= FEWEST and self.taken > FLOATS
 
     def _at(self, sizes: Mapping[str, int]) -> _Programs:
+        """Return the program at these sizes, made once."""
         key = tuple(sizes[d] for d in self.traced.ir.dims)
         if key not in self.programs:
             self.programs[key] = _program(self.traced, self.wanted, sizes)
@@ -211,31 +215,33 @@ class _Search:
 
         With `one_is_enough`, those after the first that fails are counted as failing without being evaluated.
         """
-        at = self._at(sizes)
+        program = self._at(sizes)
         self.tried += 1
-        if at.rigorous:
-            values = run_on_balls(at.program, point, precision=PRECISION).values
+        if program.rigorous:
+            values = run_on_balls(program.program, point, precision=PRECISION).values
         else:
-            self.taken += at.operations
+            self.taken += program.operations
             with wide_floats():
-                given = [_as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(at.program).invars, strict=True)]
-                values = in_floats(at.program, given, at.compiled, self.taken <= UNCOMPILED)
-        table = dict(zip([*self.wanted, *at.places], values, strict=True))
-        with scalars.precision(PRECISION) if at.rigorous else numpys_floats():
+                inputs = [
+                    _as_given(x, v.aval.dtype) for x, v in zip(point, jaxpr_of(program.program).invars, strict=True)
+                ]
+                values = in_floats(program.program, inputs, program.compiled, self.taken <= UNCOMPILED)
+        table = dict(zip([*self.wanted, *program.places], values, strict=True))
+        with scalars.precision(PRECISION) if program.rigorous else numpys_floats():
             holding: set[int] = set()
             for k in self.order:
-                if _holds_if_known(self.asked[k], table, sizes, at.rigorous):
+                if _holds_if_known(self.asked[k], table, sizes, program.rigorous):
                     holding.add(k)
-                elif one_is_enough:  # what failed here is looked at first at the next point
+                elif one_is_enough:  # the next point is to meet this hypothesis first
                     self.order.remove(k)
                     self.order.insert(0, k)
                     break
         self.held |= holding
-        return len(self.asked) - len(holding), at.rigorous
+        return len(self.asked) - len(holding), program.rigorous
 
 
 def _as_numbers(array: Any, exact: bool) -> np.ndarray:
-    """The numbers of an array, as rationals if `exact`; for random keys some seeds. Raises TypeError for another."""
+    """Return an array's numbers, as rationals if `exact`, and seeds for random keys. Raises TypeError for others."""
     if kind_of(array.dtype) == "k":
         return np.zeros(array.shape, dtype=int)
     if array.dtype == object:
@@ -251,10 +257,13 @@ def _as_numbers(array: Any, exact: bool) -> np.ndarray:
 def _kinds(
     rng: random.Random, shapes: Mapping[int, tuple[Sequence[int], str]], attempt: int, best: Mapping[int, str]
 ) -> dict[int, str]:
-    """Return kinds of a point's arrays: all ordinary at first, then those of the best point but for one, or any."""
+    """Return a kind for each array of a point: at first all ordinary; later the best point's kinds with one changed.
+
+    Each fourth time all kinds are drawn anew.
+    """
     if attempt < FIRST:
-        one = ("any", "positive")[attempt % 2]
-        return {k: one if dtype == "float" else "small" for k, (_, dtype) in shapes.items()}
+        kind = ("any", "positive")[attempt % 2]
+        return {k: kind if dtype == "float" else "small" for k, (_, dtype) in shapes.items()}
     fresh = {k: rng.choice(kinds(*shapes[k])) for k in shapes}
     if not best or attempt % 4 == 3:
         return fresh
@@ -263,6 +272,7 @@ def _kinds(
 
 
 def _holds_if_known(asked: NodeStatement, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
+    """Return whether a hypothesis holds at the values; False where it cannot be evaluated."""
     try:
         return holds(asked, table, sizes) if rigorous else holds_in_floats(asked, table, sizes)
     except UNKNOWN:
@@ -270,19 +280,18 @@ def _holds_if_known(asked: NodeStatement, table: Mapping[Any, Any], sizes: Mappi
 
 
 def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> _Programs:
-    """Return the program that computes the values which the hypotheses mention, at concrete shapes, from the inputs
-    they depend on.
-    """
-    inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
+    """Return the program that computes the `wanted` values, at concrete sizes, from the inputs that they depend on."""
+    places = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
     def run(*inputs: Any) -> list[Any]:
         execution = Run(sizes, IDEAL_NUMBERS, set(wanted))
-        given: list[Any] = [None] * len(traced.specs.arguments)
+        all_inputs: list[Any] = [None] * len(traced.specs.arguments)
         for k, x in zip(needed, inputs, strict=True):
-            given[k] = x
-        execution.values(traced, given, needed=True)
-        return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in inside)]
+            all_inputs[k] = x
+        execution.values(traced, all_inputs, needed=True)
+        return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in places)]
 
+    # Inputs that no wanted value depends on are left out: nothing need be drawn for them.
     live = Run(sizes, IDEAL_NUMBERS, set(wanted))._live(traced, ())
     needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
     with wide_floats():
@@ -296,11 +305,11 @@ def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int
     count = operations(jaxpr_of(program))
     rigorous = count <= RIGOROUS and not _draws(jaxpr_of(program))
     compiled = jax.jit(jax.extend.core.jaxpr_as_fun(program))
-    return _Programs(program, compiled, needed, inside, count, rigorous)
+    return _Programs(program, compiled, needed, places, count, rigorous)
 
 
 def _shape(traced: TracedGraph, argument: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return an argument's shape as the program has it; its spec does not know dimensions that were set to others."""
+    """Return an argument's shape at these sizes, from the program: its spec may name dimensions that were replaced."""
     return tuple(at_sizes(tuple(traced.program.jaxpr.invars[argument].aval.shape), sizes))
 
 
@@ -310,9 +319,9 @@ def _draws(jaxpr: Any) -> bool:
 
 
 def in_floats(program: Any, given: Sequence[Any], compiled: Callable[..., Any], by_numpy: bool) -> list[Any]:
-    """The values of a program in floats: by numpy if that is to be tried and can, else as JAX compiles it."""
+    """Return the outputs of a program in floats: with `by_numpy`, by numpy where it can, else by JAX's compiler."""
     if by_numpy:
-        with suppress(Exception):  # an operation that numpy has not, or a loop of too many steps
+        with suppress(Exception):  # numpy lacks an operation, or a loop has too many steps
             return run_in_floats(program, [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in given], Setting())
     return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in compiled(*given)]
 
@@ -322,24 +331,25 @@ def _as_given(value: np.ndarray, dtype: Any) -> Any:
 
 
 def holds_for_constants(traced: TracedGraph, asked: NodeStatement) -> bool:
-    """Return whether the hypothesis is about values that depend on no input, and holds for them: computed, and proved
-    with balls.
+    """Return whether a hypothesis on values that depend on no input holds, proved by ball arithmetic.
+
+    False where the values depend on a size, or take too long.
     """
-    here = replace(asked, place=())
-    wanted = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
+    at_top = replace(asked, place=())  # the graph is evaluated on its own, also one inside a node
+    keys = list(dict.fromkeys(k if k[0] != asked.place else ((), *k[1:]) for k in asked.keys.values()))
 
     def run() -> list[Any]:
-        execution = Run({}, IDEAL_NUMBERS, set(wanted))
+        execution = Run({}, IDEAL_NUMBERS, set(keys))
         execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
-        return [execution.kept[key] for key in wanted]
+        return [execution.kept[key] for key in keys]
 
     try:
         with wide_floats():
             program = jax.make_jaxpr(run)()
         if operations(jaxpr_of(program)) > CONSTANT:
             return False
-        table = dict(zip(wanted, run_on_balls(program, [], precision=PRECISION).values, strict=True))
+        table = dict(zip(keys, run_on_balls(program, [], precision=PRECISION).values, strict=True))
         with scalars.precision(PRECISION):
-            return holds(here, table, {})
+            return holds(at_top, table, {})
     except (*UNKNOWN, UnknownDimensionError):  # the values depend on a size
         return False

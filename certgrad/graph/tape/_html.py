@@ -64,18 +64,19 @@ def html(tape: Tape, sweep: Sweep | None = None, title: str = "A tape") -> str:
 
 
 def _step(number: int, step: SweepStep) -> str:
+    """Return one step of the sweep: the cotangents that arrived, and those given on with their sums so far."""
     label = f"%{step.record.id}"
     to = ", ".join(dict.fromkeys(c.to.label for c in step.contributions))
     arrived = [
         _box(f"arrived at {label}" + (f".{k}" if k else ""), ct) for k, ct in enumerate(step.arrived) if ct is not None
     ]
-    given = []
+    handed_on = []
     for c in step.contributions:
-        given.append(_box(f"given to {c.to.label}", c.cotangent))
+        handed_on.append(_box(f"given to {c.to.label}", c.cotangent))
         if c.total is not c.cotangent:
-            given.append(_box(f"{c.to.label} so far", c.total))
+            handed_on.append(_box(f"{c.to.label} so far", c.total))
     head = f"{number}. <code>{_linked(label)} {escape(step.record.name)}</code> gives to <code>{_linked(to)}</code>"
-    return f"<details><summary>{head}</summary>{''.join(_row(boxes) for boxes in (arrived, given))}</details>"
+    return f"<details><summary>{head}</summary>{''.join(_row(boxes) for boxes in (arrived, handed_on))}</details>"
 
 
 def _row(boxes: Sequence[str]) -> str:
@@ -96,7 +97,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], anchors: Sequen
 
 
 def _linked(text: str) -> str:
-    """The text escaped, with each `%3` in it a link to that record."""
+    """Return the text escaped for HTML, in which each `%3` links to that record."""
     return re.sub(r"%\d+(\.\d+)?", lambda m: f'<a href="#{_anchor(m[0])}">{m[0]}</a>', escape(text))
 
 
@@ -105,7 +106,7 @@ def _anchor(label: str) -> str:
 
 
 def _array(value: Any) -> str:
-    """The entries, the first few of each axis; further axes are flattened into rows."""
+    """Return a table of an array's entries, the first few of each axis; more than two axes are flattened to rows."""
     array = np.asarray(value)
     rows = array.reshape(-1, array.shape[-1]) if array.ndim and array.size else array.reshape(1, -1)
     cut = rows.shape[0] > _SHOWN or rows.shape[1] > _SHOWN

@@ -1,4 +1,4 @@
-"""The reverse sweep over a tape, with every cotangent that it meets."""
+"""The reverse sweep over a tape, with every cotangent on its way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.graph.tape._tape import Record, Tape
 
 Key = tuple[int, int]
-"""A record and which of its outputs."""
+"""A value of a tape: its record, and which of the record's outputs it is."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Contribution:
     to: Value
     cotangent: Any
     total: Any
-    """The value's cotangent so far, with this."""
+    """The value's cotangent so far, with this contribution."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SweepStep:
 
     record: Record
     arrived: tuple[Any, ...]
-    """One for each output; None where an output is no real number."""
+    """The cotangent of each output; None where an output is no real number."""
     contributions: tuple[Contribution, ...]
 
 
@@ -48,14 +48,14 @@ class Sweep:
 
     @property
     def gradients(self) -> dict[str, Any]:
-        """The cotangent of each real input, by name; zero where no output depends on it."""
+        """Return the cotangent of each real input, by name; zero where no output depends on the input."""
         inputs = {n: v for n, v in self.tape.inputs.items() if is_real(v.value)}
         return {n: self.of(v) for n, v in inputs.items()}
 
     def of(self, value: Value) -> Any:
-        """The cotangent of a value of the tape; zero where none arrived."""
-        found = self.cotangents.get((value.record, value.output))
-        return jnp.zeros_like(value.value) if found is None else found
+        """Return the cotangent of a value of the tape; zero where none arrived."""
+        cotangent = self.cotangents.get((value.record, value.output))
+        return jnp.zeros_like(value.value) if cotangent is None else cotangent
 
     def __str__(self) -> str:
         from certgrad.graph.tape._views import sweep_text
@@ -64,7 +64,7 @@ class Sweep:
 
 
 def swept(tape: Tape, seeds: Sequence[tuple[Value, Any]]) -> Sweep:
-    """Return the cotangents of a tape: from the last record to the first, each VJP adds to those of its parents."""
+    """Return the sweep of a tape from these seeds: from the last record to the first, each VJP adds to its parents."""
     cotangents: dict[Key, Any] = {}
 
     def add(key: Key, cotangent: Any) -> Any:
@@ -79,6 +79,7 @@ def swept(tape: Tape, seeds: Sequence[tuple[Value, Any]]) -> Sweep:
         if record.vjp is None or not any(k in cotangents for k in keys):
             continue
         real = [is_real(y) for y in record.outputs]
+        # The VJP needs a cotangent for each real output: zero where no later record gave one.
         arrived = [
             cotangents.get(k, jnp.zeros_like(y)) if r else None
             for k, y, r in zip(keys, record.outputs, real, strict=True)

@@ -32,13 +32,13 @@ class Record:
     outputs: tuple[Any, ...]
     """The arrays that it returned."""
     parents: tuple[Value, ...] = ()
-    """The values on the tape that it read, in order; one that is read twice stands there twice."""
+    """The values of the tape that it read, in order; a value that is read twice is listed twice."""
     arguments: str = ""
     """Its arguments, for the views: `%0, 2.0, axis=1`."""
     vjp: Callable[[Sequence[Any]], list[Any]] | None = field(default=None, repr=False)
-    """From a cotangent for each real output to one for each real parent; None where no parent is real."""
+    """The map from cotangents of the real outputs to those of the real parents; None where no parent is real."""
     replay: Callable[[Sequence[Any]], list[Any]] | None = field(default=None, repr=False)
-    """The outputs at other values of the parents: the same call again."""
+    """The same call as a function of the parents' values, to run it again; None for an input."""
     source: str = ""
     place: Any = field(default=None, repr=False)
 
@@ -63,7 +63,10 @@ class Tape:
         self.records: list[Record] = []
 
     def input(self, name: str, value: Any) -> Value:
-        """An array that gradients are taken for, by a name. Raises UsageError for a name that is taken or is none."""
+        """Return an array as a value of the tape that gets a gradient, under this name.
+
+        Raises UsageError for a name that is taken, or is no identifier.
+        """
         if not name.isidentifier():
             raise UsageError(
                 f"'{name}' cannot name an input of a tape. Use a name as Python has them, such as x or W1."
@@ -76,13 +79,13 @@ class Tape:
 
     @property
     def inputs(self) -> dict[str, Value]:
-        """The inputs by name."""
+        """Return the inputs by name."""
         return {r.name: Value(self, r.id, 0, r.outputs[0]) for r in self.records if r.is_input}
 
     def apply(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         """Run a JAX function on values and other arguments, and record it as one operation.
 
-        Returns what it returns, with values in place of arrays. Raises UsageError for values of another tape.
+        Return the function's result, with values in place of arrays. Raises UsageError for values of another tape.
         """
         flat, tree = jax.tree.flatten((args, kwargs), is_leaf=is_value)
         flat = [_copied_array(x) if isinstance(x, np.ndarray) else x for x in flat]
@@ -90,14 +93,14 @@ class Tape:
         parents = tuple(flat[k] for k in places)
         if any(p.tape is not self for p in parents):
             raise UsageError("A value of one tape was used on another. Keep one tape for one computation.")
-        structure: list[Any] = []
+        structure: list[Any] = []  # how the function nests its result, known once it has run
 
         def call(arrays: Sequence[Any]) -> list[Any]:
-            full = list(flat)
+            all_args = list(flat)
             for k, x in zip(places, arrays, strict=True):
-                full[k] = x
-            given, named = jax.tree.unflatten(tree, full)
-            leaves, nested = jax.tree.flatten(function(*given, **named))
+                all_args[k] = x
+            positional, keywords = jax.tree.unflatten(tree, all_args)
+            leaves, nested = jax.tree.flatten(function(*positional, **keywords))
             structure[:] = [nested]
             return [jnp.asarray(y) for y in leaves]
 
@@ -115,24 +118,27 @@ class Tape:
                 jaxpr.current_traceback(),
             )
         )
-        here = len(self.records) - 1
-        return jax.tree.unflatten(structure[0], [Value(self, here, k, y) for k, y in enumerate(outputs)])
+        record_id = len(self.records) - 1
+        return jax.tree.unflatten(structure[0], [Value(self, record_id, k, y) for k, y in enumerate(outputs)])
 
     def backward(self, outputs: Value | Sequence[Value], seeds: Any = None) -> Sweep:
-        """Sweep back from these values, each with its seed; the seed of a scalar is 1 if none is given.
+        """Return the reverse sweep from these values, each with its seed; without seeds, a scalar's seed is 1.
 
         Raises UsageError for a seed of another shape, a missing one, or an output that is no real number.
         """
         chosen: Sequence[Value] = [outputs] if isinstance(outputs, Value) else list(outputs)
         if seeds is None:
-            given: list[Any] = [None] * len(chosen)
+            seed_list: list[Any] = [None] * len(chosen)
         else:
-            given = [seeds] if isinstance(outputs, Value) else list(seeds)
-        if len(given) != len(chosen):
-            raise UsageError(f"There are {len(chosen)} outputs and {len(given)} seeds. Pass one seed for each output.")
-        return swept(self, [(y, self._seed(y, s)) for y, s in zip(chosen, given, strict=True)])
+            seed_list = [seeds] if isinstance(outputs, Value) else list(seeds)
+        if len(seed_list) != len(chosen):
+            raise UsageError(
+                f"There are {len(chosen)} outputs and {len(seed_list)} seeds. Pass one seed for each output."
+            )
+        return swept(self, [(y, self._seed(y, s)) for y, s in zip(chosen, seed_list, strict=True)])
 
     def _seed(self, output: Value, seed: Any) -> Any:
+        """Return the seed of an output in its dtype: 1 for a scalar without one. Raises UsageError."""
         if not is_value(output) or output.tape is not self:
             raise UsageError("Only values of this tape can be swept back from.")
         if not is_real(output.value):
@@ -152,7 +158,7 @@ class Tape:
         return seed
 
     def function(self, outputs: Value | Sequence[Value]) -> Callable[..., Any]:
-        """The recorded operations as a function of the inputs, in their order: the same calls, made again."""
+        """Return a function of the inputs, in their order, that makes the recorded calls again, in theirs."""
         single = isinstance(outputs, Value)
         chosen: list[Any] = [outputs] if single else list(outputs)
         needed = self._needed(chosen)
@@ -164,24 +170,24 @@ class Tape:
                 if record.id in needed and record.replay is not None:
                     with jaxpr.as_written_at(record.place):
                         values[record.id] = record.replay([values[p.record][p.output] for p in record.parents])
-            found = [values[y.record][y.output] for y in chosen]
-            return found[0] if single else found
+            results = [values[y.record][y.output] for y in chosen]
+            return results[0] if single else results
 
         return tape
 
     def graph(self, outputs: Value | Sequence[Value], *, name: str = "tape", **specs: str) -> TracedGraph:
-        """The recorded operations as a graph, as `certgrad.trace` makes it of the same program.
+        """Return the recorded operations as a graph, such as `certgrad.trace` makes it of the same program.
 
-        Its shapes are those of the arrays; `specs` names some for all sizes: `x="n d"`. The graph is of the operations
-        that ran: what Python decided while they did is not in it. Raises UsageError or TraceError, the latter where the
-        same calls give other values now.
+        Its shapes are those of the arrays; `specs` gives inputs symbolic sizes: `x="n d"`. The graph has the operations
+        that ran, not the decisions of Python between them. Raises UsageError, or TraceError, also where the same calls
+        give other values now.
         """
         inputs = self.inputs
         unknown = [n for n in specs if n not in inputs]
         if unknown:
             raise UsageError(f"The tape has no input '{unknown[0]}'; it has {', '.join(inputs) or 'none'}.")
         texts = [f"{n}: {specs.get(n, _spec(v))}" for n, v in inputs.items()]
-        self._check_repeatable(outputs)
+        self._check_repeatable(outputs)  # the graph is traced by running the calls again
         try:
             return trace(self.function(outputs), *texts, name=name)
         except TraceError as error:
@@ -193,9 +199,10 @@ class Tape:
             ) from error
 
     def _check_repeatable(self, outputs: Value | Sequence[Value]) -> None:
+        """Raise TraceError where making the recorded calls again gives other values of the outputs."""
         chosen = [outputs] if isinstance(outputs, Value) else list(outputs)
-        again = self.function(chosen)(*(v.value for v in self.inputs.values()))
-        for before, now in zip(chosen, again, strict=True):
+        recomputed = self.function(chosen)(*(v.value for v in self.inputs.values()))
+        for before, now in zip(chosen, recomputed, strict=True):
             if not jnp.array_equal(before.value, now, equal_nan=is_real(now)):
                 raise TraceError(
                     f"Running the recorded calls again gives another value of {before.label}: one of them draws random "
@@ -218,24 +225,25 @@ class Tape:
 def _with_vjp(
     call: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]] | None]:
-    """Return the outputs of a call, and the map from cotangents of its real outputs to those of its real arrays."""
+    """Return the outputs of a call, and its vjp from the real outputs to the real arrays; None if there are none."""
     moving = [k for k, x in enumerate(arrays) if is_real(x)]
     if not moving:
         return call(arrays), None
     real: list[bool] = []
 
     def of_moving(*xs: Any) -> tuple[list[Any], list[Any]]:
-        full = list(arrays)
+        all_arrays = list(arrays)
         for k, x in zip(moving, xs, strict=True):
-            full[k] = x
-        outputs = call(full)
+            all_arrays[k] = x
+        outputs = call(all_arrays)
         real[:] = [is_real(y) for y in outputs]
         return [y for y, r in zip(outputs, real, strict=True) if r], [
             y for y, r in zip(outputs, real, strict=True) if not r
         ]
 
-    floats, vjp, others = jax.vjp(of_moving, *(arrays[k] for k in moving), has_aux=True)
-    first, second = iter(floats), iter(others)
+    # Outputs that are no floats have no cotangents: they pass beside the vjp, and are put back in order.
+    floats, vjp, not_floats = jax.vjp(of_moving, *(arrays[k] for k in moving), has_aux=True)
+    first, second = iter(floats), iter(not_floats)
     outputs = [next(first) if r else next(second) for r in real]
     return outputs, (lambda seeds: list(vjp(list(seeds)))) if floats else None
 
@@ -245,6 +253,7 @@ def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 
 
 def _argument(x: Any) -> str:
+    """Return an argument of a call as short text."""
     if is_value(x):
         return str(x.label)
     if isinstance(x, tuple | list):
@@ -262,7 +271,7 @@ def _spec(value: Value) -> str:
 
 
 def _source() -> str:
-    """The line outside this package that is being run: `mlp.py:12`."""
+    """Return the innermost running line outside of this package and of libraries, as `mlp.py:12`; "" without one."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -273,7 +282,7 @@ def _source() -> str:
 
 
 def _copied_array(array: np.ndarray) -> Any:
-    """Return a copy of an array in the dtype that JAX computes in, as numpy's arrays may change; integers may index a
-    structure.
+    """Return a copy of an array, since numpy's arrays may change: floats as an array of JAX, others as numpy's own,
+    since integers may be used as an index in Python.
     """
     return jnp.array(array) if array.dtype.kind == "f" else array.copy()

@@ -25,7 +25,7 @@ _UNARY = "neg pos abs invert".split()
 
 
 class Value:
-    """One output of a record: an array, and where on which tape it stands. Reading it is `value.value`."""
+    """One output of a record of a tape: `value.value` is its array, `record` and `output` say which one it is."""
 
     __slots__ = ("output", "record", "tape", "value")
     __hash__ = None  # type: ignore[assignment]
@@ -57,7 +57,7 @@ class Value:
     def __repr__(self) -> str:
         return f"<{self.label} of a tape: {self.value!r}>"
 
-    # What Python decides by a value is decided now: the tape holds the operations of this run.
+    # Python's decisions by a value use its present number: the tape holds the operations of this run alone.
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -106,7 +106,7 @@ class Value:
         return self.tape.apply(_of_jax(function), *args, **kwargs)
 
     def __certgrad_apply__(self, op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """An op of certgrad called with values of a tape."""
+        """Return the result of an op of certgrad that is called with values of a tape."""
         return self.tape.apply(op, *args, **kwargs)
 
 
@@ -119,14 +119,14 @@ def _with_name(function: Callable, name: str) -> Callable:
 
 
 def _of_jax(function: Any) -> Callable:
-    """The function of jax.numpy that has the name of one of numpy."""
-    found: Any = jnp
+    """Return the function of jax.numpy with the name of one of numpy. Raises UsageError where there is none."""
+    jax_function: Any = jnp
     path = [*(getattr(function, "__module__", None) or "numpy").split(".")[1:], function.__name__]
     for part in path:
-        found = getattr(found, part, None)
-    if found is None:
+        jax_function = getattr(jax_function, part, None)
+    if jax_function is None:
         raise UsageError(f"jax.numpy has no {'.'.join(path)}, so a tape cannot record it. Use tape.apply with another.")
-    return found
+    return jax_function
 
 
 def _forward(name: str) -> Callable:

@@ -22,7 +22,7 @@ Row = tuple[str, ...]
 
 
 def tape_rows(tape: Tape) -> list[Row]:
-    """One row an output of a record."""
+    """Return a row for each output of each record."""
     return [row for record in tape.records for row in _record(record)]
 
 
@@ -45,7 +45,7 @@ def vjp_text(record: Record) -> str:
 
 
 def sweep_rows(sweep: Sweep) -> list[Row]:
-    """The seeds, then one row a contribution."""
+    """Return a row for each seed, then one for each contribution."""
     rows: list[Row] = [
         ("seed", "", summary(seed), output.label, summary(seed), summary(seed)) for output, seed in sweep.seeds
     ]
@@ -55,6 +55,7 @@ def sweep_rows(sweep: Sweep) -> list[Row]:
 
 
 def _step(number: int, step: SweepStep) -> list[Row]:
+    """Return a row for each contribution of one step; its number and cotangents stand in the first."""
     call = f"%{step.record.id} {step.record.name}"
     arrived = "; ".join(summary(ct) for ct in step.arrived if ct is not None)
     rows: list[Row] = []
@@ -65,7 +66,7 @@ def _step(number: int, step: SweepStep) -> list[Row]:
 
 
 def gradient_rows(sweep: Sweep) -> list[Row]:
-    """One row a real input."""
+    """Return a row for each real input."""
     return [
         (name, type_text(g), summary(g), f"{float(np.linalg.norm(np.asarray(g, np.float64).ravel())):.6g}")
         for name, g in sweep.gradients.items()
@@ -73,27 +74,27 @@ def gradient_rows(sweep: Sweep) -> list[Row]:
 
 
 def text(tape: Tape, width: int | None = None) -> str:
-    """The tape: every operation with its value, what it read, and what its VJP closure gives cotangents to."""
+    """Return the tape as a table: each operation with its value, its arguments and where its cotangents go."""
     return _grid(TAPE, tape_rows(tape), width)
 
 
 def sweep_text(sweep: Sweep, width: int | None = None) -> str:
-    """The sweep step by step: what arrived at each operation, and what it adds to the cotangents of its parents."""
+    """Return the sweep as a table: the cotangents that reach each operation, and those it adds to its parents."""
     return _grid(SWEEP, sweep_rows(sweep), width)
 
 
 def gradients_text(sweep: Sweep, width: int | None = None) -> str:
-    """The gradients after a sweep."""
+    """Return the gradients after a sweep as a table."""
     return _grid(GRADIENTS, gradient_rows(sweep), width)
 
 
 def type_text(value: Any) -> str:
-    """`float32[4, 3]`."""
+    """Return an array's dtype and shape: `float32[4, 3]`."""
     return f"{value.dtype}[{', '.join(map(str, value.shape))}]" if value.shape else str(value.dtype)
 
 
 def summary(value: Any) -> str:
-    """The entries where they are few, else the range and the mean."""
+    """Return an array's entries as text where they are few, else their range and mean."""
     array = np.asarray(value.value if isinstance(value, Value) else value)
     if array.size <= _FEW:
         flat = ", ".join(_number(x) for x in array.ravel())
@@ -109,7 +110,7 @@ def _number(x: Any) -> str:
 
 
 def _grid(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
-    """A table; `width` is the terminal's, and colours it. None gives plain text, as wide as it needs."""
+    """Return a table, coloured and for a terminal of this `width`; for None, as plain text of any width."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""Shapes over labels: which axes of an operation's operands and results have equal sizes, whatever these are."""
+"""Shapes whose axes can be unified: which axes of an operation's operands and results always have equal sizes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 
 
 class NoFamilyError(Exception):
-    """The shapes of this operation cannot be generalised; its lemma is then proved at the sizes that it has."""
+    """The error for an operation whose shapes cannot be generalised: its lemma is proved at the sizes that it has."""
 
 
 class Axis:
-    """An axis with the size that it has at a node; unified axes have the same size at every node of the family."""
+    """An axis with its size at a node. Unified axes have the same size at every node of the family (union-find).
+
+    `factors` are the axes whose sizes multiply to its own, if it is a product; a `fixed` axis stays a number.
+    """
 
     __slots__ = ("factors", "fixed", "parent", "size")
 
@@ -21,14 +24,14 @@ class Axis:
         self.factors: list[Axis] | None = list(factors) if factors is not None else None
 
     def root(self) -> Axis:
-        """The axis that stands for all that are unified with this one."""
+        """Return the axis that stands for all those that are unified with this one."""
         axis = self
         while axis.parent is not None:
             axis = axis.parent
         return axis
 
     def fix(self) -> None:
-        """Fix the axis at the number that it has at the node."""
+        """Fix the axis, and the axes that it is a product of, at the numbers that they have at the node."""
         axis = self.root()
         axis.fixed = True
         for factor in axis.factors or ():
@@ -43,7 +46,7 @@ def _is_one(size: Any) -> bool:
 
 
 def unify(a: Axis, b: Axis) -> Axis:
-    """The two are the same axis. Raises NoFamilyError where their sizes differ."""
+    """Make two axes one, and return it. Raises NoFamilyError where their sizes at the node differ."""
     a, b = a.root(), b.root()
     if a is b:
         return a
@@ -62,17 +65,17 @@ def unify(a: Axis, b: Axis) -> Axis:
 
 
 def unified(shapes: Sequence[Shape]) -> Shape:
-    """Return shapes that must be equal as one."""
+    """Return the one shape of several that must be equal: their axes are unified. Raises NoFamilyError."""
     first = shapes[0]
-    for other in shapes[1:]:
-        if len(other) != len(first):
+    for shape in shapes[1:]:
+        if len(shape) != len(first):
             raise NoFamilyError
-        first = [unify(x, y) for x, y in zip(first, other, strict=True)]
+        first = [unify(x, y) for x, y in zip(first, shape, strict=True)]
     return first
 
 
 class Sizes:
-    """Chooses a symbol for each axis that is left free."""
+    """The sizes of axes in a family: a symbol for each axis that is neither fixed nor a product."""
 
     def __init__(self, name: Callable[[int], str], symbols: Callable[[Sequence[str]], Mapping[str, Any]]) -> None:
         self.name, self.symbols = name, symbols
@@ -91,6 +94,7 @@ class Sizes:
         return {name: axis.size for axis, name in zip(self.chosen, names, strict=True)}
 
     def _collect(self, axis: Axis) -> None:
+        """Note the free axes behind an axis, each once: a product is replaced by its factors."""
         if axis.factors is not None and not axis.fixed:
             for factor in axis.factors:
                 self._collect(factor.root())
@@ -99,11 +103,11 @@ class Sizes:
             self.chosen.append(axis)
 
     def of(self, axis: Axis) -> Any:
-        """The size of an axis in the family: a symbol, a product of symbols, or a number."""
+        """Return the size of an axis in the family: a symbol, a product, or a number. Raises NoFamilyError."""
         axis = axis.root()
         if axis.fixed:
             if not isinstance(axis.size, int):
-                raise NoFamilyError  # what must be a number is none at this node
+                raise NoFamilyError  # a fixed axis must be a number, and is symbolic at this node
             return axis.size
         if axis.factors is not None:
             product: Any = 1

@@ -1,4 +1,4 @@
-"""A call of a traced function, compared with its program; without the gradient, which JAX makes node by node."""
+"""A call of a traced function, compared with its program. Its gradient is not called: JAX makes it node by node."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from certgrad.process.threads import PROCESS_LOCK
 from certgrad.signatures.sizes import integer_size
 
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7), (7, 5, 3, 11), (11, 13, 6, 9))
-"""The sizes of the dimensions in a call: the first at which the function is the program that was traced."""
+"""Sizes for the dimensions in a call; the first row at which the function is the traced program is taken."""
 EQUATIONS = 1_500
 """Operations on arrays, at most, of a function that is called; a longer one is not compared."""
 OPERATIONS = 2_000_000_000
@@ -49,6 +49,7 @@ def uncalled(traced: TracedGraph) -> str:
 
 
 def _operations(traced: TracedGraph) -> int:
+    """Return about how many operations on numbers a call takes."""
     times = Counter(traced.equations.values())
     return sum(n * operations(equation.program.jaxpr) for equation, n in times.items())
 
@@ -77,10 +78,10 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
     if why := uncalled(traced):
         return Conformance((f"not compared with calls: {why}",), _traced_again(traced))
     sizes = _place(traced)
-    at = f" at {_sized(sizes)}" if sizes else ""
-    done: list[str] = []
+    at_sizes = f" at {_sized(sizes)}" if sizes else ""
+    called_dtypes: list[str] = []
     refused: list[str] = []
-    with PROCESS_LOCK:  # of what a call leaves behind nobody else may add
+    with PROCESS_LOCK:  # no other thread may change state that is compared before and after
         state = ReadState(traced.fn, calls=True)
         for dtype in dtypes:
             try:
@@ -89,18 +90,18 @@ def called_alone(subject: Subject, traced: TracedGraph, dtypes: Sequence[str]) -
                 refused.append(f"no call in {dtype} ({type(error).__name__}: {first_line(error, 100)})")
                 continue
             if deviation:
-                reason = f"called{at} in {dtype} it returns something else: {deviation}"
+                reason = f"called{at_sizes} in {dtype} it returns something else: {deviation}"
                 return Conformance((), Difference((), reason, sizes))
-            done.append(dtype)
+            called_dtypes.append(dtype)
         if changed := state.compare():
             text = f"a call changes {changed}, which outlives it: later calls may do other things"
             return Conformance((), Difference((), text, {}))
-    calls = [f"one call in {' and '.join(done)}{at}"] if done else []
+    calls = [f"one call in {' and '.join(called_dtypes)}{at_sizes}"] if called_dtypes else []
     return Conformance((*calls, *refused))
 
 
 def _traced_again(traced: TracedGraph) -> Difference | None:
-    """Return how a second trace differs, of a function that changes state which outlives a trace; else None."""
+    """Return that a second trace gives another program, for a function whose trace changes state; else None."""
     if not traced.changes or has_same_programs(traced, traced.retraced({}), {}):
         return None
     text = f"a trace changes {traced.changes}, which outlives it, and the next one gives another program"
@@ -121,23 +122,27 @@ def _difference_from_program(subject: Subject, traced: TracedGraph, sizes: Mappi
     drawn = traced.specs.arrays or _drawn(subject, sizes)
     if drawn is None:
         raise ValueError("no point of the domain was found")
-    own = "float64" if traced.specs.wide else "float32"
+    own_real = "float64" if traced.specs.wide else "float32"
     points = [np.asarray(x) if kind_of(x.dtype) != "k" else x for x in drawn]
-    points = [_cast(x, v.aval.dtype, own, dtype) for x, v in zip(points, traced.program.jaxpr.invars, strict=True)]
+    points = [_cast(x, v.aval.dtype, own_real, dtype) for x, v in zip(points, traced.program.jaxpr.invars, strict=True)]
     with wide_floats(traced.specs.wide and dtype != "float32"), computed_by(compute):
-        given = [x if kind_of(x.dtype) == "k" else typed(x) for x in points]
-        found = [np.asarray(x) for x in jax.tree.leaves(traced.fn(*traced.specs.nest(given)))]
-    return unlike(found, traced.program, points, sizes, dtype)
+        call_args = [x if kind_of(x.dtype) == "k" else typed(x) for x in points]
+        results = [np.asarray(x) for x in jax.tree.leaves(traced.fn(*traced.specs.nest(call_args)))]
+    return unlike(results, traced.program, points, sizes, dtype)
 
 
 def _drawn(subject: Subject, sizes: Mapping[str, int]) -> list[np.ndarray] | None:
+    """Return pseudorandom arguments at these sizes; None where no point of the domain is found."""
     instance = family(subject, subject.cases[0]).prove[0]
     shapes = instance.shapes({n: integer_size(v) for n, v in sizes.items()})
     return arguments(subject, instance, shapes, seeded(subject.name, "a call", str(instance.inputs), str(sizes)))
 
 
 def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
-    """An argument in the dtype that it was traced in, or narrower where it was left to JAX."""
+    """Return an argument in `dtype`, that of its trace, or in 32 bits where a trace in 64 is called in float32.
+
+    `own` is the dtype of floats in the trace, `wanted` that of floats in the call.
+    """
     kind = kind_of(x.dtype)
     if kind not in "fi":
         return x
@@ -147,5 +152,5 @@ def _cast(x: Any, dtype: Any, own: str, wanted: str) -> Any:
 
 
 def _sized(sizes: Mapping[str, int]) -> str:
-    shown = ", ".join(sizes), ", ".join(map(str, sizes.values()))
-    return " = ".join(shown if len(sizes) == 1 else (f"({x})" for x in shown))
+    names_and_values = ", ".join(sizes), ", ".join(map(str, sizes.values()))
+    return " = ".join(names_and_values if len(sizes) == 1 else (f"({x})" for x in names_and_values))

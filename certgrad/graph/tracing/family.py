@@ -26,23 +26,23 @@ DIMS = ("n", "m", "k", "l", "p", "q")
 
 
 def symbol(k: int) -> str:
-    """The name of a lemma's dimension."""
+    """Return the name of a lemma's dimension by its number: `n`, `m`, …, then `n6`."""
     return DIMS[k] if k < len(DIMS) else f"n{k}"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An equation of a program with the parameters that it has in a family."""
+    """An equation of a program with the parameters that it has in a family, in which sizes are the family's symbols."""
 
     eqn: Any
     params: dict[str, Any]
     inner: tuple[Bound, ...] | None = None
-    """The equations of the program that it calls, where it is such a call."""
+    """The equations of the program that it calls; None for an equation that calls none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """An operation over symbolic sizes, and what these are at the node that it was made for."""
+    """An operation over symbolic sizes, with the value of each size at the node that it was made for."""
 
     equation: Equation
     bound: Bound
@@ -50,12 +50,12 @@ class Family:
     sizes: dict[str, Any]
 
     def run(self, *args: Any) -> list[Any]:
-        """The operation's outputs at its distinct operands, of shapes of the family."""
+        """Return the operation's outputs at its distinct operands, whose shapes are the family's."""
         return _run(self.bound, _operands(self.equation, args))
 
     @property
     def possibly_empty(self) -> tuple[str, ...]:
-        """The node's sizes that can be 0 at some dimensions: `n - 1`."""
+        """The node's sizes that can be 0, such as `n - 1`."""
         return tuple(dict.fromkeys(str(size) for size in self.sizes.values() if not jaxpr.is_positive(size)))
 
     @property
@@ -64,7 +64,7 @@ class Family:
         return structure(self.shapes), _key(self.bound)
 
     def at(self, fixed: Mapping[str, Size]) -> Family:
-        """The family with some sizes set to numbers, to each other or to expressions."""
+        """Return the family with some sizes set to numbers, to each other or to expressions."""
         table = jaxpr.dimension_table(list(self.sizes), fixed)
         shapes = tuple(tuple(jaxpr.replaced(d, table) for d in s) for s in self.shapes)
         left = {d: v for d, v in self.sizes.items() if d not in fixed}
@@ -72,25 +72,30 @@ class Family:
 
 
 def families_of(equation: Equation) -> list[Family]:
-    """The families of an operation that its primitives' rules propose, the widest first.
+    """Return the families of an operation that its primitives' rules propose and that are checked, the widest first.
 
-    A lemma speaks of sizes of at least 1, so that none is for a node with an empty axis.
+    A lemma speaks of sizes of at least 1, so that a node with an empty axis has no family. For a call that is inlined,
+    the rules of the equations inside propose one family together.
     """
     rules: list[Rule | None] = [*rules_for(equation.name)]
     if equation.name in kinds.INLINES:
         rules = [None]
-    found = []
+    families = []
     for rule in rules:
         try:
             family = _proposed(equation, rule)
         except (NoFamilyError, TypeError, KeyError, ValueError, IndexError, StopIteration):
             continue
         if family.sizes and 0 not in family.sizes.values() and _is_instance(family):
-            found.append(family)
-    return found
+            families.append(family)
+    return families
 
 
 def _proposed(equation: Equation, rule: Rule | None) -> Family:
+    """Return the family that a rule proposes, unchecked; with None, the rule of each primitive. Raises NoFamilyError.
+
+    First the rule ties axes together; then every axis left free gets a symbol, and parameters are made of the symbols.
+    """
     variables = [[Axis(d) for d in v.aval.shape] for v in equation.variables]
     by_variable = dict(zip(equation.variables, variables, strict=True))
     operands = [[] if is_literal(v) else by_variable[v] for v in equation.eqn.invars]
@@ -101,6 +106,7 @@ def _proposed(equation: Equation, rule: Rule | None) -> Family:
 
 
 def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[Shape], Callable[[Sizes], Bound]]:
+    """Return the results' axes, and a function from the chosen sizes to the equation with its parameters."""
     inner = inner_program(eqn) if eqn.primitive.name in kinds.INLINES else None
     if inner is not None:
         outs, settled = _program(inner, operands)
@@ -111,6 +117,7 @@ def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[
 
 
 def _program(program: Program, operands: list[Shape]) -> tuple[list[Shape], list[Callable[[Sizes], Bound]]]:
+    """Return the outputs' axes of an inlined program, and for each equation what makes its `Bound`."""
     settled = []
 
     def rule(eqn: Any, shapes: list[Shape]) -> list[Shape]:
@@ -129,20 +136,21 @@ def _fixed(size: Any) -> Axis:
 
 def _is_instance(family: Family) -> bool:
     """Return whether the family's operation, its symbols set to the node's sizes, is the node's own."""
-    found = [tuple(jaxpr.replaced(d, family.sizes) for d in s) for s in family.shapes]
-    own = [tuple(v.aval.shape) for v in family.equation.variables]
-    return found == own and _params_match(family.bound, family.sizes)
+    shapes = [tuple(jaxpr.replaced(d, family.sizes) for d in s) for s in family.shapes]
+    own_shapes = [tuple(v.aval.shape) for v in family.equation.variables]
+    return shapes == own_shapes and _params_match(family.bound, family.sizes)
 
 
 def _params_match(bound: Bound, sizes: Mapping[str, Any]) -> bool:
+    """Return whether the parameters at these sizes are the equation's own, inside calls as well."""
     if bound.inner is not None:
         inner = inner_program(bound.eqn)
         return inner is not None and all(
             b.eqn is e and _params_match(b, sizes) for b, e in zip(bound.inner, inner.jaxpr.eqns, strict=True)
         )
-    own = bound.eqn.params
-    return bound.params.keys() == own.keys() and all(
-        value is own[k] or jaxpr.replaced(value, sizes) == own[k] for k, value in bound.params.items()
+    own_params = bound.eqn.params
+    return bound.params.keys() == own_params.keys() and all(
+        value is own_params[k] or jaxpr.replaced(value, sizes) == own_params[k] for k, value in bound.params.items()
     )
 
 
@@ -153,6 +161,7 @@ def _replaced(bound: Bound, table: Mapping[str, Any]) -> Bound:
 
 
 def _key(bound: Bound) -> Any:
+    """Return a key that is equal for equations which do the same over the same symbols."""
     if bound.inner is not None:
         inner = inner_program(bound.eqn)
         assert inner is not None
@@ -162,8 +171,10 @@ def _key(bound: Bound) -> Any:
 
 
 def structure(value: Any, size: Callable[[Any], str] = str) -> Any:
-    """Return a key of a parameter's value. A size counts by `size`, an object without a text of its own by identity, an
-    array by its entries.
+    """Return a key of a parameter's value.
+
+    A symbolic size counts by the text that `size` gives it, an array by its entries, and an object whose text names
+    only its address by identity.
     """
     if is_symbolic(value):
         return "size", size(value)
@@ -178,7 +189,7 @@ def structure(value: Any, size: Callable[[Any], str] = str) -> Any:
 
 
 def _wiring(program: Program) -> str:
-    """Return which values a program's equations read, in order; literals and constants by value."""
+    """Return a text of which values a program's equations read and make, in order; literals and constants by value."""
     names: dict[Any, str] = {}
     for k, v in enumerate((*program.jaxpr.invars, *program.jaxpr.constvars)):
         names[v] = f"i{k}"
@@ -210,5 +221,5 @@ def _run(bound: Bound, values: Sequence[Any]) -> list[Any]:
 
 
 def is_symbolic(size: Any) -> bool:
-    """Return whether the size is no number."""
+    """Return whether the size is an expression in dimension variables, and so no number."""
     return isinstance(size, DimExpr)

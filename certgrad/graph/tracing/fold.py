@@ -42,6 +42,7 @@ def exact_literal(eqn: Any) -> Any:
     kind = kind_of(aval.dtype)
     if any(v.ndim or v.dtype.kind not in "biuf" for v in values) or kind not in "bif":
         return None
+    # A cast between floats keeps an infinity or NaN; other arithmetic with them is left to the program.
     if eqn.primitive.name == "convert_element_type" and kind == "f" and not np.isfinite(values[0]):
         return jex.Literal(np.asarray(values[0], aval.dtype), aval)
     if not all(np.isfinite(v) for v in values):

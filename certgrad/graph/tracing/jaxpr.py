@@ -45,17 +45,17 @@ Dims = Mapping[str, Any]
 _PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
 _OPS = f"{_PACKAGE}ops{os.sep}"
 _TRACE = f"{_PACKAGE}graph{os.sep}tracing{os.sep}trace.py"
-"""What calls the function that is traced."""
+"""The file that calls the function which is traced: frames inside of that call are the function's."""
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
 UnknownDimensionError = shape_poly.UnexpectedDimVar
-"""A size was asked for that is not among those given."""
+"""JAX's error for a dimension whose size was not given."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equation:
-    """One equation of a jaxpr as a function of its distinct operands that are no literals.
+    """One equation of a jaxpr as a function of its variables: its operands without literals, each once.
 
-    Nodes that differ only in their operands and source lines share one.
+    Nodes that differ only in their operands and source lines share one `Equation`.
     """
 
     eqn: Any
@@ -99,24 +99,24 @@ class Equation:
 
     @cached_property
     def literals(self) -> list[Literal | None]:
-        """Return which operands are scalars of the program text."""
+        """Return the literal for each operand that is a scalar of the program text, and None for each other operand."""
         return [literal_of(v) if is_literal(v) and not np.ndim(v.val) else None for v in self.eqn.invars]
 
     @cached_property
     def scalars(self) -> int:
         """The number of operands that are scalars of the program text."""
-        return sum(one is not None for one in self.literals)
+        return sum(literal is not None for literal in self.literals)
 
     @cached_property
     def output_types(self) -> list[ArrayType]:
         return [type_of(v.aval) for v in self.eqn.outvars]
 
     def run(self, *args: Any) -> list[Any]:
-        """The outputs, differentiable by the rules that JAX has for this equation."""
+        """Return the outputs at values of `variables`, differentiable by JAX's rules for this equation."""
         return list(jex.jaxpr_as_fun(self.program)(*args))
 
     def at(self, dims: Dims) -> Equation:
-        """The equation with the dimensions in its parameters replaced. Not for equations with a program inside."""
+        """Return the equation with the dimensions in its parameters replaced; it must hold no program."""
         params = {k: replaced(v, dims) for k, v in self.eqn.params.items()}
         return Equation(self.eqn.replace(params=params), self.jaxpr, self.wide)
 
@@ -126,17 +126,17 @@ class Equation:
 
     @cached_property
     def primitives(self) -> tuple[Any, ...]:
-        """The primitives of the equation and of the programs that it calls, in order: not their names alone."""
+        """Return the primitives (JAX's objects) of the equation and of the programs that it calls, in order."""
         return tuple(_primitives(self.eqn))
 
     @cached_property
     def holds_program(self) -> bool:
-        """A parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
+        """Whether a parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
         return any(is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
 
     @cached_property
     def program(self) -> Program:
-        """The equation as a program of its own."""
+        """Return the equation as a program of its own, whose arguments are `variables`."""
         parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
         return cast(Program, jex.ClosedJaxpr(self.jaxpr.replace(**parts), []))
 
@@ -160,7 +160,7 @@ def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
 
 
 def literal_of(atom: Any) -> Literal:
-    """A scalar of the program text, as data."""
+    """Return a literal of JAX, a scalar of the program text, as data."""
     value = np.asarray(atom.val)
     item = value.item()
     # The shortest decimal in its own dtype: 0.1 of float32 is not 0.10000000149011612.
@@ -177,12 +177,12 @@ def _primitives(eqn: Any) -> Iterator[Any]:
     yield eqn.primitive
     inner = inner_program(eqn)
     if inner is not None:
-        for one in inner.jaxpr.eqns:
-            yield from _primitives(one)
+        for equation in inner.jaxpr.eqns:
+            yield from _primitives(equation)
 
 
 def primal_function(equation: Equation) -> Callable[..., list[Any]]:
-    """The function of distinct operands that an equation which calls a program runs; rules inside play no part."""
+    """Return the function of `variables` that a calling equation runs, with derivative rules inside left out."""
     inner = equation.inner
     assert inner is not None
 
@@ -195,14 +195,14 @@ def primal_function(equation: Equation) -> Callable[..., list[Any]]:
 
 def _primal(program: Program, args: Sequence[Any]) -> list[Any]:
     def rule(eqn: Any, values: list[Any]) -> list[Any]:
-        inner = None if sampler(eqn) else inner_program(eqn)  # what is drawn is known by who draws it
+        inner = None if sampler(eqn) else inner_program(eqn)  # a random draw stays one call
         return bound(eqn, values) if inner is None else _primal(inner, values)
 
     return results(program, args, rule)
 
 
 def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -> Equation:
-    """A function of arrays as one equation: a call of its program."""
+    """Return a function of arrays at these shapes and dtypes as one equation, a call of its program."""
     closed = jax.make_jaxpr(jax.jit(fn))(*avals)
     jaxpr = jaxpr_of(closed)
     (eqn,) = jaxpr.eqns
@@ -210,33 +210,33 @@ def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -
 
 
 def captures(program: Program) -> bool:
-    """Return whether a value of an enclosing trace stands in the program as a constant."""
+    """Return whether the program has a value of an enclosing trace, a tracer of JAX, as a constant."""
     return any(isinstance(c, jax.core.Tracer) for c in program.consts)
 
 
 def source_of(eqn: Any) -> tuple[str, str]:
-    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
+    """Return the user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
     return place_of(eqn.source_info.traceback)
 
 
 def place_of(traceback: Any) -> tuple[str, str]:
-    """The user's file and line in a traceback, and the name of the function there.
+    """Return the user's file and line in a traceback, and the name of the function there; "" where there is none.
 
-    What a library on top of JAX does is shown at the line that calls the library. Where an op of certgrad is itself
-    the function that is traced, its own lines are the user's.
+    An operation in a library on top of JAX gets the line that calls the library. Where an op of certgrad is itself the
+    function that is traced, the op's own lines count as the user's.
     """
-    first = own = "", ""
+    first = op_position = "", ""
     for frame in source_info_util.user_frames(traceback):
-        found = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
+        position = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
         if frame.file_name.startswith(_PACKAGE):
-            if frame.file_name == _TRACE and own[0]:
-                return first if first[0] else own
-            if frame.file_name.startswith(_OPS) and not found[0].startswith("_"):
-                own = found
+            if frame.file_name == _TRACE and op_position[0]:
+                return first if first[0] else op_position
+            if frame.file_name.startswith(_OPS) and not position[0].startswith("_"):
+                op_position = position
             continue
         if _INSTALLED not in frame.file_name:
-            return found
-        first = first if first[0] else found
+            return position
+        first = first if first[0] else position
     return first
 
 
@@ -246,12 +246,12 @@ def current_traceback() -> Any:
 
 
 def as_written_at(traceback: Any) -> Any:
-    """A context in which equations are traced as if they stood there."""
+    """Return a context in which equations are traced with this traceback as their source."""
     return source_info_util.UserContextManager(traceback, name_stack=source_info_util.current().name_stack)
 
 
 def called_name(program: Program) -> str:
-    """The name of the function that an inner program was traced from."""
+    """Return the name of the function that an inner program was traced from; "" where it is unknown."""
     info = getattr(program.jaxpr, "debug_info", None)
     return str(getattr(info, "func_name", "") or "").split(" ")[0]
 
@@ -260,7 +260,7 @@ def called_name(program: Program) -> str:
 
 
 def dims_in(value: Any) -> list[str]:
-    """The names of the dimension variables in a dimension, a shape or a parameter, in order of appearance."""
+    """Return the names of the dimension variables in a size, a shape or a parameter, in order of appearance."""
     if isinstance(value, DimExpr):
         return list(parse_size(value).names)
     if isinstance(value, tuple | list):
@@ -269,7 +269,7 @@ def dims_in(value: Any) -> list[str]:
 
 
 def dimension_table(names: Sequence[str], fixed: Mapping[str, Size]) -> dict[str, Any]:
-    """A fresh symbol for each dimension; those in `fixed` are what their sizes say: `1`, `n`, `2*n`."""
+    """Return a fresh symbol of JAX for each dimension; one in `fixed` gets the size given there: `1`, `n`, `2*n`."""
     used = [n for size in fixed.values() for n in size.names]
     table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in names if n not in fixed), *used]))))
     return table | {n: size.evaluate(table) for n, size in fixed.items()}
@@ -284,7 +284,7 @@ def is_positive(size: Any) -> bool:
 
 
 def replaced(value: Any, dims: Dims) -> Any:
-    """A dimension, a shape or a parameter with the dimension variables replaced."""
+    """Return a size, a shape or a parameter with its dimension variables replaced by their values in `dims`."""
     if isinstance(value, DimExpr):
         out = value._evaluate(dict(dims))
         return out if isinstance(out, DimExpr) else int(out)
@@ -297,7 +297,7 @@ def replaced(value: Any, dims: Dims) -> Any:
 
 
 def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
-    """The program's outputs at arrays of concrete shapes: each equation with the dimensions' values put in.
+    """Return the program's outputs at arrays of concrete shapes: `dims` gives the sizes, `numbers` the dtypes.
 
     A call inside runs its program; derivative rules play no part here.
     """
@@ -306,15 +306,18 @@ def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers
 
 
 def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
-    """Return the outputs of an equation at arrays of concrete shapes, with sizes `dims` and dtypes by `numbers`."""
+    """Return the outputs of an equation at arrays of concrete shapes, with sizes `dims` and dtypes by `numbers`.
+
+    A call is evaluated by its program; a random draw runs in the dtypes that it was traced in, and is then converted.
+    """
     inner = inner_program(eqn)
-    if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
-        own = [
+    if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # a draw depends on the dtype
+        in_own_dtypes = [
             jax.numpy.asarray(x, v.aval.dtype) if kind_of(v.aval.dtype) in "fi" else x
             for x, v in zip(values, eqn.invars, strict=True)
         ]
-        found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer, numbers.precision))
-        return [x.astype(numbers.dtype(x.dtype)) for x in found]
+        drawn = evaluate(inner, in_own_dtypes, dims, OwnNumbers(numbers.real, numbers.integer, numbers.precision))
+        return [x.astype(numbers.dtype(x.dtype)) for x in drawn]
     if inner is not None:
         return evaluate(inner, values, dims, numbers)
     if eqn.primitive.name == "dim_as_value":
@@ -325,22 +328,23 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
     if numbers.precision is not None and params.get("precision", ...) is None:
         params["precision"] = (numbers.precision, numbers.precision)
     if eqn.primitive.name in _ADDED_UP and kind_of(values[0].dtype) == "f" and values[0].dtype.itemsize < 4:
-        wide = bound(eqn, [values[0].astype(np.float32)], params)
-        return [x.astype(values[0].dtype) for x in wide]
+        sums = bound(eqn, [values[0].astype(np.float32)], params)
+        return [x.astype(values[0].dtype) for x in sums]
     return bound(eqn, values, params)
 
 
 _ADDED_UP = SUMS | {"reduce_prod", "cumprod", "cumlogsumexp"}
-"""What is added up in 32 bits where its entries have fewer, as jax.numpy does."""
+"""Primitives that add or multiply in 32 bits where the entries have fewer bits, as jax.numpy does."""
 
 
 def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:
-    """Return how a scatter combines two numbers, as a program on the numbers that it runs with."""
+    """Return the program by which a scatter combines two numbers, at these sizes and in these dtypes."""
     program = Program(jaxpr_of(eqn.params["update_jaxpr"]), eqn.params.get("update_consts", ()))
     return jaxpr_of(_program_at(program, dims, numbers))
 
 
 def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
+    """Return a parameter of an equation with sizes from `dims` and dtypes from `numbers`."""
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(numbers.dtype(value))
     if dims and _of_symbolic_sizes(value):
@@ -351,7 +355,7 @@ def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
 
 
 def _of_symbolic_sizes(value: Any) -> bool:
-    """Return whether it is a program, such as a branch, in which some array has a symbolic size."""
+    """Return whether a parameter is a program, such as a branch, in which some array has a symbolic size."""
     if not hasattr(jaxpr_of(value), "eqns"):
         return False
     jaxpr = jaxpr_of(value)
@@ -360,7 +364,7 @@ def _of_symbolic_sizes(value: Any) -> bool:
 
 
 def _program_at(program: Program, dims: Dims, numbers: Numbers) -> Any:
-    """The program with the dimensions' values put in, on the numbers that it runs with."""
+    """Return the program traced again with sizes from `dims` and dtypes from `numbers`."""
     specs = [
         jax.ShapeDtypeStruct(replaced(tuple(v.aval.shape), dims), numbers.dtype(v.aval.dtype))
         for v in program.jaxpr.invars
@@ -373,9 +377,10 @@ _tables = Kept()
 
 def installed_rules() -> int:
     """Return a number that changes whenever the rule of a primitive is replaced."""
+    # The rules of all primitives are a key: a new combination gets the next number.
     tables = (ad.primitive_jvps, ad.primitive_transposes, ad.fancy_transposes, ad.primitive_linearizations)
-    known = _tables.table
-    return int(known.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(known)))
+    numbers = _tables.table
+    return int(numbers.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(numbers)))
 
 
 # --- ops of certgrad
@@ -392,6 +397,8 @@ def without_linear(fn: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 
 def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
+    """Return the program's outputs; tangent maps of ops, also inside a jit, run as the ops' declared rules."""
+
     def rule(eqn: Any, values: list[Any]) -> list[Any]:
         inner = inner_program(eqn)
         if eqn.primitive.name == LINEAR:
@@ -415,7 +422,9 @@ def mentions(program: Program | None, primitive: str) -> bool:
 def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
     """Return the op of certgrad that a `custom_jvp_call` calls, with its keyword arguments; None for any other.
 
-    The op serves to name the node and to read its domain. What is proved of the node is traced from the equation.
+    The op serves to name the node and to read its domain. What is proved of the node is traced from the equation. An
+    op's tangents are one equation of the primitive `LINEAR`, whose function closes over the op: so the equation is
+    differentiated, and the op read from that closure.
     """
     if equation.name != "custom_jvp_call" or not equation.eqn.params.get("symbolic_zeros"):
         return None
@@ -425,13 +434,13 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
     def tangent(*args: Any) -> Any:
         floats = [args[k] for k in moving]
 
-        def partial(*xs: Any) -> list[Any]:
-            full = list(args)
+        def of_moving(*xs: Any) -> list[Any]:
+            all_args = list(args)
             for k, x in zip(moving, xs, strict=True):
-                full[k] = x
-            return equation.run(*full)
+                all_args[k] = x
+            return equation.run(*all_args)
 
-        return jax.jvp(partial, floats, floats)[1]
+        return jax.jvp(of_moving, floats, floats)[1]
 
     try:
         closed = jax.make_jaxpr(tangent)(*avals)
@@ -439,14 +448,14 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
         return None
     for eqn in jaxpr_of(closed).eqns:
         if eqn.primitive.name == LINEAR:
-            found = inspect.getclosurevars(eqn.params["linear"].apply).nonlocals
-            if "op" in found and "statics" in found:
-                return found["op"], dict(found["statics"])
+            closure = inspect.getclosurevars(eqn.params["linear"].apply).nonlocals
+            if "op" in closure and "statics" in closure:
+                return closure["op"], dict(closure["statics"])
     return None
 
 
 def is_program(value: Any) -> bool:
-    """Return whether it is a program, or several, as the parameter of an equation."""
+    """Return whether an equation's parameter is a program, or a list that has one."""
     if isinstance(value, tuple | list):
         return any(is_program(v) for v in value)
     return hasattr(value, "eqns") or hasattr(value, "jaxpr")

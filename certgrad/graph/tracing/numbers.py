@@ -17,25 +17,26 @@ class Numbers:
     real: Any
     integer: Any
     precision: Any = None
-    """Of products of matrices and convolutions that ask for none of their own: what JAX takes as `precision`."""
+    """JAX's `precision` for matrix products and convolutions that name none themselves; None leaves it to JAX."""
 
     def dtype(self, dtype: Any) -> Any:
+        """Return the dtype of the run for a dtype of the program; booleans and other integers keep theirs."""
         if kind_of(dtype) == "f":
             return np.dtype(self.real)
         return np.dtype(self.integer) if dtype in (np.dtype("int32"), np.dtype("int64")) else dtype
 
     def value(self, value: Any) -> Any:
-        """A literal or a constant: the number that is meant, also where it is written in fewer digits."""
-        own = getattr(value, "dtype", None)
-        if own is not None and kind_of(own) not in "fi":
+        """Return a literal or constant in the dtype of the run; in float64, as the decimal that was meant (`meant`)."""
+        own_dtype = getattr(value, "dtype", None)
+        if own_dtype is not None and kind_of(own_dtype) not in "fi":
             return value
         array = np.asarray(value)
-        own = array.dtype if own is None else own  # JAX's literals are floats of Python's that have a dtype
-        wanted = self.dtype(own)
-        if wanted == own:
+        own_dtype = array.dtype if own_dtype is None else own_dtype  # JAX's literals, Python's floats, have one too
+        run_dtype = self.dtype(own_dtype)
+        if run_dtype == own_dtype:
             return value
-        array = array.astype(own)
-        return meant(array).astype(wanted) if wanted == np.float64 else array.astype(wanted)
+        array = array.astype(own_dtype)
+        return meant(array).astype(run_dtype) if run_dtype == np.float64 else array.astype(run_dtype)
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ class OwnNumbers(Numbers):
 
 
 IDEAL_NUMBERS = Numbers(np.float64, np.int64)
-"""All real numbers in one dtype: as they are read where casts do not round."""
+"""All real numbers in float64, so that casts between float dtypes do not round."""
 
 
 def meant(array: np.ndarray) -> np.ndarray:
     """Return floats of fewer bits as the shortest decimals that round to them: 0.1, not 0.10000000149011612."""
     if kind_of(array.dtype) != "f" or array.dtype == np.float64:
         return array.astype(np.float64)
-    if (found := np.unique(array)).size == 1:  # most constants repeat one number
-        return np.full(array.shape, float(str(found[0])))
+    if (numbers := np.unique(array)).size == 1:  # most constants repeat one number
+        return np.full(array.shape, float(str(numbers[0])))
     return np.asarray([float(str(x)) for x in array.flat], np.float64).reshape(array.shape)

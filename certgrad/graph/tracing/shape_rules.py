@@ -1,8 +1,8 @@
-"""What each primitive of JAX does with axes: which of its operands' sizes agree, and which parameters are sizes.
+"""Rules of JAX's primitives for axes: which sizes of the operands are equal, and which parameters are sizes.
 
-A rule is not trusted. It proposes a family of shapes; that the family's operation traces, and that it is the node's own
-operation at the node's sizes, is checked by `family`. A primitive without a rule here has each lemma at the sizes of
-its node.
+A rule is not trusted. It proposes a family of shapes, by unifying axes whose sizes must be equal and fixing those that
+must stay numbers; `family` checks that the family's operation, at the node's sizes, is the node's own. For a primitive
+without a rule here, each lemma is proved at the sizes of its node.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from certgrad.jaxpr import kinds
 
 Result = tuple[list[Shape], Callable[[Sizes], dict[str, Any]]]
 Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]
-"""From the parameters, the operands' axes and the shapes of the results: the results' axes, and the parameters."""
+"""A function of the parameters, the operands' axes and the results' shapes that returns the results' axes, with a
+function from the sizes chosen for all axes to the parameters."""
 
 
 def rules_for(name: str) -> list[Rule]:
-    """The rules of a primitive for an equation that stands alone, the one that leaves most sizes free first."""
+    """Return the rules of a primitive for an equation that stands alone, the one that leaves most sizes free first."""
     try:
         return [*_WIDER.get(name, ()), rule_for(name)]
     except NoFamilyError:
@@ -29,7 +30,7 @@ def rules_for(name: str) -> list[Rule]:
 
 
 def rule_for(name: str) -> Rule:
-    """The rule of a primitive whose results have their axes. Raises NoFamilyError where there is none."""
+    """Return the rule of a primitive that gives the results all their axes. Raises NoFamilyError if it has none."""
     if name in kinds.POINTWISE:
         return _elementwise
     if name not in _RULES:
@@ -48,7 +49,7 @@ def _elementwise(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 
 def _broadcast(axes: Sequence[Axis]) -> Axis:
-    """The axis of the result: axes of size 1 go with any."""
+    """Return the result's axis for these of the operands: axes of size 1 agree with any, the others are unified."""
     long = [[a] for a in axes if not _is_one(a)]
     return unified(long)[0] if long else axes[0]
 
@@ -72,7 +73,7 @@ def _iota(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...
 
 
 def _without(parameter: str) -> Rule:
-    """The axes that a parameter lists are gone."""
+    """Return the rule of a primitive that removes the axes which this parameter lists."""
 
     def rule(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
         return [[a for k, a in enumerate(shapes[0]) if k not in params[parameter]]], _params_with(params)
@@ -90,6 +91,7 @@ def _unchanged(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any
 
 
 def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the axes of each run that a reshape turns into each other. Raises NoFamilyError with `dimensions`."""
     if params["dimensions"] is not None or len(shapes) != 1:
         raise NoFamilyError
     out = [Axis(size) for size in params["new_sizes"]]
@@ -99,7 +101,10 @@ def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, 
 
 
 def _groups(before: Shape, after: Shape) -> list[tuple[Shape, Shape]]:
-    """The runs of axes that a reshape turns into each other; axes of size 1 belong to none."""
+    """Return the runs of axes that a reshape turns into each other: (2n, 3) to (2, n, 3) has [2n] → [2, n], [3] → [3].
+
+    Both shapes are read from the left; a run ends where the products of sizes are equal. Axes of size 1 are left out.
+    """
     left, right = ([a for a in shape if not _is_one(a)] for shape in (before, after))
     groups: list[tuple[Shape, Shape]] = []
     while left or right:
@@ -122,6 +127,7 @@ def _sizes(shape: Shape) -> list[Any]:
 
 
 def _regroup(before: Shape, after: Shape) -> None:
+    """Unify the axes of one run of a reshape: an axis that is split or merged becomes the product of the others."""
     if len(before) == len(after) == 1:
         unify(before[0], after[0])
     elif len(before) == 1:
@@ -134,7 +140,7 @@ def _regroup(before: Shape, after: Shape) -> None:
 
 
 def _kept_axes(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Shape:
-    """The result's axes: an axis of the operand where it stays as it is, else a number, which the operand's is too."""
+    """Return the result's axes: the operand's where `keeps` is true; elsewhere both axes are fixed at their numbers."""
     for axis, whole in zip(operand, keeps, strict=True):
         if not whole:
             axis.fix()
@@ -142,12 +148,13 @@ def _kept_axes(operand: Shape, out: Sequence[Any], keeps: Sequence[bool]) -> Sha
 
 
 def _concatenate(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie all axes but the one that is joined."""
     along = params["dimension"]
     for a, b in pairwise(shapes):
         for k, (x, y) in enumerate(zip(a, b, strict=True)):
             if k != along:
                 unify(x, y)
-    # The result's axis is a sum of sizes.
+    # Along the axis that is joined the size is a sum, for which axes have no form: these sizes stay numbers.
     results = [_kept_axes(shape, outs[0], [k != along for k in range(len(shape))]) for shape in shapes]
     return results[:1], _params_with(params)
 
@@ -169,6 +176,7 @@ def _pad(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]
 
 
 def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Keep the axes that are taken whole, whose limit follows their size; the others are fixed."""
     (operand,) = shapes
     strides = params["strides"] or (1,) * len(operand)
     whole = [
@@ -179,14 +187,15 @@ def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ..
     ]
     out = _kept_axes(operand, outs[0], whole)
 
-    def limits(sizes: Sizes) -> tuple[Any, ...]:
-        given = zip(operand, whole, params["limit_indices"], strict=True)
-        return tuple(sizes.of(a) if w else limit for a, w, limit in given)
+    def limit_indices(sizes: Sizes) -> tuple[Any, ...]:
+        axes = zip(operand, whole, params["limit_indices"], strict=True)
+        return tuple(sizes.of(a) if w else limit for a, w, limit in axes)
 
-    return [out], _params_with(params, limit_indices=limits)
+    return [out], _params_with(params, limit_indices=limit_indices)
 
 
 def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the contracted axes of the two operands, and their batch axes."""
     (left_sum, right_sum), (left_batch, right_batch) = params["dimension_numbers"]
     left, right = shapes
     for i, j in [*zip(left_sum, right_sum, strict=True), *zip(left_batch, right_batch, strict=True)]:
@@ -198,6 +207,7 @@ def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 
 def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """Tie the axes of a convolution with the image's sizes fixed, so that those of the result are numbers."""
     for axis in params["dimension_numbers"].lhs_spec[2:]:
         shapes[0][axis].fix()
     return _convolution_of_any_image(params, shapes, outs)
@@ -206,7 +216,8 @@ def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
     """Tie the axes of a convolution whose image has any size: batch, features and channels.
 
-    The result's size is a function of the image's, and has no axis of its own.
+    The result's sizes are functions of the image's. They are given as numbers, so that the rule serves only an equation
+    that stands alone, whose results no other equation reads.
     """
     numbers = params["dimension_numbers"]
     image, kernel = shapes
@@ -215,6 +226,7 @@ def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs:
     if params["feature_group_count"] == 1 and params["batch_group_count"] == 1:
         unify(image[numbers.lhs_spec[1]], kernel[numbers.rhs_spec[1]])
     else:
+        # In groups, one number of channels is a multiple of another, for which axes have no form.
         for axis in (image[numbers.lhs_spec[1]], kernel[numbers.rhs_spec[0]], kernel[numbers.rhs_spec[1]]):
             axis.fix()
         if params["batch_group_count"] != 1:
@@ -226,16 +238,20 @@ def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs:
 
 
 def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    given = [params[p] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation")]
+    """Keep the axes over which the window does not move: of length, stride and dilation 1, without padding."""
+    window_params = [params[p] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation")]
     keeps = [
         all(n == 1 for n in parts) and tuple(padding) == (0, 0)
-        for *parts, padding in zip(*given, params["padding"], strict=True)
+        for *parts, padding in zip(*window_params, params["padding"], strict=True)
     ]
     return [_kept_axes(shapes[0], outs[0], keeps)], _params_with(params)
 
 
 def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
-    """Tie the sizes of a gather: batch axes to those of the indices, whole slices to the operand's axes."""
+    """Tie the sizes of a gather: batch axes to those of the indices, whole slices to the operand's axes.
+
+    Each axis of the result is the next axis of the slice where `offset_dims` says so, else the next batch axis.
+    """
     numbers, (operand, indices) = params["dimension_numbers"], shapes
     indices[-1].fix()
     dropped_axes = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
@@ -245,6 +261,7 @@ def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
         not isinstance(n, int) or (n == a.root().size and k not in dropped_axes)
         for k, (n, a) in enumerate(zip(params["slice_sizes"], operand, strict=True))
     ]
+    # A slice over a whole axis keeps that axis, of any size; other slices have a number for their size.
     window = iter(
         [
             a if w else _number(n)
@@ -255,10 +272,10 @@ def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
     batch = iter(indices[:-1])
     out = [next(window) if k in numbers.offset_dims else next(batch) for k in range(len(outs[0]))]
 
-    def slices(sizes: Sizes) -> tuple[Any, ...]:
+    def slice_sizes(sizes: Sizes) -> tuple[Any, ...]:
         return tuple(sizes.of(a) if w else n for a, w, n in zip(operand, whole, params["slice_sizes"], strict=True))
 
-    return [out], _params_with(params, slice_sizes=slices)
+    return [out], _params_with(params, slice_sizes=slice_sizes)
 
 
 def _dynamic_slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
@@ -286,4 +303,4 @@ _RULES: dict[str, Rule] = {
     "transpose": _transpose,
 }
 _WIDER: dict[str, list[Rule]] = {"conv_general_dilated": [_convolution_of_any_image]}
-"""Rules that say nothing of some axes of the results."""
+"""Rules that leave more sizes free, and give numbers for some axes of the results."""

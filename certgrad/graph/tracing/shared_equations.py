@@ -1,4 +1,4 @@
-"""What a graph and the graphs inside it have once: equal equations, literals, and lines of the user's code."""
+"""The equations, literals and lines of the user's code that a graph shares with the graphs inside it."""
 
 from __future__ import annotations
 
@@ -24,42 +24,43 @@ class Shared:
         self.called: dict[Equation, tuple[Program | None, str]] = {}
         """The program that an equation calls, and the function of `jax.random` that it draws by."""
         self.places: dict[Any, tuple[str, str]] = {}
-        """The user's line and function, by traceback: those of a loop in Python are equal."""
+        """The user's line and function for each traceback; the steps of a Python loop have equal ones."""
         self.literals: dict[Any, Literal] = {}
         self.atoms: dict[int, Any] = {}
-        """One of JAX's literals behind each of ours, by identity."""
+        """For each `Literal` of a graph, by its id, one of the literals of JAX that it stands for."""
         self.kept: list[Any] = []
+        """Equations of JAX whose ids are keys, so that no other object gets the same id."""
 
     def place(self, eqn: Any) -> tuple[str, str]:
-        """The user's file and line of an equation, and the name of the function there."""
+        """Return the user's file and line of an equation, and the name of the function there."""
         traceback = eqn.source_info.traceback
-        found = self.places.get(traceback)
-        if found is None:
-            found = self.places[traceback] = source_of(eqn)
-        return found
+        position = self.places.get(traceback)
+        if position is None:
+            position = self.places[traceback] = source_of(eqn)
+        return position
 
     def equation(self, eqn: Any, original: Any, jaxpr: Any, operands: Sequence[Operand]) -> Equation:
-        """Return the one equation that stands for all which do the same to values of the same types.
+        """Return the one `Equation` that is shared by all equations which do the same to values of the same types.
 
-        `original` is the equation of the program `jaxpr`; `eqn` is the same with folded literals put in. Two are the
-        same if primitive, parameters, types, literals and the pattern of repeated operands are.
+        `original` is the equation of the program `jaxpr`; `eqn` is `original` with folded literals put in. Equations do
+        the same if their primitive, parameters, types, literals and pattern of repeated operands are equal.
         """
         slots: dict[Any, int] = {}
         reads = tuple([_operand_key(v, o, slots) for v, o in zip(eqn.invars, operands, strict=True)])
         try:
             key: Any = (eqn.primitive, tuple(eqn.params.items()), reads, tuple([v.aval for v in eqn.outvars]))
-            found = self.equations.get(key)
-        except TypeError:  # a parameter that cannot be hashed: the same object is the same one
+            equation = self.equations.get(key)
+        except TypeError:  # some parameter has no hash: share only what comes from one and the same equation of JAX
             self.kept.append(original)
             key = (id(original), reads)
-            found = self.equations.get(key)
-        if found is None:
-            found = self.equations[key] = Equation(eqn, jaxpr, self.wide)
-        return found
+            equation = self.equations.get(key)
+        if equation is None:
+            equation = self.equations[key] = Equation(eqn, jaxpr, self.wide)
+        return equation
 
 
 def _operand_key(v: Any, o: Operand, slots: dict[Any, int]) -> tuple[object, Any]:
-    """Return what tells an equation's operand from another: its literal or its place among the variables, and its type.
+    """Return a key of an operand: its literal or its number among the equation's variables, and its type.
 
     `slots` numbers the variables of the equation in the order in which they are met.
     """

@@ -1,7 +1,5 @@
 """Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, `"x: bf16[n, d]"`, `"rng: :key"`, or
-arrays, nested as the arguments are.
-
-They stand in lists, dicts and modules (Equinox, Flax)."""
+arrays. They are nested as the arguments are: in lists, dicts and modules (Equinox, Flax)."""
 
 from __future__ import annotations
 
@@ -37,17 +35,17 @@ class Argument:
     given: Any = None
     """The dtype of an array that was given as a spec."""
     array: Any = field(default=None, compare=False, repr=False)
-    """That array; None where only its shape and dtype were given."""
+    """The array that was given as a spec; None where only a shape and a dtype were."""
 
     @property
     def own(self) -> Any:
-        """The dtype that was given or written; None where it is left to JAX."""
+        """The dtype of the array that was given, or that the spec writes; None where the dtype is left to JAX."""
         if self.given is not None or not self.spec.exact:
             return self.given
         return np.dtype(jnp.dtype(self.spec.exact))
 
     def dtype(self, wide: bool) -> Any:
-        """The dtype that it is traced in: its own, or that of JAX's arrays with 64-bit numbers, or without."""
+        """Return the dtype for tracing: its own, or JAX's default, which has 64 bits if `wide`."""
         if self.own is not None:
             return self.own
         real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
@@ -57,12 +55,12 @@ class Argument:
 
 @dataclass(frozen=True)
 class Specs:
-    """All arrays in the order of the flattened arguments, and how they are nested."""
+    """The specs of all arrays in the order of the flattened arguments, and how the arguments nest them."""
 
     arguments: tuple[Argument, ...]
     tree: tuple[Any, ...]
     static: Mapping[int, Any] = field(default_factory=dict)
-    """What is no array, by its place among all leaves: functions and numbers inside modules. The graph holds them."""
+    """The leaves that are no arrays (functions and numbers inside modules), by position among all leaves."""
     wide: bool = True
     """Whether the function is traced with 64-bit numbers."""
 
@@ -77,31 +75,31 @@ class Specs:
         return out
 
     def flat(self, args: Sequence[Any]) -> list[Any]:
-        """The arrays in the arguments. Raises UsageError where these are nested in another way."""
+        """Return the arrays in the arguments, in order. Raises UsageError where these are nested in another way."""
         if len(args) != len(self.tree):
             raise UsageError(f"The graph takes {len(self.tree)} arguments, and got {len(args)}.")
         leaves: list[Any] = []
         for k, (arg, tree) in enumerate(zip(args, self.tree, strict=True)):
-            found, structure = jax.tree.flatten(arg)
-            if structure != tree:
-                raise UsageError(f"Argument {k} is nested as {structure}, but its spec as {tree}.")
-            leaves += found
+            found_leaves, arg_tree = jax.tree.flatten(arg)
+            if arg_tree != tree:
+                raise UsageError(f"Argument {k} is nested as {arg_tree}, but its spec as {tree}.")
+            leaves += found_leaves
         return [x for k, x in enumerate(leaves) if k not in self.static]
 
     @property
     def dtypes(self) -> list[Any]:
-        """The dtypes that the arrays are traced in."""
+        """Return the dtypes that the arrays are traced in."""
         return [a.dtype(self.wide) for a in self.arguments]
 
     @property
     def arrays(self) -> list[Any] | None:
-        """The arrays that were given as specs, if all of them were arrays."""
-        found = [a.array for a in self.arguments]
-        return None if not found or any(x is None for x in found) else found
+        """Return the arrays that were given as specs; None unless all specs were arrays."""
+        arrays_given = [a.array for a in self.arguments]
+        return None if not arrays_given or any(x is None for x in arrays_given) else arrays_given
 
     @property
     def dims(self) -> list[str]:
-        """The dimension names, each once, in order of appearance."""
+        """Return the dimension names, each once, in order of appearance."""
         dims = (d for a in self.arguments for d in a.spec.dims if not isinstance(d, Star))
         return list(dict.fromkeys(n for d in dims for n in d.names))
 
@@ -110,10 +108,14 @@ class Specs:
         return replace(self, arguments=tuple(replace(a, spec=a.spec.renamed(fixed)) for a in self.arguments))
 
     def sizes(self, shapes: Sequence[Sequence[int]]) -> dict[str, int]:
-        """Return the sizes that give the arguments these shapes. Raises UsageError, naming one, where none do."""
+        """Return the size of each dimension that gives the arguments these shapes.
+
+        Raises UsageError where none does; it names the first argument that does not fit, if a single one shows it.
+        """
         specs = tuple(a.spec for a in self.arguments)
-        if (found := next(fits(Signature(specs, ()), [tuple(map(int, s)) for s in shapes]), None)) is not None:
-            return found
+        if (fitting := next(fits(Signature(specs, ()), [tuple(map(int, s)) for s in shapes]), None)) is not None:
+            return fitting
+        # Nothing fits: find the argument to name, by the sizes that axes with a bare name show.
         sizes: dict[str, int] = {}
         for argument, shape in zip(self.arguments, shapes, strict=True):
             if len(shape) != len(argument.spec.dims):
@@ -124,19 +126,19 @@ class Specs:
             for dim, size in zip(argument.spec.dims, shape, strict=True):
                 if not isinstance(dim, Star) and dim.name is not None:
                     sizes.setdefault(dim.name, int(size))
-        known = ", ".join(f"{k} = {v}" for k, v in sizes.items())
+        sizes_text = ", ".join(f"{k} = {v}" for k, v in sizes.items())
         for argument, shape in zip(self.arguments, shapes, strict=True):
             if any(n not in sizes for d in argument.spec.dims if isinstance(d, Size) for n in d.names):
                 continue
             expected = argument.spec.shape(sizes, {})
             if tuple(shape) != tuple(expected):
                 raise UsageError(
-                    f"{argument.name} has shape {tuple(shape)}, but its spec '{argument.spec}' with {known} gives "
+                    f"{argument.name} has shape {tuple(shape)}, but its spec '{argument.spec}' with {sizes_text} gives "
                     f"{tuple(expected)}. Pass arrays whose dimensions agree."
                 )
-        given = ", ".join(f"{a.name} {tuple(s)}" for a, s in zip(self.arguments, shapes, strict=True))
-        wanted = ", ".join(f"{a.name}: {a.spec}" for a in self.arguments)
-        raise UsageError(f"No sizes give the shapes {given} the specs {wanted}. Pass arrays whose dimensions agree.")
+        shown = ", ".join(f"{a.name} {tuple(s)}" for a, s in zip(self.arguments, shapes, strict=True))
+        written = ", ".join(f"{a.name}: {a.spec}" for a in self.arguments)
+        raise UsageError(f"No sizes give the shapes {shown} the specs {written}. Pass arrays whose dimensions agree.")
 
 
 def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
@@ -146,25 +148,25 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     trees: list[Any] = []
     static: dict[int, Any] = {}
     count = 0
-    for k, given in enumerate(specs):
-        base, spec = _parse_spec(given, parameters[k] if k < len(parameters) else f"x{k}")
+    for k, argument_spec in enumerate(specs):
+        base, spec = _parse_spec(argument_spec, parameters[k] if k < len(parameters) else f"x{k}")
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
         trees.append(tree)
-        arrays = any(_is_array(leaf) for _, leaf in flat)
+        has_arrays = any(_is_array(leaf) for _, leaf in flat)
         for path, leaf in flat:
             # Beside arrays, a text in an attribute of a module is one of its own, such as the name of an axis.
-            attribute = arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
-            if (isinstance(leaf, str) and not attribute) or _is_array(leaf) or not path:
+            is_own_text = has_arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
+            if (isinstance(leaf, str) and not is_own_text) or _is_array(leaf) or not path:
                 arguments.append(_leaf(leaf, base + jax.tree_util.keystr(path)))
             else:
                 static[count] = leaf
             count += 1
-    seen: set[str] = set()
+    names: set[str] = set()
     for argument in arguments:
-        if argument.name in seen:
+        if argument.name in names:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
-        seen.add(argument.name)
-    # What asks for 64 bits is traced with them; else it is as the program would run now.
+        names.add(argument.name)
+    # A spec with a 64-bit dtype needs 64-bit numbers; else JAX's present setting decides, as it would for a call.
     wide = bool(jax.config.read("jax_enable_x64")) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
     read = Specs(tuple(arguments), tuple(trees), static, wide)
     for name in read.dims:
@@ -177,7 +179,7 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
 
 
 def _parse_spec(given: Any, base: str) -> tuple[str, Any]:
-    """A spec and the name of its argument; one that is written as a text, `params: {w: d m, b: m}`, as a structure."""
+    """Return the name of an argument, by default `base`, and its spec; `params: {w: d m, b: m}` becomes a dict."""
     if not isinstance(given, str):
         return base, given
     name, body = split_name(given)
@@ -191,17 +193,17 @@ def _parse_spec(given: Any, base: str) -> tuple[str, Any]:
 
 
 def _shown_by(dims: Sequence[Size]) -> set[str]:
-    """The names whose sizes follow from the lengths of axes: `h` from `2*h`, and then `w` from `h+w`."""
-    known: set[str] = set()
-    more = True
-    while more:
-        more = False
+    """Return the names whose sizes follow from the lengths of axes: `h` from `2*h`, and then `w` from `h+w`."""
+    known_names: set[str] = set()
+    progress = True
+    while progress:
+        progress = False
         for dim in dims:
-            left = [n for n in dim.occurrences if n not in known]
-            if len(left) == 1:  # once, so that the length is linear in it
-                known.add(left[0])
-                more = True
-    return known
+            unknown_names = [n for n in dim.occurrences if n not in known_names]
+            if len(unknown_names) == 1:  # one occurrence: the length is linear in it, and can be solved for it
+                known_names.add(unknown_names[0])
+                progress = True
+    return known_names
 
 
 def _needs_64_bits(dtype: Any) -> bool:
@@ -209,9 +211,9 @@ def _needs_64_bits(dtype: Any) -> bool:
 
 
 def split_name(text: str) -> tuple[str | None, str]:
-    """`"W1: d h"` as the name and the dimensions; no name where none is written.
+    """Return the name and the rest of a spec such as `"W1: d h"`; None for the name where none is written.
 
-    What stands right after the colon, without a blank, may be the dtype of an axis: `n:int`.
+    A dtype right after the colon, without a blank, makes no name of what is before it: `n:int` is an axis n of ints.
     """
     named = _NAMED.fullmatch(text)
     if named is None:
@@ -223,7 +225,7 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 
 def written_spec(body: str) -> ArraySpec:
-    """The spec without its name: `n d`, `n:int`, `f32[n, d]`. Raises SignatureError."""
+    """Return the spec that a text without a name writes: `n d`, `n:int`, `f32[n, d]`. Raises SignatureError."""
     if (typed := _TYPED.fullmatch(body)) is not None:
         body = f"{typed[2].replace(',', ' ')}:{typed[1]}"
     return parse(f"{body} ->").inputs[0]
@@ -240,8 +242,8 @@ def _leaf(text: Any, name: str) -> Argument:
         raise UsageError(
             f"The spec of {name} is {text!r}. Write the dimensions as text, such as 'n d', or '' for a scalar."
         )
-    given, body = split_name(text)
-    name = given or name
+    written_name, body = split_name(text)
+    name = written_name or name
     if ("," in body and not _TYPED.fullmatch(body)) or "->" in body:
         raise UsageError(
             f"The spec '{text}' of {name} is more than one array. Give one spec an argument, such as 'n d'."
@@ -275,12 +277,12 @@ def _array(value: Any, name: str) -> Argument:
     dims = tuple(_dim(d, name) for d in value.shape)
     dtype = value.dtype if kind == "k" else jax.dtypes.canonicalize_dtype(value.dtype)
     spec = ArraySpec(dims, {"f": "float", "i": "int", "b": "bool", "k": "key"}[kind])
-    known = isinstance(value, np.ndarray | np.generic | jax.Array) and not isinstance(value, jax.core.Tracer)
-    return Argument(name, spec, dtype, value if known else None)
+    has_values = isinstance(value, np.ndarray | np.generic | jax.Array) and not isinstance(value, jax.core.Tracer)
+    return Argument(name, spec, dtype, value if has_values else None)
 
 
 def _dim(size: Any, name: str) -> Size:
-    """A size of an array, which may be a symbolic one of JAX's, as a spec says it."""
+    """Return an axis of an array, a number or a symbolic size of JAX, as a spec's. Raises UsageError."""
     with suppress(NoSizeError):
         if (dim := parse_size(size)).is_sum_of_products:
             return dim
@@ -288,7 +290,7 @@ def _dim(size: Any, name: str) -> Size:
 
 
 def parameter_names(fn: Callable[..., Any]) -> list[str]:
-    """The names of a function's positional arguments; none where they cannot be told."""
+    """Return the names of a function's positional arguments; an empty list where it has no signature to read."""
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A traced function as every proof sees a subject: it reaches the rules of all its nodes."""
+"""A traced function as a subject of audits, whose derivative by JAX runs the rules of all its nodes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GraphSubject(Subject):
     Args:
         moving: the real arguments, by place, that are differentiated; all if None.
         used: the real outputs, by place, that are returned; all if None.
-        forward_mode: JAX's jvp of it has a part in what is claimed.
+        forward_mode: whether the claims are also about JAX's jvp of the function.
     """
 
     rules_of_nodes = True
@@ -53,9 +53,7 @@ class GraphSubject(Subject):
         used: Sequence[int] | None = None,
         forward_mode: bool = False,
     ) -> None:
-        """Read a graph as a subject of audits. `moving` are the differentiated arguments, `used` the outputs that are
-        looked at.
-        """
+        """Read a graph as a subject of audits; the arguments are those of the class."""
         arguments, dtypes = traced.specs.arguments, traced.specs.dtypes
         specs = tuple(
             replace(a.spec, exact=str(d) if kind_of(d) in "fi" and a.own is not None else "")
@@ -67,29 +65,29 @@ class GraphSubject(Subject):
         reals = [k for k, a in enumerate(arguments) if a.spec.dtype == "float"]
         self.moving = reals if moving is None else list(moving)
         self.used, self.forward_mode = used, forward_mode
-        held = {*reals} - {*self.moving}
-        specs = tuple(replace(s, dtype="held") if k in held else s for k, s in enumerate(specs))
+        fixed = {*reals} - {*self.moving}
+        specs = tuple(replace(s, dtype="held") if k in fixed else s for k, s in enumerate(specs))
         self.cases = (Case(Signature(specs, ())),)
         self.params: Mapping[str, str | None] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The rules of a node need have no forward mode."""
+        """Return the obligations without that of the JVP: the rules of a node need have no forward mode."""
         return OF_RULES[1:]
 
     @property
     def code(self) -> Sequence[Any]:
-        """The function; the rules of the nodes are reached from the program."""
+        """The function alone; the rules of the nodes are reached from the program."""
         return [self.traced.fn]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """Return the function of the flat list of its arrays, its real outputs in order, and its derivatives by JAX.
 
-        Arguments, and cotangents, are taken in the dtypes that they were said to have.
+        Float arguments whose specs say a dtype are converted to it, and cotangents to the dtypes of the outputs.
         """
 
-        read = zip(self.traced.specs.arguments, self.traced.specs.dtypes, strict=True)
-        given_dtypes = [d if a.own is not None and kind_of(d) == "f" else None for a, d in read]
+        dtypes_by_argument = zip(self.traced.specs.arguments, self.traced.specs.dtypes, strict=True)
+        given_dtypes = [d if a.own is not None and kind_of(d) == "f" else None for a, d in dtypes_by_argument]
 
         def forward(args: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
             assert self.traced.fn is not None
@@ -100,21 +98,21 @@ class GraphSubject(Subject):
 
         def of_moving(args: Sequence[Any]) -> Callable[..., list[Any]]:
             def run(*xs: Any) -> list[Any]:
-                full = list(args)
+                all_args = list(args)
                 for k, x in zip(self.moving, xs, strict=True):
-                    full[k] = x
-                return forward(full)
+                    all_args[k] = x
+                return forward(all_args)
 
             return run
 
-        def pulled(args: Sequence[Any]) -> tuple[list[Any], Any]:
+        def value_and_pullback(args: Sequence[Any]) -> tuple[list[Any], Any]:
             return jax.vjp(of_moving(args), *(args[k] for k in self.moving))
 
         def jvp(args: Sequence[Any], tangents: Sequence[Any], params: Any) -> list[Any]:
             return jax.jvp(of_moving(args), [args[k] for k in self.moving], list(tangents))[1]
 
         def both(args: Sequence[Any], seeds: Sequence[Any] | None, params: Any) -> tuple[list[Any], list[Any]]:
-            value, pull = pulled(args)
+            value, pull = value_and_pullback(args)
             given = value if seeds is None else [ct.astype(y.dtype) for ct, y in zip(seeds, value, strict=True)]
             return value, list(pull(list(given)))
 
@@ -122,13 +120,13 @@ class GraphSubject(Subject):
             forward,
             jvp if self.forward_mode else None,
             lambda args, seeds, params: both(args, seeds, params)[1],
-            lambda args, params: pulled(args)[0],
+            lambda args, params: value_and_pullback(args)[0],
             both=both,
         )
 
 
 def _as_program(traced: TracedGraph) -> Any:
-    """Return a jaxpr of the equations, in no order, for searches over all equations of a program."""
+    """Return an object with all equations of a graph, for searches that take a jaxpr and need no order."""
     return SimpleNamespace(eqns=[equation.eqn for equation in equations_in(traced)])
 
 
@@ -148,11 +146,11 @@ def rules_of_users(traced: TracedGraph) -> bool:
 
 
 def measured(traced: TracedGraph) -> Conformance:
-    """Return how the traced program compares with what the function does when it is called, in the dtype that was
-    traced. Its gradient, and traces at concrete sizes, are compared as well where users wrote rules, or where code can
-    tell a number from a symbol or read state while it was traced.
+    """Return how the traced program compares with what the function does when it is called.
 
-    What was traced in float64, because nothing else was said, is compared in float32 as well.
+    Its gradient, and traces at concrete sizes, are compared as well where users wrote rules, or where code can tell a
+    number from a symbol or read state while it was traced. The dtype is the traced one; a function that was traced in
+    float64 only because no spec said a dtype is compared in float32 as well.
     """
     code = [*filter(is_users, reachable_from([traced.fn, *rules_in(_as_program(traced))]))]
     if not code:
@@ -167,30 +165,33 @@ def measured(traced: TracedGraph) -> Conformance:
 
 
 def _compared_dtypes(traced: TracedGraph) -> tuple[str, ...]:
-    """The dtypes in which it is compared: the traced one, and what else its floats may be where nothing was said."""
+    """Return the dtypes in which the function is called: the traced one, or both widths where no spec says a dtype."""
     reals = {str(d) for d in traced.specs.dtypes if kind_of(d) == "f"}
     default = "float64" if traced.specs.wide else "float32"
     dtype = reals.pop() if len(reals) == 1 else default
-    told = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
-    return WIDTHS if dtype == "float64" and not told and not draws(traced) else (dtype,)
+    written = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
+    return WIDTHS if dtype == "float64" and not written and not draws(traced) else (dtype,)
 
 
 def _with_gradients(traced: TracedGraph, sizes: int | None) -> Conformance:
-    """Compare the function and its gradient with traces at numbers and with one call in each dtype."""
+    """Compare the function and its gradient with traces at numbers and with one call in each dtype.
+
+    `sizes` is the number of sizes that are traced; None leaves it to `conformance`.
+    """
     traces = Traces(GraphSubject(traced))
     claimed = _compared_dtypes(traced)
     traces.wide = claimed[0] == "float64"
     subject = Compared([traces], traces.families[0].prove[0])
     why = uncalled(traced) or _uncalled_in(traced, claimed[0])
     effort = Effort(sizes, 0 if why else len(claimed), either=traced.specs.wide and not why)
-    found = conformance(subject, claimed, effort, traced.heard)
-    if not why or found.difference is not None:
-        return found
-    return Conformance((*found.compared, f"not compared with calls: {why}"), only=found.only)
+    comparison = conformance(subject, claimed, effort, traced.heard)
+    if not why or comparison.difference is not None:
+        return comparison
+    return Conformance((*comparison.compared, f"not compared with calls: {why}"), only=comparison.only)
 
 
 def _uncalled_in(traced: TracedGraph, dtype: str) -> str:
-    """Return why there is no call in this dtype, or ""."""
+    """Return why the function is not called in this dtype, or ""."""
     reals = sorted({str(d) for d in traced.specs.dtypes if kind_of(d) == "f"})
     if len(reals) > 1:
         return f"its arguments are of {' and '.join(reals)}"

@@ -68,44 +68,48 @@ class TracedGraph:
     bodies: dict[int, list[TracedGraph]] = field(default_factory=dict)
     """The graphs inside a node: the body of a `scan`, the branches of a `cond`."""
     as_traced: tuple[list[Node], list[Operand], dict[int, Any]] | None = None
-    """Nodes, outputs and constants as they were when the function was traced."""
+    """The nodes, outputs and constants at the end of tracing, to notice later changes; None inside of nodes."""
     heard: Heard = field(default_factory=Heard)
-    """What the function asked of its surroundings, in all its traces."""
+    """What the function read of its surroundings (the platform, options of JAX), in all its traces."""
     changes: str = ""
-    """What tracing the function changed that outlives it, in words."""
+    """What state tracing the function changed that outlives the trace, in words."""
 
     @property
     def nodes(self) -> list[Node]:
         return self.ir.nodes
 
     def all(self) -> dict[str, Program]:
-        """The program, by a name, as those of a rule are."""
+        """Return the program under a name, as a rule returns its programs."""
         return {"graph": self.program}
 
     def slots(self, node: Node) -> list[Ref]:
-        """The operands that the node's equation takes, as its function has them: distinct, without literals."""
+        """Return the operands that the function of the node's equation takes: each once, without literals."""
         return [node.operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
     def retraced(self, fixed: Mapping[str, Size]) -> TracedGraph:
-        """Return the function's graph with dimensions set as `fixed` says: to `1`, another one, `2*n`."""
+        """Return the function's graph traced again with dimensions set by `fixed`: to `1`, another name or `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
         again = _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
         self.heard.add(again.heard)
         return replace(again, heard=self.heard, specs=self.specs.at(fixed))
 
     def is_same_in(self, real: Any, wide: bool) -> bool:
-        """Return whether the function traces to the same program, dtypes aside, in this dtype."""
+        """Return whether the function traces to the same program, dtypes aside, with floats of dtype `real`.
+
+        `wide` says whether JAX has 64-bit numbers in that trace. False for the graph inside a node, for arguments of
+        several float dtypes, and where the function does not trace.
+        """
         if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
             return False
-        given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
+        arguments = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
         try:
-            other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
+            retraced = _traced(self.fn, replace(self.specs, arguments=tuple(arguments), wide=wide), self.ir.name, {})
         except TraceError:
             return False
-        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)}) == 1
+        return len({serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, retraced.program)}) == 1
 
     def changed(self) -> str | None:
-        """Return the first node that was replaced by another well-formed one since the trace, or None."""
+        """Return in words the first difference from the graph as it was traced, in a node or an output; or None."""
         if self.as_traced is None:
             return None
         nodes, outputs, constants = self.as_traced
@@ -123,7 +127,7 @@ class TracedGraph:
         return None
 
     def check(self) -> str | None:
-        """The first broken invariant of the graph, or the first node that is not what its equation says."""
+        """Return the first broken invariant of the graph, or the first node that differs from its equation, or None."""
         return check(self.ir) or check_equations(self)
 
     def __str__(self) -> str:
@@ -131,11 +135,11 @@ class TracedGraph:
 
 
 def trace(fn: Callable[..., Any], *specs: Any, name: str = "") -> TracedGraph:
-    """The graph of `fn` at symbolic dimensions, in the dtypes that it is called with.
+    """Return the graph of `fn` at symbolic dimensions, in the dtypes that it is called with.
 
     A spec gives the shape of one argument: `"n d"`, `"W1: d h"` with a name, `""` for a scalar, `"n:int"` for
     integers, `"n d:bfloat16"` or `"bf16[n, d]"` for a dtype, `":key"` for a random key; an array; a list or dict of
-    specs for an argument that is one. What is of no dtype is of JAX's own: float32, or float64 with jax_enable_x64.
+    specs for an argument that is one. A spec without a dtype means JAX's own: float32, or float64 with jax_enable_x64.
     Raises UsageError or TraceError.
     """
     with without_collection():
@@ -148,7 +152,7 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
-    """Return the graph of a function with sizes set by `fixed`.
+    """Return the graph of a function at specs, with sizes set by `fixed`; `title` is its name in messages.
 
     Raises TraceError where JAX cannot trace it or it has side effects.
     """
@@ -161,7 +165,7 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         ]
         try:
             code = [*reached_from([fn])]
-            if not fixed:
+            if not fixed:  # in the first trace no memo of the user's code may answer for the code itself
                 forget(code)
             state = ReadState(fn, calls=True) if any(map(_is_of_object, code)) else None
             with (
@@ -181,12 +185,12 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
                 "A graph is a function of its arguments alone; remove printing, callbacks and state."
             )
         inputs = [a.name for a in read.arguments]
-        built = _built(program, title, inputs, names, Shared(read.wide))
-        return replace(built, fn=fn, specs=read, heard=heard, changes=changes)
+        graph = _built(program, title, inputs, names, Shared(read.wide))
+        return replace(graph, fn=fn, specs=read, heard=heard, changes=changes)
 
 
 def _is_of_object(value: Any) -> bool:
-    """Return whether it is a method of an object, which may keep something there from call to call."""
+    """Return whether `value` is a method bound to an object, which may keep state there from call to call."""
     return isinstance(value, MethodType) and not isinstance(value.__self__, type)
 
 
@@ -198,6 +202,7 @@ def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str],
 
 
 def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
+    """Return the error for a function that JAX cannot trace, with its types, JAX's reason and what to try."""
     text = str(error).strip().splitlines()
     types = ", ".join(
         f"{a.name}: {type_of(jax.ShapeDtypeStruct(tuple(map(str, a.spec.dims)), dtype))}"
@@ -214,6 +219,7 @@ def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
 
 
 def _text(value: Any) -> str:
+    """Return a parameter of an equation as text for the graph."""
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return str(np.dtype(value))
     if isinstance(value, tuple | list):
@@ -233,7 +239,7 @@ _INSIDE = frozenset({"scan", "while", "cond"})
 
 
 class _Builder:
-    """Appends nodes while it walks a program; calls are walked into."""
+    """Collects the nodes of a graph while it walks a program, and the programs that it calls, in order."""
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
@@ -244,9 +250,10 @@ class _Builder:
         self.bodies: dict[int, list[TracedGraph]] = {}
         self.moving: set[int] = set()
         self.judged = 0
-        """Of so many nodes `moving` says whether they move."""
+        """The number of nodes, from the first, of which `moving` is complete."""
 
     def run(self, program: Program, names: Sequence[str]) -> list[Operand]:
+        """Add the inputs under these names, then the nodes of the program; return its outputs."""
         inputs: list[Operand] = []
         for name, var in zip(names, program.jaxpr.invars, strict=True):
             inputs.append(self.add("input", name, [], [type_of(var.aval)]))
@@ -258,7 +265,7 @@ class _Builder:
         return Ref(node=node.id)
 
     def moves(self, operands: Sequence[Operand]) -> bool:
-        """Return whether an operand may depend on the real inputs."""
+        """Return whether an operand may depend on the real inputs, by the operands of all nodes so far."""
         for node in self.nodes[self.judged :]:
             reads = node.kind == "input" or any(type(o) is Ref and o.node in self.moving for o in node.operands)
             if reads and any(o.real for o in node.outputs):
@@ -271,45 +278,48 @@ class _Builder:
     ) -> list[Operand]:
         """Add the nodes of a program and return its outputs.
 
-        `site` is the line that calls it; `atoms` are JAX's operands of that call, if it is one.
+        `inputs` are the values of its arguments in the graph. For a program that is called, `site` is the user's line
+        and function of the call, and `atoms` are JAX's operands of it. An equation makes no node where its result is a
+        number computed from literals, or where it selects by a known predicate: its value is put in where it is read.
         """
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
-        # An inner program may be called on a literal, and sizes are computed from literals.
-        known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
+        # Variables whose values are literals: arguments of a call, results of arithmetic on sizes.
+        literal_of_var = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
         for var, value in zip(program.jaxpr.constvars, program.consts, strict=False):
             env[var] = self.constant(var, value)
         for original in program.jaxpr.eqns:
             eqn = original
-            if known and any(not is_literal(v) and v in known for v in eqn.invars):
-                eqn = eqn.replace(invars=[v if is_literal(v) else known.get(v, v) for v in eqn.invars])
+            if literal_of_var and any(not is_literal(v) and v in literal_of_var for v in eqn.invars):
+                eqn = eqn.replace(invars=[v if is_literal(v) else literal_of_var.get(v, v) for v in eqn.invars])
             if (folded := exact_literal(eqn)) is not None:
-                known[eqn.outvars[0]] = folded
+                literal_of_var[eqn.outvars[0]] = folded
                 continue
             operands = [self.read(v, env) for v in eqn.invars]
             if (chosen := _chosen(eqn)) is not None:
                 env[eqn.outvars[0]] = operands[chosen]
                 if is_literal(eqn.invars[chosen]):
-                    known[eqn.outvars[0]] = eqn.invars[chosen]
+                    literal_of_var[eqn.outvars[0]] = eqn.invars[chosen]
                 continue
             outputs = self.equation(eqn, original, program.jaxpr, operands, site if site[0] else self.shared.place(eqn))
-            for v, out in zip(eqn.outvars, outputs, strict=True):
+            for v, operand in zip(eqn.outvars, outputs, strict=True):
                 if not is_dropped(v):
-                    env[v] = out
-                if type(out) is Literal:
-                    known[v] = self.shared.atoms[id(out)]
-        return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
+                    env[v] = operand
+                if type(operand) is Literal:
+                    literal_of_var[v] = self.shared.atoms[id(operand)]
+        return [self.read(v if is_literal(v) else literal_of_var.get(v, v), env) for v in program.jaxpr.outvars]
 
     def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
+        """Return the operand for a variable or literal of JAX; equal scalar literals are one object."""
         if not is_literal(atom):
             return env[atom]
         if np.ndim(atom.val):
             return self.constant(atom, atom.val)
         key = (np.asarray(atom.val).tobytes(), atom.aval)
-        found = self.shared.literals.get(key)
-        if found is None:
-            found = self.shared.literals[key] = literal_of(atom)
-            self.shared.atoms[id(found)] = atom
-        return found
+        literal = self.shared.literals.get(key)
+        if literal is None:
+            literal = self.shared.literals[key] = literal_of(atom)
+            self.shared.atoms[id(literal)] = atom
+        return literal
 
     def constant(self, var: Any, value: Any) -> Ref:
         ref = self.add("constant", f"c{len(self.constants)}", [], [type_of(var.aval)])
@@ -319,12 +329,15 @@ class _Builder:
     def equation(
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
-        """Add the node of an equation, or those of a call without a rule of its own; return its outputs."""
+        """Add the node of an equation, or those of a call without a rule of its own; return its outputs.
+
+        `original` is `eqn` before literals were put in, in the program `jaxpr`; `where` is its line and function.
+        """
         equation = self.shared.equation(eqn, original, jaxpr, operands)
-        called = self.shared.called.get(equation)
-        if called is None:
-            called = self.shared.called[equation] = inner_program(eqn), sampler(eqn)
-        inner, drawn = called
+        called_program = self.shared.called.get(equation)
+        if called_program is None:
+            called_program = self.shared.called[equation] = inner_program(eqn), sampler(eqn)
+        inner, drawn = called_program
         if drawn and self.moves(operands):
             drawn = ""  # of bounds that move, what is drawn has a derivative
         if inner is not None and equation.name in INLINES and not drawn:
@@ -336,12 +349,12 @@ class _Builder:
         if inner is not None:
             name = str(eqn.params.get("name", "")) or _jaxpr.called_name(inner) or name
         node = len(self.nodes)
-        found = self.shared.ops[equation]
+        op = self.shared.ops[equation]
         if drawn:
             kind, name = "draw", drawn
-        elif found is not None:
-            kind, name = "op", found[0].name
-            self.ops[node] = found
+        elif op is not None:
+            kind, name = "op", op[0].name
+            self.ops[node] = op
         elif equation.name in _INSIDE:
             self.bodies[node] = [
                 _without_dead_nodes(_built(program, title, names, [], self.shared))
@@ -361,18 +374,18 @@ class _Builder:
                 f"The function with a rule of its own at {where[0] or 'an unknown line'} closes over a value "
                 "that is being traced: its gradient there would be silently zero. Pass the value as an argument."
             )
-        found = _jaxpr.op_of(equation)
+        op = _jaxpr.op_of(equation)
         params = {k: _text(v) for k, v in sorted(equation.eqn.params.items()) if k not in _HIDDEN and v is not None}
-        if found is not None:
-            params = {k: str(v) for k, v in found[1].items()}
+        if op is not None:
+            params = {k: str(v) for k, v in op[1].items()}
         if equation.name == "scan":  # jax 0.11 says it by trees
             params["num_carry"] = str(scan_loop(equation.eqn).carries)
-        self.shared.ops[equation], self.shared.params[equation] = found, params
+        self.shared.ops[equation], self.shared.params[equation] = op, params
         self.shared.outputs[equation] = equation.output_types
 
 
 def inner_programs(equation: Equation) -> list[tuple[str, Program, list[str]]]:
-    """The programs inside a loop or a branch: what each is called, and the names of its inputs."""
+    """Return the programs inside a loop or a branch, each with its name before it and its inputs' names after it."""
     if equation.name == "cond":
         branches = branch_programs(equation.eqn)
         return [(f"branch {k}", b, [f"x{i}" for i in range(len(b.jaxpr.invars))]) for k, b in enumerate(branches)]
@@ -388,7 +401,7 @@ def inner_programs(equation: Equation) -> list[tuple[str, Program, list[str]]]:
 
 
 def _chosen(eqn: Any) -> int | None:
-    """The operand that a `select_n` with a known predicate is."""
+    """Return which operand a `select_n` by a literal predicate selects; None for another equation or shape."""
     if eqn.primitive.name != "select_n" or not is_literal(eqn.invars[0]) or np.ndim(eqn.invars[0].val):
         return None
     chosen = 1 + int(np.asarray(eqn.invars[0].val))
@@ -396,7 +409,10 @@ def _chosen(eqn: Any) -> int | None:
 
 
 def moving_values(traced: TracedGraph, moving: Sequence[bool]) -> set[tuple[int, int]]:
-    """The real values of a graph that depend on the inputs that move, by node and output."""
+    """Return the real values of a graph that depend on inputs that move, each as its node and output.
+
+    `moving` says for each input whether it moves.
+    """
     values = {(n.id, 0) for n, m in zip(traced.ir.inputs, moving, strict=True) if m and n.outputs[0].real}
     for node in traced.nodes:
         operands = [o for o in node.operands if isinstance(o, Ref) and (o.node, o.output) in values]
@@ -406,7 +422,7 @@ def moving_values(traced: TracedGraph, moving: Sequence[bool]) -> set[tuple[int,
 
 
 def nodes_of(traced: TracedGraph) -> Iterator[Node]:
-    """The nodes of a graph and of the graphs inside it."""
+    """Yield the nodes of a graph, each followed by those of the graphs inside it."""
     for node in traced.nodes:
         yield node
         for body in traced.bodies.get(node.id, ()):
@@ -414,16 +430,16 @@ def nodes_of(traced: TracedGraph) -> Iterator[Node]:
 
 
 def equations_in(traced: TracedGraph) -> list[Equation]:
-    """The equations of the nodes, each once, with those of graphs inside nodes: nodes that do the same share one."""
-    found = dict.fromkeys(traced.equations.values())
+    """Return the equations of a graph's nodes and of the graphs inside them, each once: equal nodes share one."""
+    equations = dict.fromkeys(traced.equations.values())
     for bodies in traced.bodies.values():
         for body in bodies:
-            found |= dict.fromkeys(equations_in(body))
-    return [*found]
+            equations |= dict.fromkeys(equations_in(body))
+    return [*equations]
 
 
 def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
-    """The graph without nodes that no output depends on; inputs stay."""
+    """Return the graph without the nodes that no output depends on; all inputs stay."""
     wanted = {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
     for node in reversed(traced.nodes):
         if node.id in wanted:
@@ -433,7 +449,10 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
 
 
 def renumbered(traced: TracedGraph, kept: Sequence[Node]) -> TracedGraph:
-    """Return the graph of the nodes `kept`, or of others in their places, numbered by their positions."""
+    """Return the graph with the nodes `kept`, numbered by their positions.
+
+    A node of `kept` may also be new, under the id of the node that it replaces.
+    """
     place = {n.id: k for k, n in enumerate(kept)}
 
     def moved(operand: Operand) -> Operand:

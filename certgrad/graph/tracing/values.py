@@ -1,6 +1,6 @@
-"""Which value a node computes, told by the operations that make it of the graph's inputs: equal digests, equal values.
+"""A digest of the value that a node computes, made of the operations that compute it from the graph's inputs.
 
-Two nodes, perhaps of two traces of one function, compute the same where they apply the same operations to the same.
+Two nodes with equal digests, perhaps of two traces of one function, compute equal values.
 """
 
 from __future__ import annotations
@@ -20,42 +20,43 @@ LENGTH = 16
 
 
 class Values:
-    """Digests of a graph's values. `sizes` writes its dimensions; `inputs` are the digests of its inputs' values."""
+    """Digests of a graph's values. `sizes` writes its dimensions; `inside` is a digest of where an inner graph is."""
 
     def __init__(
         self, traced: TracedGraph, sizes: Callable[[Any], str] = str, inside: str = "", said: Statements | None = None
     ) -> None:
         self.traced, self.sizes, self.within = traced, sizes, inside
         self.said: Statements = {} if said is None else said
-        """What the texts of hypotheses say, of which values."""
+        """For each text of a hypothesis the first statement that had it, with the digests of the values in it."""
         self.known: dict[int, str] = {}
 
     def of(self, operand: Operand) -> str:
-        """The digest of a value."""
+        """Return the digest of a value."""
         if isinstance(operand, Literal):
             return _digest("number", operand.text, operand.dtype)
         for node in self._needed(operand.node):
             self.known[node] = self._node(self.traced.nodes[node])
-        found = self.known[operand.node]
-        return found if operand.output == 0 else _digest("output", str(operand.output), found)
+        digest = self.known[operand.node]
+        return digest if operand.output == 0 else _digest("output", str(operand.output), digest)
 
     def inside(self, node: Node, k: int) -> Values:
-        """The values of a graph inside a node: they are those of this node's, at its steps."""
+        """Return the digests of graph `k` inside a node; its inputs' digests depend on the node's own digest."""
         body = self.traced.bodies[node.id][k]
         return Values(body, self.sizes, _digest("inside", self.of(Ref(node=node.id)), str(k)), self.said)
 
     def _needed(self, node: int) -> list[int]:
-        """The nodes behind a node whose digests are not known, and itself, in order."""
-        found: set[int] = set()
+        """Return the node and the nodes behind it whose digests are not known yet, in order."""
+        needed: set[int] = set()
         todo = [node]
         while todo:
-            here = todo.pop()
-            if here not in found and here not in self.known:
-                found.add(here)
-                todo += [r.node for r in self.traced.nodes[here].parents]
-        return sorted(found)
+            current = todo.pop()
+            if current not in needed and current not in self.known:
+                needed.add(current)
+                todo += [r.node for r in self.traced.nodes[current].parents]
+        return sorted(needed)
 
     def _node(self, node: Node) -> str:
+        """Return the digest of a node's first output, from those of its operands."""
         if node.kind == "input":
             return _digest("input", self.within, node.name)
         if node.kind == "constant":
@@ -66,11 +67,12 @@ class Values:
 
 
 Statements = dict[str, tuple[Statement, dict[str, str]]]
+"""By its text, a hypothesis: its statement, and for each argument name the digest of its value."""
 
 
 def _digest(*parts: str) -> str:
-    found = hashlib.blake2b(digest_size=LENGTH)
+    digest = hashlib.blake2b(digest_size=LENGTH)
     for part in parts:
-        found.update(f"{len(part)} ".encode())
-        found.update(part.encode())
-    return found.hexdigest()
+        digest.update(f"{len(part)} ".encode())
+        digest.update(part.encode())
+    return digest.hexdigest()

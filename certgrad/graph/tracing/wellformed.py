@@ -1,4 +1,4 @@
-"""Whether a graph is well formed, and the first thing that is wrong with it, with the node and the user's line."""
+"""Checks that a graph is well formed; a check returns the first problem in words, with its node and line, or None."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
 
 
 def check(graph: Graph) -> str | None:
-    """The first broken invariant, precisely; None where the graph is well formed.
+    """Return the first broken invariant of a graph in words; None where the graph is well formed.
 
     A node's id is its position, its parents exist and come before it, it has as many operands as its kind takes, its
     shapes are over the graph's dimensions; the graphs inside a node are well formed and fit it. Shapes and dtypes are
@@ -45,7 +45,7 @@ def line_of(node: Node) -> str:
 
 
 def check_equations(traced: TracedGraph) -> str | None:
-    """The first node that is not what its equation says, in a graph or in those inside its nodes."""
+    """Return the first node that differs from its equation, in a graph or those inside it; None if none does."""
     for node in traced.nodes:
         if (equation := traced.equations.get(node.id)) is not None:
             if problem := _check_equation(traced.ir, node, equation):
@@ -63,21 +63,21 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
     if _as_equation(graph, node, equation):
         return None
     where = _name(node)
-    found: dict[Any, Operand] = {}
+    operand_of: dict[Any, Operand] = {}
     if len(node.operands) != len(equation.eqn.invars):
         return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
     types = equation.operand_types
     for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
-        given, expected = graph.type_of(operand), types[k]
-        if given is not expected and given != expected:
-            return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
+        operand_type, expected = graph.type_of(operand), types[k]
+        if operand_type is not expected and operand_type != expected:
+            return f"{where}, operand {k} ({operand}) is {operand_type}, but the operation takes {expected} there"
         if is_literal(atom):
-            if (own := equation.literals[k]) is not None and operand != own:
-                return f"{where}, operand {k} is {operand}, but the operation has {own} there"
+            if (own_literal := equation.literals[k]) is not None and operand != own_literal:
+                return f"{where}, operand {k} is {operand}, but the operation has {own_literal} there"
         elif isinstance(operand, Literal):
             return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
-        elif found.setdefault(atom, operand) != operand:
-            return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
+        elif operand_of.setdefault(atom, operand) != operand:
+            return f"{where}, operand {k} is {operand}, but the operation reads {operand_of[atom]} there as well"
     for k, (declared, inferred) in enumerate(zip(node.outputs, equation.output_types, strict=False)):
         if declared is not inferred and declared != inferred:
             return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
@@ -87,7 +87,10 @@ def _check_equation(graph: Graph, node: Node, equation: Equation) -> str | None:
 
 
 def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
-    """Return whether a node plainly fits its equation: distinct operands of the very types, and its own numbers."""
+    """Return whether a node fits its equation in the plain case: distinct operands of its very types, its own literals.
+
+    False means only that `_check_equation` has to look closely.
+    """
     operands, types, literals = node.operands, equation.operand_types, equation.literals
     if len(operands) != len(types) or len(equation.variables) + equation.scalars != len(types):
         return False
@@ -103,14 +106,15 @@ def _as_equation(graph: Graph, node: Node, equation: Equation) -> bool:
 
 
 class _Checker:
-    """One graph, over the dimensions of the outermost one."""
+    """The check of one graph, whose sizes may name the dimensions `dims` of the outermost graph."""
 
     def __init__(self, graph: Graph, dims: frozenset[str], seen: set[int] | None = None) -> None:
         self.graph, self.dims = graph, dims
         self.seen: set[int] = set() if seen is None else seen
-        """Types and literals that are fine, by identity: nodes share them."""
+        """The ids of types and literals that were checked: nodes share them."""
 
     def run(self) -> str | None:
+        """Return the first problem of the graph, or None."""
         names: set[str] = set()
         for position, node in enumerate(self.graph.nodes):
             if problem := self._node(position, node):
@@ -125,6 +129,7 @@ class _Checker:
         return None
 
     def _node(self, position: int, node: Node) -> str | None:
+        """Return the first problem of a node: its id, outputs, operands, types or inner graphs; or None."""
         if node.id != position:
             return f"{_name(node)} stands at position {position}; a node's id is its position"
         if not node.outputs:
@@ -160,6 +165,7 @@ class _Checker:
         return None
 
     def _type(self, output: ArrayType, where: str) -> str | None:
+        """Return the problem of a type: an unknown dtype, a length that is no size, an unknown dimension; or None."""
         if not _DTYPE.fullmatch(output.dtype):
             return f"{where} has the dtype {output.dtype}, which is none"
         for size in output.shape:
@@ -171,11 +177,14 @@ class _Checker:
                 return f"{where} has an axis of length '{size}', which is no size"
             for name in read.names:
                 if name not in self.dims:
-                    known = ", ".join(sorted(self.dims)) or "none"
-                    return f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({known})"
+                    dims_text = ", ".join(sorted(self.dims)) or "none"
+                    return (
+                        f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({dims_text})"
+                    )
         return None
 
     def _bodies(self, node: Node, where: str) -> str | None:
+        """Return the first problem of the graphs inside a node: their number, themselves, or how they fit it."""
         low, high = _BODIES.get(node.kind, (0, 0))
         if not low <= len(node.bodies) <= high:
             return f"{where} has {len(node.bodies)} graphs inside; a node of this kind has {_range(low, high)}"
@@ -209,10 +218,10 @@ class _Checker:
             (f"output {k}", body.type_of(o), out, node.kind == "scan" and k >= first)
             for k, (o, out) in enumerate(zip(body.outputs, node.outputs, strict=True))
         ]
-        for what, inside, outside, row in (*given, *returned):
-            stacked = row and inside.shape == outside.shape[1:]
-            if inside.dtype != outside.dtype or not (stacked or inside.shape == outside.shape):
-                return f"{what} is {inside}, but {outside} at the node"
+        for slot, inner_type, node_type, is_row in (*given, *returned):
+            stacked = is_row and inner_type.shape == node_type.shape[1:]
+            if inner_type.dtype != node_type.dtype or not (stacked or inner_type.shape == node_type.shape):
+                return f"{slot} is {inner_type}, but {node_type} at the node"
         return None
 
 
@@ -221,6 +230,7 @@ def _name(node: Node) -> str:
 
 
 def _arity(node: Node) -> tuple[int, int]:
+    """Return the least and the largest number of operands of a node of this kind and name."""
     if node.kind in ("input", "constant"):
         return 0, 0
     if node.kind == "primitive":
@@ -233,9 +243,11 @@ def _taken_by(primitive: str) -> tuple[int, int]:
     """Return the least and the largest number of operands that a primitive takes."""
     if primitive in FUNCTIONS:
         return (len(FUNCTIONS[primitive].arguments),) * 2
-    taken = [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY
-    fewest = sum(kind is not inspect.Parameter.VAR_POSITIONAL for kind in taken)
-    return fewest, fewest if fewest == len(taken) else MANY
+    parameter_kinds = (
+        [p.kind for p in inspect.signature(RULES[primitive]).parameters.values()][1:] if primitive in RULES else ANY
+    )
+    fewest = sum(kind is not inspect.Parameter.VAR_POSITIONAL for kind in parameter_kinds)
+    return fewest, fewest if fewest == len(parameter_kinds) else MANY
 
 
 def _range(low: int, high: int) -> str:

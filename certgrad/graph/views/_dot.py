@@ -20,7 +20,7 @@ COLOURS = {
 
 
 def render_dot(certificate: GraphCertificate) -> str:
-    """The graph with each node's verdict and open hypotheses; graphs inside nodes are clusters."""
+    """Return the graph as GraphViz text, with each node's verdict and open hypotheses; inner graphs are clusters."""
     graph = certificate.graph
     lines = [
         f"digraph {_quoted(graph.name)} {{",
@@ -49,7 +49,7 @@ def _graph(graph: Graph, steps: Sequence[Step], prefix: str, indent: str) -> lis
             lines += _graph(body, part.steps, inner, indent + "  ")
             lines.append(f"{indent}}}")
             lines += [f"{indent}{inner}{o.node} -> {name} [style=dashed];" for o in _results(body)]
-    for k, operand in enumerate(graph.outputs if prefix == "n" else []):
+    for k, operand in enumerate(graph.outputs if prefix == "n" else []):  # only the outermost graph has results
         if isinstance(operand, Ref):
             lines.append(f'{indent}out{k} [label="result {k}" shape=plaintext style=""];')
             lines.append(f"{indent}n{operand.node} -> out{k};")
@@ -76,6 +76,6 @@ def _style(node: Node, step: Step) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of the DOT language: backslashes and quotes escaped, lines broken."""
+    """Return a text as a string of the DOT language: backslashes and quotes escaped, lines broken."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\r", " ").replace("\n", "\\n") + '"'

@@ -11,7 +11,7 @@ from certgrad.graph.ir import Graph, Node
 from certgrad.obligations.certificate import VerdictName, worst
 
 READABLE = 150
-"""A drawing of more boxes than that is not looked at: it shows runs."""
+"""Boxes of a drawing, at most; a larger graph is drawn by runs of nodes."""
 _NAMELESS = ("<genexpr>", "<lambda>", "<listcomp>", "<dictcomp>")
 
 
@@ -29,27 +29,27 @@ class Group:
 
     @property
     def hypotheses(self) -> list[str]:
-        """Each once, in order."""
+        """Return the texts of the hypotheses, each once, in order."""
         return list(dict.fromkeys(h.text for s in self.steps for h in s.hypotheses))
 
 
 def groups(graph: Graph, steps: Sequence[Step], most: int = READABLE) -> list[Group]:
-    """Runs of nodes of one function; neighbouring runs together where there would be more than `most`."""
+    """Return the runs of nodes that come from one function; neighbouring runs are joined to have at most `most`."""
     pairs = list(zip(graph.nodes, steps, strict=True))
     runs = [(title, list(run)) for title, run in groupby(pairs, key=lambda pair: function_label(pair[0]))]
     together = -(-len(runs) // most) or 1
-    found = []
+    joined_runs = []
     for start in range(0, len(runs), together):
         part = runs[start : start + together]
         titles = list(dict.fromkeys(title for title, _ in part))
         shown = titles if len(titles) <= 3 else [*titles[:2], "…", titles[-1]]
         members = [pair for _, run in part for pair in run]
-        found.append(Group(", ".join(shown), [n for n, _ in members], [s for _, s in members]))
-    return found
+        joined_runs.append(Group(", ".join(shown), [n for n, _ in members], [s for _, s in members]))
+    return joined_runs
 
 
 def function_label(node: Node) -> str:
-    """The function that a node comes from, without what Python calls its nameless parts."""
+    """Return the name of the function that a node comes from, without parts such as `<lambda>`; else "graph"."""
     if node.kind in ("input", "constant"):
         return f"{node.kind}s"
     parts = [p for p in node.function.split(".<locals>.") if p not in _NAMELESS]
@@ -59,5 +59,5 @@ def function_label(node: Node) -> str:
 def edges(groups: Sequence[Group]) -> list[tuple[int, int]]:
     """Return which group reads which, each pair once."""
     place = {n.id: k for k, g in enumerate(groups) for n in g.nodes}
-    found = ((place[p.node], k) for k, g in enumerate(groups) for n in g.nodes for p in n.parents if p.node in place)
-    return list(dict.fromkeys((a, b) for a, b in found if a != b))
+    pairs = ((place[p.node], k) for k, g in enumerate(groups) for n in g.nodes for p in n.parents if p.node in place)
+    return list(dict.fromkeys((a, b) for a, b in pairs if a != b))

@@ -1,4 +1,4 @@
-"""A certified graph as one page that stands alone: drawing, hypotheses, nodes, lemmas. No scripts, nothing loaded."""
+"""A certified graph as one self-contained page: drawing, hypotheses, nodes, lemmas. It has no scripts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHARACTER, _LINE, _MARGIN, _LONGEST = 6.7, 15.0, 9.0, 30
 
 @dataclass(frozen=True)
 class Shape:
-    """A box of a drawing."""
+    """A box of a drawing: its upper left corner and its size, its text lines, and the anchor that it links to."""
 
     x: float
     y: float
@@ -55,7 +55,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Row:
-    """A node in the list."""
+    """A node in the list of nodes."""
 
     anchor: str
     node: Node
@@ -82,7 +82,7 @@ class Section:
 
 
 def render_html(certificate: GraphCertificate) -> str:
-    """The page. Raises UsageError where jinja2 is not installed."""
+    """Return the page as HTML. Raises UsageError where jinja2 is not installed."""
     try:
         jinja2: Any = import_module("jinja2")
     except ImportError:
@@ -108,10 +108,10 @@ def render_html(certificate: GraphCertificate) -> str:
 
 
 def picture(certificate: GraphCertificate) -> Picture:
-    """The drawing alone."""
-    found = _section(certificate.graph, certificate.steps, "n").picture
-    assert found is not None
-    return found
+    """Return the drawing of the graph alone."""
+    drawing = _section(certificate.graph, certificate.steps, "n").picture
+    assert drawing is not None
+    return drawing
 
 
 def _style(verdict: str) -> str:
@@ -119,20 +119,20 @@ def _style(verdict: str) -> str:
 
 
 def _section(graph: Graph, steps: Sequence[Step], prefix: str, title: str = "") -> Section:
-    """A graph: drawn whole where it is small; else its runs are drawn, and each has a section of its own."""
+    """Return the section of a graph: a small one is drawn node by node, a large one by runs, each with its section."""
     described = Descriptions(graph)
     rows = [_row(node, step, described, prefix) for node, step in zip(graph.nodes, steps, strict=True)]
     whole = Group(title, graph.nodes, list(steps))
     if len(graph.nodes) <= READABLE:
         return _group_section(whole, rows, prefix, _of_nodes(whole, rows))
-    found = groups(graph, steps)
-    place = {row.node.id: row for row in rows}
+    runs = groups(graph, steps)
+    row_of = {row.node.id: row for row in rows}
     parts = []
-    for k, group in enumerate(found):
-        mine = [place[n.id] for n in group.nodes]
-        picture = _of_nodes(group, mine) if 1 < len(mine) <= READABLE else None
-        parts.append(_group_section(group, mine, f"{prefix}g{k}", picture))
-    return _group_section(whole, [], prefix, _of_groups(found, parts), parts)
+    for k, group in enumerate(runs):
+        own_rows = [row_of[n.id] for n in group.nodes]
+        picture = _of_nodes(group, own_rows) if 1 < len(own_rows) <= READABLE else None
+        parts.append(_group_section(group, own_rows, f"{prefix}g{k}", picture))
+    return _group_section(whole, [], prefix, _of_groups(runs, parts), parts)
 
 
 def _group_section(
@@ -144,10 +144,11 @@ def _group_section(
 
 
 def _row(node: Node, step: Step, described: Descriptions, prefix: str) -> Row:
-    given = node.kind in ("input", "constant")
+    """Return a node as a row of the list, with the sections of the graphs inside it."""
+    is_given = node.kind in ("input", "constant")
     anchor = f"{prefix}{node.id}"
     title = described.of(node)
-    if not given:
+    if not is_given:
         title.append(f"{step.verdict}" + (f", by the lemma {step.lemma[:8]}" if step.lemma else ""))
     title += [f"needs: {h.text}" for h in step.hypotheses] + ([step.reason] if step.reason else [])
     inside = [
@@ -155,11 +156,12 @@ def _row(node: Node, step: Step, described: Descriptions, prefix: str) -> Row:
         for k, (body, part) in enumerate(zip(node.bodies, step.inside, strict=False))
     ]
     hypotheses = list(dict.fromkeys(h.text for h in step.hypotheses))
-    style, mark = ("given", "") if given else (_style(step.verdict), MARKS[step.verdict])
+    style, mark = ("given", "") if is_given else (_style(step.verdict), MARKS[step.verdict])
     return Row(anchor, node, step, style, mark, "\n".join(title), hypotheses, inside)
 
 
 def _of_nodes(group: Group, rows: Sequence[Row]) -> Picture:
+    """Return the drawing of a group's nodes, one box a node."""
     texts = []
     for row in rows:
         text = [f"%{row.node.id} {row.node.name}", ", ".join(map(str, row.node.outputs))]
@@ -172,6 +174,7 @@ def _of_nodes(group: Group, rows: Sequence[Row]) -> Picture:
 
 
 def _of_groups(found: Sequence[Group], parts: Sequence[Section]) -> Picture:
+    """Return the drawing of a graph's groups, one box a group."""
     texts = []
     for group, part in zip(found, parts, strict=True):
         first, last = group.nodes[0].id, group.nodes[-1].id
@@ -186,6 +189,7 @@ def _of_groups(found: Sequence[Group], parts: Sequence[Section]) -> Picture:
 def _picture(
     texts: Sequence[list[str]], links: Sequence[tuple[int, int]], rest: Sequence[tuple[str, str, str]]
 ) -> Picture:
+    """Return a drawing of boxes with these text lines and links; `rest` has each box's style, title and anchor."""
     sizes = [(max(map(len, t)) * _CHARACTER + 2 * _MARGIN, len(t) * _LINE + _MARGIN) for t in texts]
     drawing = layout(sizes, links)
     shapes = [
@@ -205,7 +209,7 @@ def _picture(
 
 
 def _path(points: Sequence[Point]) -> str:
-    """A curve that leaves and enters downwards."""
+    """Return the SVG path of a curve through the points that runs downwards at each of them."""
     text = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
     for (a, b), (c, d) in pairwise(points):
         middle = (b + d) / 2

@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 @dataclass
 class Box:
-    """A box by its middle and its sizes; without sizes it is where an edge crosses a layer."""
+    """A box by its middle and its sizes, with its neighbours above and below; without height, an edge's crossing."""
 
     width: float
     height: float
@@ -28,7 +28,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Where the boxes are, in the order given, and the points that each edge goes through."""
+    """The boxes with their places, in the given order, and the points that each edge goes through."""
 
     width: float
     height: float
@@ -52,7 +52,7 @@ def layout(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]
 
 
 def _depths(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: below all its parents, and near its children where it has more of them."""
+    """Return the layer of each box: below all its parents; just above its children if these are at least as many."""
     parents: dict[int, list[int]] = {}
     children: dict[int, list[int]] = {}
     for a, b in edges:
@@ -61,7 +61,7 @@ def _depths(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     depth = [0] * count
     for k in range(count):
         depth[k] = 1 + max((depth[p] for p in parents.get(k, ())), default=-1)
-    for k in reversed(range(count)):  # as low as it can be, where that shortens edges or leaves them as long
+    for k in reversed(range(count)):  # moved down where that makes the edges, in sum, no longer
         if k in children and len(parents.get(k, ())) <= len(children[k]):
             depth[k] = min(depth[c] for c in children[k]) - 1
     return depth
@@ -82,7 +82,7 @@ def _ways(
             way.append(crossings[a, d])
         way.append(boxes[b])
         for upper, lower in pairwise(way):
-            if all(lower is not other for other in upper.below):
+            if all(lower is not box for box in upper.below):
                 upper.below.append(lower)
                 lower.above.append(upper)
         ways.append(way)
@@ -90,7 +90,7 @@ def _ways(
 
 
 def _order(layers: Sequence[list[Box]]) -> None:
-    """Return each layer in the order of the means of its neighbours' places, downwards and upwards by turns."""
+    """Sort each layer by the means of its neighbours' places, in turns those above and below."""
     for sweep in range(SWEEPS):
         place = {id(b): k for layer in layers for k, b in enumerate(layer)}
         for layer in layers if sweep % 2 == 0 else reversed(layers):
@@ -103,6 +103,7 @@ def _order(layers: Sequence[list[Box]]) -> None:
 
 
 def _place(layers: Sequence[list[Box]]) -> None:
+    """Set the middle of each box: layers from the top down, and in a layer as near as possible to its neighbours."""
     y = GAP
     for layer in layers:
         height = max(b.height for b in layer)
@@ -124,8 +125,11 @@ def _place(layers: Sequence[list[Box]]) -> None:
 
 
 def _spread(layer: Sequence[Box], wanted: Mapping[int, float]) -> None:
-    """Return places side by side with the least squares of distances from those wanted; boxes in the way are pooled."""
-    pools: list[tuple[float, int]] = []  # the mean of the places wanted of the first of each pool, and how many
+    """Place boxes side by side, with the least squares of distances from the wanted places.
+
+    Boxes that would overlap are pooled and moved as one (isotonic regression, by the pool of adjacent violators).
+    """
+    pools: list[tuple[float, int]] = []  # each pool's place, less its boxes' offsets, and its number of boxes
     offsets: list[float] = []
     offset = 0.0
     for k, box in enumerate(layer):

@@ -25,12 +25,12 @@ _KINDS = {
 
 
 def describe(graph: Graph, node: int) -> str:
-    """The description of one node, over several lines. Raises IndexError where there is no such node."""
+    """Return the description of one node, in several lines. Raises IndexError where there is no such node."""
     return "\n".join(Descriptions(graph).of(graph.nodes[node]))
 
 
 class Descriptions:
-    """The descriptions of a graph's nodes; who reads whom is looked up once."""
+    """The descriptions of a graph's nodes. The readers of each node are collected once."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.expressions = graph, Expressions(graph)
@@ -40,7 +40,7 @@ class Descriptions:
                 self.readers.setdefault(parent, []).append(node.id)
 
     def of(self, node: Node) -> list[str]:
-        """A headline, then a line for each thing there is to say."""
+        """Return the lines about a node: what it computes, source, operands, parameters, bodies, outputs, readers."""
         lines = [f"%{node.id} {node.name}: {sentence(node)}"]
         if node.source:
             lines.append(f"written at {node.source}" + (f", in {node.function}" if node.function else ""))
@@ -75,4 +75,4 @@ def sentence(node: Node) -> str:
 
 
 _CAPITAL = re.compile(r"A |[A-Z][a-z]")
-"""How a sentence begins, and no formula."""
+"""How a sentence begins, as against a formula."""

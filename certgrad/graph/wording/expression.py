@@ -24,7 +24,7 @@ class Expressions:
     """The expression of every node's outputs, built once along the graph."""
 
     def __init__(self, graph: Graph, names: Mapping[int, str] | None = None) -> None:
-        """`names` gives what the graph's inputs are called outside, for graphs inside nodes."""
+        """Build the expressions. For a graph inside a node, `names` gives its inputs' names in the outer graph."""
         self.graph, self.names = graph, names or {}
         self.texts: list[Text] = []
         for node in graph.nodes:
@@ -32,26 +32,32 @@ class Expressions:
             self.texts.append(text if len(text[0]) <= LENGTH else (f"%{node.id}", ATOM))
 
     def of(self, operand: Operand) -> str:
-        """The expression of a value."""
+        """Return the expression of a value."""
         return self._operand(operand)[0]
 
     def of_node(self, node: int) -> str:
-        """The expression of a node's first output."""
+        """Return the expression of a node's first output."""
         text = self.texts[node][0]
         return text if len(self.graph.nodes[node].outputs) <= 1 else f"{text}[0]"
 
     def inside(self, operand: Operand) -> str:
-        """The expression, in parentheses unless it is a name or a call."""
+        """Return the expression of a value, in parentheses unless it is a name or a call."""
         return _wrapped(self._operand(operand), ATOM)
 
     def _operand(self, operand: Operand) -> Text:
+        """Return a value's expression with how tightly it binds; a literal without a trailing `.0`."""
         if isinstance(operand, Literal):
             text = operand.text.removesuffix(".0")
             return text, ATOM if not text.startswith("-") else SUM
-        found = self.texts[operand.node]
-        return found if len(self.graph.nodes[operand.node].outputs) <= 1 else (f"{found[0]}[{operand.output}]", ATOM)
+        node_text = self.texts[operand.node]
+        return (
+            node_text
+            if len(self.graph.nodes[operand.node].outputs) <= 1
+            else (f"{node_text[0]}[{operand.output}]", ATOM)
+        )
 
     def _node(self, node: Node) -> Text:
+        """Return a node's expression from those of its operands; casts and broadcasts are not shown."""
         if node.kind in ("input", "constant"):
             name = self.names.get(node.id, node.name)
             return name, ATOM if " " not in name else SUM
@@ -65,6 +71,7 @@ class Expressions:
         return f"{name}({', '.join(text for text, _ in args)})", ATOM
 
     def _ones(self, node: Node) -> bool:
+        """Return whether a reshape only adds or removes axes of size 1."""
         before, after = self.graph.type_of(node.operands[0]).shape, node.outputs[0].shape
         return [d for d in before if d != "1"] == [d for d in after if d != "1"]
 

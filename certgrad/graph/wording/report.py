@@ -15,9 +15,9 @@ WIDTH = 100
 
 
 def render_text(certificate: GraphCertificate, width: int | None = None, explain: bool = False) -> str:
-    """The certificate as plain text: nodes with their lemmas, hypotheses, findings, conclusions.
+    """Return the certificate as plain text: nodes with their lemmas, hypotheses, findings, conclusions.
 
-    `explain`: also why each hypothesis of a lemma was discharged at its node, or kept.
+    With `explain`, also say why each hypothesis of a lemma was discharged at its node, or kept.
     """
     width = max(width or WIDTH, 60)
     graph = certificate.graph
@@ -41,7 +41,7 @@ def render_text(certificate: GraphCertificate, width: int | None = None, explain
 
 
 def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str:
-    """The certificate as Markdown; `explain` as in `render_text`."""
+    """Return the certificate as Markdown; `explain` is that of `render_text`."""
     graph = certificate.graph
     lines = [f"# `{graph.name}`: {certificate.verdict}", ""]
     lines += [line for text in excluded(certificate) for line in (f"**{text}**", "")]
@@ -76,7 +76,7 @@ def _sections(certificate: GraphCertificate, explain: bool) -> list[tuple[str, s
             broken_in_floats(certificate),
         ),
         ("findings", "Findings", certificate.findings),
-        ("lemmas, each for all sizes of its dimensions", "Lemmas", [lemma_line(one) for one in certificate.lemmas]),
+        ("lemmas, each for all sizes of its dimensions", "Lemmas", [lemma_line(lemma) for lemma in certificate.lemmas]),
         (
             "how steps are put together, proved for all matrices",
             "How steps are put together, proved for all matrices",
@@ -118,26 +118,29 @@ def discharged(certificate: GraphCertificate) -> list[str]:
     """Return each hypothesis of a lemma that holds at its node, and why."""
     out = []
     for node, step in zip(certificate.graph.nodes, certificate.steps, strict=True):
-        for one in step.discharged:
+        for hypothesis in step.discharged:
             where = f"{node.name} at {node.source}" if node.source else f"{node.name} (%{node.id})"
-            out.append(f"{where}: {one.formula}, because {one.because}")
+            out.append(f"{where}: {hypothesis.formula}, because {hypothesis.because}")
     return out
 
 
 def grouped(certificate: GraphCertificate) -> list[str]:
-    """Return each hypothesis once, with how many nodes of a line ask it; those that fail on an open set first."""
+    """Return each hypothesis once, with the number of nodes that have it.
+
+    First come those that fail at the given arrays, then those that fail on an open set.
+    """
     counts: dict[tuple[bool, bool, str], int] = {}
-    for h, found in zip_longest(certificate.hypotheses, certificate.at_arrays):
-        text = f"{h.text}: {at_arrays(found)}" if found else h.text
-        key = (not (found and found.failing), h.negligible, text)
+    for h, result in zip_longest(certificate.hypotheses, certificate.at_arrays):
+        text = f"{h.text}: {at_arrays(result)}" if result else h.text
+        key = (not (result and result.failing), h.negligible, text)
         counts[key] = counts.get(key, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: item[0][:2])
     return [text + (f" ({n} times)" if n > 1 else "") for (*_, text), n in ordered]
 
 
 def excluded(certificate: GraphCertificate) -> list[str]:
-    """Return a line where the arrays that were given are outside of the certificate's hypotheses."""
-    failing = sum(1 for found in certificate.at_arrays if found.failing)
+    """Return a line that says how many hypotheses fail at the given arrays; an empty list where none does."""
+    failing = sum(1 for result in certificate.at_arrays if result.failing)
     if not failing:
         return []
     count = len(certificate.at_arrays)
@@ -146,7 +149,7 @@ def excluded(certificate: GraphCertificate) -> list[str]:
 
 
 def at_arrays(found: AtArrays) -> str:
-    """Return a hypothesis' result at the arrays that were given, in words."""
+    """Return in words what came of a hypothesis at the arrays that were given."""
     if found.unknown:
         return f"not evaluated at your arrays ({found.unknown})"
     if not found.failing:
@@ -154,19 +157,19 @@ def at_arrays(found: AtArrays) -> str:
     axes = [k for name, k in found.first.items() if name.startswith("axis ")]
     first = ", ".join(f"{name} = {k}" for name, k in found.first.items() if not name.startswith("axis "))
     first = f"{first}{', ' if first else ''}{axes}" if axes else first
-    asked = f"{', where ' if first else ': '}{found.instead} is asked" if found.instead else ""
+    instead_text = f"{', where ' if first else ': '}{found.instead} is asked" if found.instead else ""
     if found.places == 1:
-        return f"fails for your arrays{asked}"
-    return f"fails at {found.failing:,} of {found.places:,} places of your arrays, first at {first}{asked}"
+        return f"fails for your arrays{instead_text}"
+    return f"fails at {found.failing:,} of {found.places:,} places of your arrays, first at {first}{instead_text}"
 
 
 def theorem_line(theorem: Theorem) -> str:
-    """A theorem in one line."""
+    """Return a theorem in one line."""
     return f"{theorem.name}: {theorem.verdict}. {theorem.statement}"
 
 
 def lemma_line(lemma: Lemma) -> str:
-    """A lemma in one line."""
+    """Return a lemma in one line."""
     given = f", given {', '.join(lemma.given)}" if lemma.given else ""
     under = f" ({'; '.join(lemma.hypotheses)})" if lemma.hypotheses else ""
     return f"{lemma.digest[:8]}  {lemma.name}: {lemma.signature}{given}: {lemma.verdict}{under}"
