@@ -52,15 +52,15 @@ def check(
     seconds: float = SECONDS,
     one_program: bool = False,
 ) -> Result:
-    """Check a derivative rule by exact evaluation over a finite field.
+    """Return what exact evaluation over a finite field says of a derivative rule.
 
     Args:
         rule: a function with a custom rule, or any JAX function; or an op, which has its own signature.
         signature, static, differentiable, domain, name: as `certgrad.check` takes them.
-        hypotheses: statements of a certificate; what is false there is no difference.
-        seconds: of processor time. What was not looked at by then is not in the result's sizes.
-        one_program: the code runs one program at all sizes. An audit hears whether it does; this check does not, and
-            says `for all sizes` of such code alone.
+        hypotheses: statements of a certificate; points at which one is false are not compared.
+        seconds: of processor time. Sizes that were not compared by then are not in the result's sizes.
+        one_program: whether the code is known to run one program at all sizes. An audit finds that out; this check does
+            not, and says `for all sizes` of such code alone.
 
     Raises:
         SignatureError, UsageError: the declaration does not fit the function.
@@ -71,20 +71,20 @@ def check(
         from ._rule import Rule  # `certgrad verify` gives a subject, and loads nothing of what finds rules in code
 
         whole = Rule(rule, signature, static or {}, differentiable, domain, name)
-        subjects = [whole, *(Rule(rule, signature, static or {}, [one], domain, name) for one in whole.alone)]
-    until = time.process_time() + seconds
+        subjects = [whole, *(Rule(rule, signature, static or {}, [argument], domain, name) for argument in whole.alone)]
+    deadline = time.process_time() + seconds
     pairs = [(subject, case) for subject in subjects for case in subject.cases]
-    checks = [Check(*one, hypotheses, symbols=_at_symbols(*one) if one_program else None) for one in pairs]
+    checks = [Check(*pair, hypotheses, symbols=_at_symbols(*pair) if one_program else None) for pair in pairs]
     results: list[Result] = []
-    for k, one in enumerate(checks):
-        results.append(one.run(Limits((until - time.process_time()) / (len(checks) - k))))
+    for k, case_check in enumerate(checks):  # each case may take an equal part of the time that is left
+        results.append(case_check.run(Limits((deadline - time.process_time()) / (len(checks) - k))))
         if results[-1].verdict == "differs":
             break
     return together(results)
 
 
 def _at_symbols(subject: Subject, case: Case) -> Traced | None:
-    """The programs at symbolic sizes, where the code traces there."""
+    """Return the programs at symbolic sizes; None if the code does not trace there."""
     with suppress(DoesNotTraceError):
         return at_symbols(subject, case)
     return None
@@ -98,10 +98,10 @@ class Check:
 
     Args:
         subject, case: what is checked.
-        hypotheses: statements; what is false there is no difference.
+        hypotheses: statements; points at which one is false are not compared.
         among: shapes to look at beside all small ones, if not the usual ones.
-        largest: of the sizes all of which are small.
-        trace: the programs at a shape. Raises DoesNotTraceError.
+        largest: the size up to which all sizes are small.
+        trace: returns the programs at a shape, or raises DoesNotTraceError.
         symbols: the programs at symbolic sizes, one axis for each group of axes, where they are those of all sizes.
     """
 
@@ -124,7 +124,7 @@ class Check:
         self.symbols = symbols
         self.limited = "its programs at symbolic sizes are not known"
         self.everywhere: Seen | None = None
-        """What came of the points with weights, where the claims hold at all sizes."""
+        """What the points with weights showed, if the claims hold at all sizes; else None."""
         self.trace = trace or (lambda shape: traced(subject, case, shape))
         if among is None:
             among = [*shapes(subject, case, Random(subject.name), 0), *uneven(subject, case)]
@@ -138,10 +138,10 @@ class Check:
         self.positive = frozenset(k for k, name in enumerate(names) if any(_above_0(x, name) for x in self.statements))
         """Of the arguments and parameters, those that the statements say are above 0."""
         self.unasked: list[str] = []
-        """Why hypotheses could not be evaluated: a point may lie outside of them."""
+        """Why hypotheses could not be evaluated, so that points may lie outside of them."""
         self.literals: Literals = literal
         self.seen: dict[Any, Seen] = {}
-        """By shape."""
+        """What the points of each shape showed."""
 
     def run(self, limits: Limits) -> Result:
         """Return the result of the check. A wrong rule is a result, never an exception."""
@@ -158,6 +158,7 @@ class Check:
             self.holds,
             limits,
         )
+        # Where the rounding of a float leaves a point open, all is done again with floats read as closed forms.
         for self.literals in (literal, closed):
             self.seen.clear()
             if self.symbols is not None and self.open:
@@ -166,10 +167,10 @@ class Check:
                         self._look_everywhere(asked, self.symbols, free)
             if asked.limits.reached():  # small sizes have their share, whatever those of the theorem took
                 asked = replace(asked, limits=replace(asked.limits, seconds=asked.limits.seconds / 2))
-            found = self._difference(asked)
-            if found is not None or not any(one.rounded for one in self.seen.values()):
+            difference = self._difference(asked)
+            if difference is not None or not any(one.rounded for one in self.seen.values()):
                 break
-        return self._result(found, time.process_time() - began, limits)
+        return self._result(difference, time.process_time() - began, limits)
 
     @property
     def open(self) -> bool:
@@ -179,8 +180,11 @@ class Check:
     def _look_everywhere(self, asked: PointQuestions, symbols: Traced, free: bool) -> None:
         """Evaluate with weights at the sizes that the theorem asks for; set `everywhere`, or `limited` to the reason
         against it.
+
+        With `free`, the outcomes of comparisons are free numbers: a second attempt, which leaves the reason of the
+        first where it fails too.
         """
-        limited, self.limited = self.limited, ""
+        earlier_reason, self.limited = self.limited, ""
         seen: Seen | None = None
         try:
             programs = replace(
@@ -191,12 +195,12 @@ class Check:
             with deep():
                 for sizes in enough(programs, free):
                     shape = of_sizes(self.case, sizes, self.subject.broadcast)
-                    one = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
-                    seen = one if seen is None else seen.beside(one)
+                    at_sizes = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
+                    seen = at_sizes if seen is None else seen.beside(at_sizes)
         except (OutsideError, UnfitError, NoTheoremError) as error:
             self.limited = str(error)
-        except FoundError as found:
-            self.limited = f"with weights it does not hold: {found.difference.claim}"
+        except FoundError as failure:
+            self.limited = f"with weights it does not hold: {failure.difference.claim}"
         except (TooLongError, RecursionError):
             self.limited = "its programs have too many entries"
         else:
@@ -208,7 +212,7 @@ class Check:
             )  # fmt: skip
             self.everywhere = None if self.limited else seen
         if free and self.limited:
-            self.limited = limited
+            self.limited = earlier_reason
 
     def exact_at(self, shape: Shape) -> bool:
         """Return whether the claims were compared at the shape, with a bound that is small enough."""
@@ -224,7 +228,7 @@ class Check:
         """Evaluate at each shape in turn; return the first difference, the reason why nothing is decided, or None for
         agreement.
         """
-        failed = ""
+        reason = ""
         with deep():
             for shape in self.shapes if self.everywhere is None else self.among:
                 if asked.limits.reached(up_to(self.case, self.sizes)):
@@ -232,20 +236,20 @@ class Check:
                 try:
                     programs = interpreted_programs(self.subject, self.case, self.trace(shape), self.literals)
                 except (OutsideError, DoesNotTraceError) as error:
-                    failed = failed or str(error)
+                    reason = reason or str(error)
                     continue
                 try:
                     self.seen[_key(shape)] = AtShape(asked, self.case, shape, programs).run()
-                except FoundError as found:
-                    return found.difference
+                except FoundError as failure:
+                    return failure.difference
                 except (TooLongError, RecursionError):
-                    failed = failed or "its programs have too many entries"
+                    reason = reason or "its programs have too many entries"
                     break
                 except (OutsideError, UnfitError) as error:
                     return str(error)
         if any(one.points or one.open or one.rounded for one in self.seen.values()):
             return None
-        return failed or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
+        return reason or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
     def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
         """Return the verdict: "differs" with its point, "outside" or "undecided" with the reason, or "agrees" with its
@@ -285,7 +289,10 @@ class Check:
         )
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
-        """Whether the point is inside the domain and the hypotheses."""
+        """Return whether the point is inside the domain and the hypotheses.
+
+        A statement that cannot be evaluated counts as true; the reason is noted in `unasked`.
+        """
         arrays = self._arrays(point, case, shape)
         for statement in self.statements:
             if isinstance(statement, OffBoundaries):
@@ -301,7 +308,7 @@ class Check:
         return True
 
     def _arrays(self, point: Point, case: Case, shape: Shape) -> Mapping[str, Any]:
-        """The arguments, each star group as one axis, as statements count."""
+        """Return the arguments with each star group as one axis, as statements count axes."""
         if self.subject.broadcast:
             return dict(point.arrays)
         specs = dict(zip(self.subject.arg_names, case.signature.inputs, strict=True))
@@ -311,9 +318,10 @@ class Check:
 
 
 def _above_0(x: Statement, name: str) -> bool:
+    """Return whether a statement says that the argument of this name is above 0."""
     match x:
-        case Compare(relation=">" | ">=", left=Array(name=said), right=Number() as least):
-            return said == name and (least.rational > 0 or (least.rational == 0 and x.relation == ">"))
+        case Compare(relation=">" | ">=", left=Array(name=compared_name), right=Number() as least):
+            return compared_name == name and (least.rational > 0 or (least.rational == 0 and x.relation == ">"))
     return False
 
 
