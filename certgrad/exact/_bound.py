@@ -34,13 +34,13 @@ def rank(exponents: Collection[tuple[int, ...]]) -> int:
 
 
 def related(exponents: Collection[tuple[int, ...]]) -> Exponents:
-    """The relations between exponents."""
-    basis, found = _reduced(exponents)
-    fractions = [_fraction(c) for row in found for c in row]
+    """Return how many exponents are independent, and how large integers combine these to the others."""
+    basis, combinations = _reduced(exponents)
+    fractions = [_fraction(c) for row in combinations for c in row]
     if any(f is None for f in fractions):
         return Exponents(len(basis), None)
     common = lcm(1, *(f[1] for f in fractions if f is not None))
-    sizes = (sum(abs(c if 2 * c < Q else c - Q) for c in (common * c % Q for c in row)) for row in found)
+    sizes = (sum(abs(c if 2 * c < Q else c - Q) for c in (common * c % Q for c in row)) for row in combinations)
     return Exponents(len(basis), max(sizes, default=1))
 
 
@@ -48,20 +48,20 @@ def _reduced(exponents: Collection[tuple[int, ...]]) -> tuple[list[Any], list[li
     """Return independent exponents, and each exponent in terms of those that were kept as independent."""
     basis: list[tuple[int, list[int], list[int]]] = []
     """The place of a pivot, the row reduced to 1 there, and the row in terms of the exponents that were kept."""
-    found: list[list[int]] = []
+    combinations: list[list[int]] = []
     for vector in exponents:
         row, used = list(vector), [0] * len(basis)
-        for pivot, other, coefficients in basis:
+        for pivot, pivot_row, coefficients in basis:
             if times := row[pivot]:
-                row = [(x - times * y) % Q for x, y in zip(row, other, strict=True)]
+                row = [(x - times * y) % Q for x, y in zip(row, pivot_row, strict=True)]
                 used = [(u + times * c) % Q for u, c in zip(used, _padded(coefficients, len(used)), strict=True)]
         place = next((k for k, x in enumerate(row) if x), -1)
         if place >= 0:
             scale = inverse_exponent(row[place])
             basis.append((place, [scale * x % Q for x in row], [*(-scale * u % Q for u in used), scale]))
             used = [*([0] * (len(basis) - 1)), 1]
-        found.append(used)
-    return basis, found
+        combinations.append(used)
+    return basis, combinations
 
 
 def _padded(row: list[int], length: int) -> list[int]:
@@ -69,6 +69,7 @@ def _padded(row: list[int], length: int) -> list[int]:
 
 
 def _fraction(c: int) -> tuple[int, int] | None:
+    """Return the small fraction that a number modulo Q is, as its parts; None if there is none."""
     for below in range(1, MAX_DENOMINATOR + 1):
         above = c * below % Q
         above = above - Q if 2 * above > Q else above

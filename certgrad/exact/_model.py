@@ -28,11 +28,11 @@ _SQUARED_COSINES = {
     Fraction(1, 3): Fraction(1, 4),
 }
 _SQUARED_COSINES[HALF] = Fraction(0)
-"""By parts of π."""
+"""cos² of parts of π whose cosine is made of roots, by the part."""
 LARGEST_POWER = 64
 """The largest integer power that is multiplied out; a program with a larger one is outside of exact evaluation."""
 MOST_ROOTS = 5
-"""Numbers with roots whose products are tried for another root; beyond, the root is a new one."""
+"""How many of the latest numbers with roots are combined to products, of which another number may be one."""
 
 
 @lru_cache(maxsize=4096)
@@ -61,7 +61,7 @@ class Model(Field):
     """
 
     real_alone = False
-    """What a number is in the field does not count: one that is no square is taken for one."""
+    """Whether the real numbers alone count, so that a number that is no square of the field is taken for one."""
 
     def __init__(self, free: bool = False, signs: bool = False) -> None:
         self.is_free, self.has_free_signs = free, signs
@@ -87,6 +87,7 @@ class Model(Field):
     # --- powers
 
     def power(self, u: Any, e: Fraction) -> Any:
+        """Return u to a rational power. Raises UndefinedError of ∞, and of u < 0 where e is not whole."""
         e = Fraction(e)
         if e == 0 or e == 1:
             return u if e else 1
@@ -123,7 +124,10 @@ class Model(Field):
     # --- logarithms, exponents and roots
 
     def _expanded(self, u: Any) -> Expansion:
-        """A number other than 0, up to its sign, as a product: of equal ones the same, however they were made."""
+        """Return a number other than 0, up to its sign, as a product of powers and an exponential.
+
+        Numbers that are equal in the field have the same product, however they were made.
+        """
         if not isinstance(u, Number):
             above, below = abs(Fraction(u)).as_integer_ratio()
             factors = (*_factors(above), *((p, -times) for p, times in _factors(below)))
@@ -136,6 +140,7 @@ class Model(Field):
         return self.expansions[key]
 
     def _expansion(self, u: Number) -> Expansion:
+        """Return the product by the operation that made the number; a number made by no product is an atom."""
         if u.made is None or u.made is PI:
             return {self._atom(u): Fraction(1)}, 0
         if u.made[0] == "exp":
@@ -147,6 +152,7 @@ class Model(Field):
         return sum_of(one, other) or {}, self.add(first, second)
 
     def _atom(self, u: Number) -> int:
+        """Return the key of |u| among the positive numbers that are not taken apart further."""
         positive = self.order(u, 0) > 0
         key = u.a if positive else P - u.a
         if key not in self.atoms:
@@ -172,7 +178,7 @@ class Model(Field):
         return one
 
     def moving(self, value: Number, u: Number, slope: Callable[[], Any]) -> Number:
-        """The value of a function of u, with the tangent that its derivative gives."""
+        """Return the value of a function of u with its tangent: the derivative that `slope` gives, times that of u."""
         if u.d is None:
             return value
         f = self.lifted(slope())
@@ -222,7 +228,7 @@ class Model(Field):
         return self.exponentials[b].still()
 
     def circle(self, u: Any) -> tuple[Any, Any]:
-        """The cosine and the sine."""
+        """Return the cosine and the sine of u."""
         if not isinstance(u, Number):
             if u == 0:
                 return 1, 0
@@ -231,13 +237,13 @@ class Model(Field):
             times = Fraction(1 if u.made is PI else u.made[1])
             if (found := self._of_part(times)) is not None:
                 return found, self._of_part(times - HALF)
-        total = sum(w * t for w, t in zip(self._weights[1], u.b, strict=True)) % OF_CIRCLE
+        angle = sum(w * t for w, t in zip(self._weights[1], u.b, strict=True)) % OF_CIRCLE
         self.exponents.add(u.b)
         self.degree = max(self.degree, u.top + u.low)
-        c, s = turned_by(TURN, total)
+        c, s = turned_by(TURN, angle)
         cosine = Number(self, c, self._drawn(("circle", c), Q), u.x.cos())
-        up = self._drawn(("circle up", min(s, P - s)), Q)
-        sine = Number(self, s, up if 2 * s < P else tuple(-t % Q for t in up), u.x.sin())
+        sine_exponent = self._drawn(("circle up", min(s, P - s)), Q)
+        sine = Number(self, s, sine_exponent if 2 * s < P else tuple(-t % Q for t in sine_exponent), u.x.sin())
         return self.moving(cosine, u, lambda: -sine), self.moving(sine, u, lambda: cosine)
 
     def _of_part(self, times: Fraction) -> Any:
@@ -270,6 +276,10 @@ class Model(Field):
         return self.moving(out, u, lambda: 1 / (2 * out))
 
     def _root_of_atom(self, key: int) -> Number:
+        """Return the root of an atom that is a square itself, and so counts as positive.
+
+        Raises NoRootError where the field has no root of it, NoConstantRootError where that is a constant.
+        """
         if key not in self.roots:
             derived = self._of_roots(key)
             if not (derived or self.real_alone or is_square(key)):
@@ -298,7 +308,7 @@ class Model(Field):
         return key in products
 
     def odd_root(self, u: Any, k: int) -> Any:
-        """The k-th root for an odd k, of any number."""
+        """Return the k-th root of any number, for an odd k of `ODD_ROOTS`."""
         if not self.order(u, 0):
             return self.of_zero(u)
         u = self.lifted(u)
@@ -311,26 +321,30 @@ class Model(Field):
     # --- other functions
 
     def oracle(self, name: str, arguments: Sequence[Any], real: Callable[..., Any], parity: str = "") -> Number:
-        """The value of an uninterpreted function: equal at equal arguments, with its parity, and without a tangent."""
-        found = [self.lifted(u) for u in arguments]
-        residues = [u.a for u in found]
-        turned = parity in ("odd", "even") and 2 * residues[0] > P
-        if turned:
+        """Return the value of an uninterpreted function, without a tangent: a free number, the same at equal arguments.
+
+        `real` computes the enclosure of the real value. With a `parity`, the values at u and −u are one free number, up
+        to its sign.
+        """
+        numbers = [self.lifted(u) for u in arguments]
+        residues = [u.a for u in numbers]
+        mirrored = parity in ("odd", "even") and 2 * residues[0] > P
+        if mirrored:
             residues[0] = P - residues[0]
         key = (name, *residues)
-        x = real(*(u.x for u in found))
+        x = real(*(u.x for u in numbers))
         if not x.is_finite():
             raise OpenError(name)
         if key not in self.oracles:
-            self.degree = max(self.degree, *(u.top + u.low for u in found))
+            self.degree = max(self.degree, *(u.top + u.low for u in numbers))
             a = self._hash(key, "a") % P
             a = a if is_square(a) else P - a
             self.free.add(a)
             self.oracles[key] = Number(self, a, self._drawn(key, Q), x)
-        one = self.oracles[key]
+        value = self.oracles[key]
         minus = bool(x < 0)  # a positive value is a square, as a positive variable is
-        up = one.b if not (turned and parity == "odd") else tuple(-t % Q for t in one.b)
-        return Number(self, P - one.a if minus else one.a, up, x)
+        exponents = value.b if not (mirrored and parity == "odd") else tuple(-t % Q for t in value.b)
+        return Number(self, P - value.a if minus else value.a, exponents, x)
 
     def apply(self, function: str, arguments: Sequence[Any]) -> Any:
         from ._functions import applied

@@ -52,9 +52,9 @@ class Number:
         self.top, self.low = top, low
         """Bounds on the degrees of the numerator and the denominator, in all that is drawn."""
         self.logs = logs
-        """How often the logarithms of which numbers are summands of it."""
+        """The logarithms that are summands of the number: their coefficients, by the `a` of the number below each."""
         self.made = made
-        """By which multiplicative operation it was made, of what: ("mul", u, v), ("power", u, e), ("exp", u)."""
+        """The multiplicative operation that made it, with operands: ("mul", u, v), ("power", u, e) or ("exp", u)."""
 
     def still(self) -> Number:
         """Return the number without a tangent."""
@@ -87,17 +87,17 @@ class Number:
         return self.m.power(self, Fraction(n))
 
     def of(self, function: str, *more: Any) -> Any:
-        """A function of it."""
+        """Return a function of this number, and of further arguments."""
         return self.m.apply(function, [self, *more])
 
 
 def as_float(u: Any) -> Any:
-    """The real number of one as a float; what else an array holds as it is."""
+    """Return the real value of a number as a float; return any other entry as it is."""
     return float(u.x.mid()) if isinstance(u, Number) else u
 
 
 PI: tuple[str, ...] = ("π",)
-"""How π was made."""
+"""The field `made` of π."""
 
 
 class Infinite:

@@ -1,4 +1,4 @@
-"""The widths of what a program computes, by its expressions, with those of tangents beside them (docs/exact.md).
+"""The widths of the numbers that a program computes, and of their tangents, by its expressions (docs/exact.md).
 
 A sum over an axis is read with a weight for each of its indices. Where programs do arithmetic on indices, or recur,
 nothing is counted.
@@ -40,7 +40,7 @@ OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
 SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
 MOST_READ = 20_000
-"""So many expressions are read of what a program divides by or compares."""
+"""The most expressions that are read of what a program divides by or compares."""
 
 
 class Widths:
@@ -70,33 +70,33 @@ class Widths:
     # --- indices
 
     def _place(self, x: t.Node, length: t.Node, scope: Scope) -> bool:
-        """Of an axis of a given length, an entry may be read at what integers of the data say: whether it is."""
+        """Return whether data give the place of a read along an axis. Raises NoTheoremError for other arithmetic."""
         if isinstance(x, t.Index) and scope[x.name] == length:
             return False
-        found = [gap(form, "=", scope) for form in self.places.forms(x)]
-        if any(one.sizes for one in found) or not isinstance(length, t.Integer):
+        gaps = [gap(form, "=", scope) for form in self.places.forms(x)]
+        if any(one.sizes for one in gaps) or not isinstance(length, t.Integer):
             raise NoTheoremError("there is arithmetic on indices")
-        self.asked.numbers.update(*(one.data for one in found))
-        return self._any([*self.places.conditions(x)], scope) or any(one.data for one in found)
+        self.asked.numbers.update(*(one.data for one in gaps))
+        return self._any([*self.places.conditions(x)], scope) or any(one.data for one in gaps)
 
     def _indices_compared(self, x: t.Compare, scope: Scope) -> bool:
-        """Whether integers of the data are among those that are compared. Raises NoTheoremError."""
-        found = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
-        for one in found:
+        """Return whether integers of the data are among those that are compared, and note it. Raises NoTheoremError."""
+        gaps = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
+        for one in gaps:
             shapes = {name: self.inputs[name].shape for name in one.data if name in self.inputs}
             self.asked.places_compared(one, shapes)
         return self._any([*self.places.conditions(x.left), *self.places.conditions(x.right)], scope) or any(
-            one.data for one in found
+            one.data for one in gaps
         )
 
     def _speaks_of_indices(self, x: t.Node, scope: Scope) -> bool:
-        """Or of sizes: through definitions, of axes that are open."""
-        inside = self.places.meant(x)
-        if isinstance(inside, t.Size) or (isinstance(inside, t.Index) and inside.name not in scope):
+        """Return whether an expression depends on sizes, or on indices of open axes, through definitions."""
+        definition = self.places.meant(x)
+        if isinstance(definition, t.Size) or (isinstance(definition, t.Index) and definition.name not in scope):
             return True
-        if isinstance(inside, t.Index):
-            return not isinstance(scope[inside.name], t.Integer)
-        parts = inside.index[:0] if isinstance(inside, t.Entry) else t.children(inside)
+        if isinstance(definition, t.Index):
+            return not isinstance(scope[definition.name], t.Integer)
+        parts = definition.index[:0] if isinstance(definition, t.Entry) else t.children(definition)
         return any(self._speaks_of_indices(part, scope) for part in parts)
 
     def counted(self, x: t.Node) -> t.Node | None:
@@ -132,22 +132,23 @@ class Widths:
         raise NoTheoremError(f"it says {type(x).__name__.lower()} of indices")
 
     def _required(self, x: t.Node, scope: Scope, variables: int = 0) -> bool:
-        """The same of a condition under which something is defined: what it asks of all, it asks of those named."""
+        """Return `holds` of a condition of definedness, and note how many indices it binds at once in `together`."""
         match x:
             case t.ForAll(over=over, holds=inside):
                 inner = {**scope, **{r.variable: r.size for r in over}}
                 return self._required(inside, inner, variables + len(over))
             case t.Both(parts=parts):
-                found = [self._required(part, scope, variables) for part in parts]
-                return any(found)
+                outcomes = [self._required(part, scope, variables) for part in parts]
+                return any(outcomes)
         self.asked.together = max(self.asked.together, variables)
         return self.holds(x, scope)
 
     def _any(self, parts: Sequence[t.Node], scope: Scope) -> bool:
-        found = [self.holds(part, scope) for part in parts]  # all of them are read
-        return any(found)
+        outcomes = [self.holds(part, scope) for part in parts]  # all of them are read
+        return any(outcomes)
 
     def _compared(self, x: t.Compare, left: t.Node, right: t.Node, scope: Scope) -> bool:
+        """Return whether a comparison rests on real numbers. Raises NoTheoremError if another size may change it."""
         if sort(left) == "integer":
             try:
                 return self._indices_compared(x, scope)
@@ -180,27 +181,28 @@ class Widths:
                 return self._by_form(scope).decided(x)
             case t.Compare(relation="<" | ">", left=left, right=right):
                 small, large = (left, right) if x.relation == "<" else (right, left)
-                for side, other, holds in ((small, large, False), (large, small, True)):
+                for side, finite, holds in ((small, large, False), (large, small, True)):
                     if (
                         isinstance(side, t.Infinity)
-                        and sort(other) == "real"
-                        and not self.term(other, scope)[0].endless
+                        and sort(finite) == "real"
+                        and not self.term(finite, scope)[0].endless
                     ):
                         return side.positive is holds
                 return self._by_form(scope).decided(x)
         return None
 
     def _is_count(self, x: t.Node) -> bool:
-        """A product or sum of sizes, which is never 0."""
+        """Return whether a number is a product or sum of sizes and positive integers, which is never 0."""
         x = self.places.meant(x)
-        if isinstance(x, t.Subtract) and isinstance(zero := self.places.meant(x.right), t.ToReal):
-            return zero.operand == t.Integer(0) and self._is_count(x.left)
+        if isinstance(x, t.Subtract) and isinstance(subtrahend := self.places.meant(x.right), t.ToReal):
+            return subtrahend.operand == t.Integer(0) and self._is_count(x.left)
         counted = self.counted(x.operand) if isinstance(x, t.ToReal) else None
         return counted is not None and all(n.value > 0 for n in t.walk(counted) if isinstance(n, t.Integer))
 
     # --- terms
 
     def entry(self, x: t.SortedEntry, scope: Scope) -> Dual:
+        """Return the widths of an entry of an array, at its indices."""
         tensor = self.inputs.get(x.name) or self.made[x.name].tensor
         places = [self._place(place, length, scope) for place, length in zip(x.index, tensor.shape, strict=True)]
         value, slope = self._array(x.name, tensor)
@@ -211,7 +213,7 @@ class Widths:
         return with_each_part((value, slope), lambda w: replace(w, **by_data))
 
     def _array(self, name: str, tensor: Tensor) -> Dual:
-        """The widths of its entries, by its own variables."""
+        """Return the widths of an array's entries, by the variables of its definition."""
         if name in self.inputs:
             self.asked.numbers |= {name} if tensor.sort == "integer" else set()
             return Width(chosen=tensor.sort == "boolean", kind=2), Width(kind=2) if name in self.moving else None
@@ -281,6 +283,7 @@ class Widths:
         raise NoTheoremError(f"{x.kind if isinstance(x, t.Fold) else type(x).__name__.lower()} is not followed")
 
     def _chosen(self, condition: t.Node, parts: Sequence[Dual], scope: Scope) -> Dual:
+        """Return the widths of a choice by a condition: those of the sum of its parts, flagged as chosen."""
         chosen = self.holds(condition, scope)
         logs = {key: (None, one) for value, _ in parts for key, (_, one) in value.logs.items()}  # those of either
         same = all(value.logs == parts[0][0].logs for value, _ in parts)
@@ -310,6 +313,7 @@ class Widths:
         return one[0] * other[0], sum_widths(parts)
 
     def _key(self, x: t.Node, scope: Scope) -> Key:
+        """Return the name of a number as a factor of denominators, with its indices; aliases have one name."""
         while isinstance(x, t.Entry):
             made = self.made.get(x.name)
             if not isinstance(made, Defined) or not isinstance(made.entry, t.Entry):
@@ -319,6 +323,7 @@ class Widths:
         return (self.name, x, *names), tuple(map(t.Index, names))
 
     def _power(self, base: t.Node, e: Fraction, scope: Scope) -> Dual:
+        """Return the widths of a power; NoTheoremError if the base may be 0 at a size, or a square under a root."""
         value, slope = self.term(base, scope)
         if e < 0 and not self._by_form(scope).holds(base):
             raise NoTheoremError("it divides by what may be 0 at some size")
@@ -336,14 +341,14 @@ class Widths:
 
     def _by_form(self, scope: Scope) -> Nonzero:
         def is_plain(part: t.Node) -> bool:
-            """It speaks of no index but its own, and of no size: what is not 0 at one is not at another."""
+            """Return whether a number depends on no index but its own and on no size."""
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
         inputs = {name: name in self.positive for name in self.inputs}
         return Nonzero(self._through_definitions, is_plain, self._sums, self._is_count, inputs, self.through)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
-        """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
+        """Raise NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
         known = FUNCTIONS.get(x.function)
         if self.name == "forward" or known is None or known.domain(*x.arguments) == t.TRUE:
             return
@@ -354,7 +359,7 @@ class Widths:
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
     def _through_definitions(self, x: t.Node) -> t.Node:
-        """An entry by its definition; so often at most."""
+        """Return an entry by its definition. Raises NoTheoremError after `MOST_READ` readings."""
         self.read += 1
         if self.read > MOST_READ:
             raise NoTheoremError("what it divides by or compares is too long to be read")
@@ -369,9 +374,7 @@ class Widths:
         return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
-        """Return the width of a function of entries and that of its derivative. Raises NoTheoremError where there is no
-        bound.
-        """
+        """Return the widths of a function's value and of its derivative. Raises NoTheoremError without a bound."""
         found = [self.term(u, scope) for u in x.arguments]
         if x.function == "stop":
             return found[0]
@@ -436,7 +439,7 @@ class Widths:
         return found
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
-        """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
+        """Return the width of a sum along an axis; a denominator that depends on its index counts once an index."""
         is_open = not isinstance(size, t.Integer)
         for name in line_of(size) if is_open else ():
             self._name_of(name)
@@ -466,7 +469,7 @@ class Widths:
         return name
 
     def _extremum(self, x: t.Fold | t.Minimum, scope: Scope) -> Dual:
-        """A free number, the same of equal arrays."""
+        """Return the widths of an extremum: a free number, the same for equal arrays."""
         if x.where:
             raise NoTheoremError("an extremum of a part of an axis")
         inner = {**scope, **{r.variable: r.size for r in x.over}}
@@ -481,7 +484,7 @@ class Widths:
         return found[0], None if slope is None else replace(found[-1], kind=2)
 
     def output(self, k: int) -> tuple[Dual, Scope]:
-        """The width of an output's entries, and the sizes of its axes."""
+        """Return the widths of an output's entries, and the lengths of its axes by index."""
         tensor = self.program.outputs[k]
         scope = {f"a{axis}": length for axis, length in enumerate(tensor.shape)}
         return self.entry(t.SortedEntry(tensor.name, tuple(map(t.Index, scope)), tensor.sort), scope), scope
