@@ -33,13 +33,13 @@ AT_SEAMS = 5_000
 """Entries that are evaluated at special points of a case whose function compares numbers; after so many, no more of its
 seams are looked at."""
 SHORT = 2.0
-"""Seconds, at most, for a case of which all sizes up to 2 were compared; then it ends."""
+"""The most seconds that a case takes once all of its sizes up to 2 were compared."""
 TRIES = 40
-"""Draws of a point, at most, until one fits; then the points that were found have to do."""
+"""The most draws of points for a shape; the points found by then have to do."""
 LOG2_ERROR = -80
 """The binary logarithm of the probability that is aimed at."""
 ROOTS = 400
-"""Draws of the field's part of a point, at most, for numbers without a root there; then the point is undecided."""
+"""The most draws of a point of the field beside one real point, where numbers have no root in the field."""
 MAX_WIDTH = 32
 """Values modulo Q of a number, at most: doubled up to this while as many exponents are independent."""
 WITH_WEIGHTS = 50_000
@@ -202,7 +202,7 @@ class AtShape:
                     self.claims.run(special, special and self.seen.special >= limits.special)
                 finally:
                     limits.entries -= self.claims.entries_known
-            except NoRootError:
+            except NoRootError:  # the next attempt draws another point of the field
                 self.rootless.setdefault(tuple(model.decided), set()).add(len(model.before_roots))
                 if limits.reached():
                     return
@@ -217,6 +217,7 @@ class AtShape:
                 return
             except DiffersError as error:
                 raise FoundError(_difference(error, self.shape, point)) from None
+            # As many exponents as values may be independent only because there are no more values: try with more.
             if self.width < MAX_WIDTH and rank(model.exponents) >= self.width:
                 self.width = min(MAX_WIDTH, 2 * self.width)
                 continue

@@ -86,6 +86,7 @@ def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None
     were tried until one had all roots. Each comparison, and each pair of arguments of oracles, is one identity that may
     hold by chance.
     """
+    # Were the rank as large as the width, more exponents might be independent than is seen.
     exponents = related(model.exponents)
     if exponents.rank >= model.width or exponents.height is None:
         return None

@@ -230,6 +230,7 @@ class Check:
         """
         reason = ""
         with deep():
+            # What holds at all sizes is compared again at the usual shapes alone, and not at all small ones.
             for shape in self.shapes if self.everywhere is None else self.among:
                 if asked.limits.reached(up_to(self.case, self.sizes)):
                     break

@@ -162,6 +162,7 @@ class Claims:
         programs, model = self.programs, self.model
         values = self._forward()
         slopes = {(k, at): _slope(u) for k, outputs in enumerate(values) for at, u in outputs.items()}
+        # Where equal numbers are compared, tangents at the point say nothing: they are taken beside it.
         self.seam = special and model.tie
         if self.seam:
             slopes = self._smooth(values)

@@ -261,7 +261,7 @@ def _root(model: Model, left: Left, count: int, apart: Apart) -> Vector:
 
     def jacobian(x: Vector) -> arb_mat:
         columns = [[_real_slope(u) for u in lifted(x, k)] for k in range(-1, count)]
-        rest, *of_unknowns = columns
+        rest, *of_unknowns = columns  # without a moving unknown: the tangent of the arguments alone
         return arb_mat([[c[i] - rest[i] for c in of_unknowns] for i in range(count)])
 
     for start in STARTS:

@@ -128,6 +128,7 @@ class Field:
         return value
 
     def constant(self, name: str) -> Any:
+        """Return π, the same number throughout the point, or ±∞. Raises UnfitError for any other name."""
         if name in ("∞", "−∞"):
             return INFINITE[1 if name == "∞" else -1]
         if name == "pi":
@@ -199,6 +200,7 @@ class Field:
         )
 
     def _scaled(self, c: Raw, u: Number) -> Any:
+        """Return a rational times a number, whose degrees stay as they are."""
         if c == 0 or c == 1:
             return u if c else 0
         a, b = _residues(c)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Slope = Callable[..., Any]
-"""The derivative at x, given x and the function's value there."""
+"""The derivative of a function at x, given x and the value at x."""
 
 
 HALF = Fraction(1, 2)
@@ -132,6 +132,7 @@ def _atan(m: Model, u: Any) -> Any:
 
 
 def _asin(m: Model, u: Any) -> Any:
+    """Return asin u as atan(u/√(1 − u²)); ±π/2 at ±1, where it has no slope."""
     if m.order(_absolute(m, u), 1) == 0:
         if isinstance(u, Number) and u.d is not None:
             raise NoSlopeError("asin at 1")
@@ -145,6 +146,7 @@ def _acos(m: Model, u: Any) -> Any:
 
 
 def _atan2(m: Model, y: Any, x: Any) -> Any:
+    """Return the angle of (x, y) as atan(y/x), ±π for x < 0; ±π/2 or 0 at x = 0."""
     side = m.order(x, 0)
     if not side:
         m.of_zero(x)

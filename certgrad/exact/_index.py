@@ -109,6 +109,7 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
     equal, offset = relation in ("=", "!="), sign * form.get(ONE, 0)
     cut = offset - 1 if (relation if sign > 0 else SWAPPED[relation]) in ("<=", ">") else offset
     """The comparison says that the places differ by less than −cut, or that they do not."""
+    # Neither the order of two indices nor a comparison with an end of the axis needs a bound on how far places differ.
     points = len(data) + len(indices)
     orders = points == 2 and not data and not whole and not equal
     simple = (orders or (points == 2 and equal and not mirrored)) and not constant

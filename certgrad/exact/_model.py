@@ -75,6 +75,7 @@ class Model(Field):
         return self.order(u, 0)
 
     def maximum(self, u: Any, v: Any) -> Any:
+        """Return the greater number; in a free model an oracle of both, whose tangent is an oracle too."""
         if not self.is_free or isinstance(u, Infinite) or isinstance(v, Infinite) or Number not in (type(u), type(v)):
             return super().maximum(u, v)
         u, v = self.lifted(u), self.lifted(v)
@@ -112,6 +113,7 @@ class Model(Field):
         return 0
 
     def _whole_power(self, u: Any, n: int) -> Any:
+        """Return uⁿ for n > 0, multiplied out. Raises UnfitError above `LARGEST_POWER`."""
         if not isinstance(u, Number):
             return u**n
         if n > LARGEST_POWER:

@@ -46,6 +46,7 @@ class Rule(Subject):
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         flat = flat_signature(self.arguments, declared.outputs)
         left_out = self._left_out(differentiable)
+        # A float argument that the claim leaves out has no tangent: its dtype is "held".
         flat = replace(
             flat,
             inputs=tuple(

@@ -155,11 +155,13 @@ def weighted(program: Program, lengths: Sequence[t.Node], sizes: Iterable[str], 
     widths = Widths(program, "", SizeQuestions(frozenset(), frozenset(), {}))
 
     def number(x: t.Node) -> t.Node:
+        """Return a polynomial in sizes with the sums of their weights in the place of the sizes."""
         if isinstance(x, t.Size):
             return t.SortedEntry(total(x.name), (), "real")
         return t.Number(str(x.value)) if isinstance(x, t.Integer) else t.mapped(x, number)
 
     def changed(x: t.Node) -> t.Node:
+        """Return an expression with weights in its sums, from the inside out."""
         if isinstance(x, t.ToReal) and (counted := widths.counted(x.operand)) is not None:
             return number(counted)
         new = t.mapped(x, changed)

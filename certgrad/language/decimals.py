@@ -22,6 +22,7 @@ def decimal(c: Fraction, latex: bool = False) -> str:
     """
     if max(c.numerator, c.denominator) < LONG or (c.denominator == 1 and c < WHOLE):
         return ""
+    # Only a denominator of twos and fives has finitely many decimals.
     rest, twos, fives = c.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
