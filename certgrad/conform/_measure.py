@@ -70,8 +70,11 @@ def explained(ulps: float, conditioned: float) -> bool:
 
 @dataclass
 class Hard:
-    """What happens at a hard point: the parts that are not finite although the exact value is a number of the dtype,
-    and the worst of the others, measured as at ordinary points."""
+    """What happens at a hard point.
+
+    `lost` are the parts that are not finite although the exact value is a number of the dtype; `ulps` and `conditioned`
+    are of the worst of the other parts, as in `Measured`.
+    """
 
     what: str
     lost: list[str]
@@ -331,7 +334,7 @@ def _is_floating(x: Any) -> bool:
 
 
 def _floats(x: Any) -> Any:
-    """Return exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
+    """Return exact scalars as floats, in float64; NaN where they are not known, or not well enough."""
     if x.dtype != object:
         return x
     return np.vectorize(_float, otypes=[float])(x) if x.size else np.zeros(x.shape)

@@ -56,10 +56,10 @@ class FoundError(Exception):
 
 @dataclass
 class Limits:
-    """Limits of an evaluation: seconds of processor time; entries and terms of programs, in all and at a point; points
-    of each shape.
+    """Limits of an evaluation: `seconds` of processor time; entries and terms of programs, in all (`entries`) and
+    `at_point`; ordinary `points` and `special` points of each shape; entries at `seams`.
 
-    A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
+    If `seconds` is finite, a case of which all sizes up to 2 were compared takes at most `SHORT` seconds.
     """
 
     seconds: float = inf
@@ -141,7 +141,7 @@ class PointQuestions:
 
 
 class AtShape:
-    """The points of one shape."""
+    """Evaluates a rule at the points of one shape."""
 
     def __init__(self, asked: PointQuestions, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
@@ -229,7 +229,7 @@ class AtShape:
                 return
 
     def _point(self, name: str, k: int, special: bool) -> Point:
-        """Return the k-th point, with the same real numbers for each attempt."""
+        """Return the k-th point: each attempt draws new numbers of the field, and the same real numbers."""
         rng = Random(name)
         point = drawn(self.model, self.slots, rng, k, special, self.numbers)
         outputs = enumerate(self.programs.outputs)
@@ -248,7 +248,7 @@ class AtShape:
         return out
 
     def _roots_are_free(self) -> bool:
-        """Return whether, for each root, a number without a root was met after the same earlier comparisons."""
+        """Return whether no number under a root may be a square: each met a value without a root, in this region."""
         return all(k in self.rootless.get(before, ()) for k, before in enumerate(self.model.before_roots))
 
     def _count(self, by_luck: float | None, attempts: int, special: bool, point: Point) -> None:

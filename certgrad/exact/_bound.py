@@ -18,14 +18,14 @@ LARGEST = 2**24
 
 @dataclass(frozen=True)
 class Exponents:
-    """The number of independent exponents, and the largest integers in the combinations that give the others.
+    """What is known of the exponents at a point, each given by its values modulo Q at several points.
 
-    Each exponent is given by its values modulo Q at several points.
+    `rank` is the number of independent exponents; the others are combinations of these, with fractions of integers.
     """
 
     rank: int
     height: int | None
-    """The largest sum of the integers' sizes; None where the coefficients are no small fractions."""
+    """The largest sum of the integers' moduli in a combination; None where a coefficient is no small fraction."""
 
 
 def rank(exponents: Collection[tuple[int, ...]]) -> int:
@@ -45,7 +45,7 @@ def related(exponents: Collection[tuple[int, ...]]) -> Exponents:
 
 
 def _reduced(exponents: Collection[tuple[int, ...]]) -> tuple[list[Any], list[list[int]]]:
-    """Return independent exponents, and each exponent in terms of those that were kept as independent."""
+    """Return a basis of the exponents, by Gauss's elimination modulo Q, and the coefficients of each exponent in it."""
     basis: list[tuple[int, list[int], list[int]]] = []
     """The place of a pivot, the row reduced to 1 there, and the row in terms of the exponents that were kept."""
     combinations: list[list[int]] = []
@@ -82,9 +82,9 @@ def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None
     """Return the binary logarithm of a bound on the probability of a wrong result at one point; None where there is no
     bound.
 
-    `degree` is that of the sides, `compared` how many comparisons were made, `attempts` how many points of the field
-    were tried until one had all roots. Each comparison, and each pair of arguments of oracles, is one identity that may
-    hold by chance.
+    `degree` is that of the sides of claims, `compared` the number of comparisons of sides, `attempts` the number of
+    points of the field that were tried until one had all roots. Each comparison, and each pair of arguments of
+    oracles, is one identity that may hold by chance.
     """
     # Were the rank as large as the width, more exponents might be independent than is seen.
     exponents = related(model.exponents)

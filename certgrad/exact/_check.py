@@ -70,8 +70,11 @@ def check(
     else:
         from ._rule import Rule  # `certgrad verify` gives a subject, and loads nothing of what finds rules in code
 
-        whole = Rule(rule, signature, static or {}, differentiable, domain, name)
-        subjects = [whole, *(Rule(rule, signature, static or {}, [argument], domain, name) for argument in whole.alone)]
+        full_rule = Rule(rule, signature, static or {}, differentiable, domain, name)
+        subjects = [
+            full_rule,
+            *(Rule(rule, signature, static or {}, [argument], domain, name) for argument in full_rule.alone),
+        ]
     deadline = time.process_time() + seconds
     pairs = [(subject, case) for subject in subjects for case in subject.cases]
     checks = [Check(*pair, hypotheses, symbols=_at_symbols(*pair) if one_program else None) for pair in pairs]

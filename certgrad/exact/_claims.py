@@ -65,8 +65,8 @@ class Difference:
 
     def __str__(self) -> str:
         at = ", ".join(f"{name} = {value}" for name, value in self.point.items())
-        what = self.reason or f"{self.left} and {self.right}"
-        return f"{self.claim} at {at}: {self.where and self.where + ': '}{what}"
+        sides = self.reason or f"{self.left} and {self.right}"
+        return f"{self.claim} at {at}: {self.where and self.where + ': '}{sides}"
 
 
 class DiffersError(Exception):
@@ -98,7 +98,7 @@ def _slope(u: Any) -> Side:
 
 
 def _nearby_entry(u: Any, model: Model, key: Any, place: str, side: int) -> Any:
-    """Return an entry at a point nearby: that of an active argument is moved to `side`, by a distance that is drawn."""
+    """Return an entry at a point nearby: that of an active argument is moved to `side`, by a drawn distance."""
     if not isinstance(u, Number):
         return u
     if u.d is None:
@@ -193,10 +193,10 @@ class Claims:
     def _smooth(self, values: list[dict[Any, Any]]) -> dict[Any, Side]:
         """Return the derivative of each output entry where the forward compares equal numbers, if it is smooth there.
 
-        `values` are the output entries at that point. Beside it, at each of `PLACES` and however the equal numbers
-        compare, the outputs must be close to these, with one derivative. A derivative seen so is a real number alone:
-        modulo P nothing is known, so that 0 stands there. Raises SpecialError where the function is not seen to be
-        smooth.
+        `values` are the output entries at the point. At each of `PLACES` beside the point, and for each way in which
+        the equal numbers may compare there, the outputs must be close to `values`, with one derivative. Only the real
+        number of this derivative is known; 0 stands for its value modulo P. Raises SpecialError where the function is
+        not seen to be smooth.
         """
         if _has_tiny_numbers(self.programs.forward):
             raise SpecialError("its numbers are smaller than what is seen near to a seam")
@@ -209,10 +209,10 @@ class Claims:
             claims_nearby.at({key: _nearby_entry(u, model, key, distance, side) for key, u in self.entries.items()}, {})
             outputs = claims_nearby._forward()
             self._nearby += claims_nearby.entries_known
-            for key, before in real_values.items():
+            for key, value in real_values.items():
                 u = outputs[key[0]][key[1]]
                 slope = _slope(u)[1]
-                if not (_close(before, model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
+                if not (_close(value, model.lifted(u).x) and _close(slopes.setdefault(key, slope), slope)):
                     raise SpecialError("equal numbers are compared, and it is not smooth there")
         return {key: (0, slope, 0) for key, slope in slopes.items()}
 

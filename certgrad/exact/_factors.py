@@ -213,13 +213,13 @@ def _solution(model: Model, at: Evaluation, d: Determined, outer: tuple[int, ...
 def _affine(model: Model, left: Left, count: int, apart: Apart) -> bool:
     """Return whether the equations are affine in the unknowns, tested at drawn ones: r(y) + r(z) = r(y + z) + r(0).
 
-    False where they compare anything, as the unknowns may be elsewhere.
+    False where the equations compare numbers: at other unknowns these may compare otherwise.
     """
     y, z = ([model.drawn(("unknown", name, k), arb(1)) for k in range(count)] for name in "yz")
     with apart(), suppress(OpenError, NoRootError, UndefinedError):
         first, compared = left(y), model.compared
-        others = [left(x) for x in (z, [u + v for u, v in zip(y, z, strict=True)], [0] * count)]
-        gaps = [model.lifted(p + q - r - s).a for p, q, r, s in zip(first, *others, strict=True)]
+        further_values = [left(x) for x in (z, [u + v for u, v in zip(y, z, strict=True)], [0] * count)]
+        gaps = [model.lifted(p + q - r - s).a for p, q, r, s in zip(first, *further_values, strict=True)]
         return not any(gaps) and model.compared == compared
     return False
 

@@ -34,7 +34,10 @@ def ball(value: Any) -> arb:
 
 
 class Field:
-    """The numbers at one point. `width` says how many values modulo Q a number has: more than there are exponents."""
+    """Arithmetic of the numbers at one point.
+
+    `width` is how many values modulo Q a number has: more than there are independent exponents.
+    """
 
     undecided: ClassVar[tuple[type[Exception], ...]] = (OpenError,)
 
@@ -81,7 +84,7 @@ class Field:
     # --- what an expression is made of
 
     def variable(self, key: tuple[Any, ...], x: arb, d: int | None = None, dx: arb | None = None) -> Number:
-        """Return a free number with this real value beside it.
+        """Return a free number of the field with the real value x beside it.
 
         Its absolute value is a value of exp, so that it has a logarithm whose multiples have exponentials, and a root.
         """

@@ -22,7 +22,7 @@ class NoTheoremError(Exception):
 
 
 class TogetherError(Exception):
-    """Places along these sizes are compared with one another."""
+    """Places along axes of several sizes are compared, so that the sizes have to be bounded together."""
 
     def __init__(self, sizes: frozenset[str]) -> None:
         super().__init__()
@@ -63,14 +63,14 @@ class Gap:
     mirrored: bool
     """Whether the two places are counted from different ends of the axis."""
     parts: tuple[Part, ...]
-    """The summands: a coefficient, the name of a size or an index, and the sizes of the index's axis."""
+    """The summands: a coefficient, the name of a size or an index, and the sizes of an index's axis."""
 
 
 Part = tuple[int, str, frozenset[str]]
 WITH_DATA = {*(((1,), (), whole) for whole in (-1, 0, 1)), ((1,), (-1,), 0), ((1,), (-1,), 1)}
 """The coefficients of data, of indices, and of the size that a difference may have along one size, up to a sign."""
 WITHOUT: set[tuple[int, ...]] = {(), (1,), (1, -1)}
-"""The coefficients of indices that it may have without data, beside any multiple of the size."""
+"""The coefficients of indices that a difference may have without data, beside any multiple of the size."""
 
 
 def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
@@ -78,7 +78,7 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
 
     Indices of axes whose length is a number count as a constant: the largest number that they add.
     """
-    constant, whole = abs(form.get(ONE, 0)), 0
+    constant, size_coefficient = abs(form.get(ONE, 0)), 0
     data, indices, parts = [], [], list[Part]()
     for atom, n in form.items():
         length = scope[atom.name] if isinstance(atom, t.Index) else atom
@@ -88,14 +88,17 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
             indices.append(n)
             parts.append((n, atom.name, line_of(length)))
         elif isinstance(atom, t.Size):
-            whole += n
+            size_coefficient += n
             parts.append((n, atom.name, frozenset()))
         elif isinstance(atom, t.Entry):
             data.append(n)
     inputs = frozenset(atom.name for atom in form if isinstance(atom, t.Entry))
     sizes = frozenset[str]().union(*(of or {name} for _, name, of in parts))
-    sign = -1 if (data or sorted(indices, reverse=True) or [whole])[0] < 0 else 1
-    coefficients = (*(tuple(sorted((sign * n for n in of), reverse=True)) for of in (data, indices)), sign * whole)
+    sign = -1 if (data or sorted(indices, reverse=True) or [size_coefficient])[0] < 0 else 1
+    coefficients = (
+        *(tuple(sorted((sign * n for n in of), reverse=True)) for of in (data, indices)),
+        sign * size_coefficient,
+    )
     no_multiples = not any(
         map(is_multiple, (part for a in form if isinstance(a, t.Index) for part in terms_of(scope[a.name])))
     )
@@ -111,7 +114,7 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
     """The comparison says that the places differ by less than −cut, or that they do not."""
     # Neither the order of two indices nor a comparison with an end of the axis needs a bound on how far places differ.
     points = len(data) + len(indices)
-    orders = points == 2 and not data and not whole and not equal
+    orders = points == 2 and not data and not size_coefficient and not equal
     simple = (orders or (points == 2 and equal and not mirrored)) and not constant
     at_an_end = points == 1 and not equal and not cut and constant == abs(offset)
     span = 0 if simple or at_an_end else constant + 1

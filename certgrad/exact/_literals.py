@@ -52,7 +52,7 @@ def _closed(value: float, ulp: float) -> Node | None:
 
 def closed(value: Any, dtype: Any) -> Node:
     """Return a constant as an expression: what a long float stands for if that is found, else the value as written."""
-    read = literal(value, dtype)
-    if sort_of(dtype) != "real" or not isinstance(read, Number) or len(read.value) <= 20:
-        return read
-    return _closed(float(value), float(np.spacing(np.abs(np.asarray(value, dtype))))) or read
+    as_written = literal(value, dtype)
+    if sort_of(dtype) != "real" or not isinstance(as_written, Number) or len(as_written.value) <= 20:
+        return as_written
+    return _closed(float(value), float(np.spacing(np.abs(np.asarray(value, dtype))))) or as_written

@@ -54,10 +54,10 @@ Expansion = tuple[dict[int, Fraction], Any]
 
 
 class Model(Field):
-    """The field with functions that have laws, and oracles for the others.
+    """The field with functions that have laws, and oracles for all other functions.
 
-    Where it is `free`, the greater of two numbers is an oracle as well, with its tangent; where `signs` are free, the
-    sign of a number.
+    With `free`, the greater of two numbers is an oracle as well, with its tangent; with `signs`, so is the sign of a
+    number.
     """
 
     real_alone = False
@@ -150,8 +150,8 @@ class Model(Field):
         if u.made[0] == "power":
             powers, exponent = self._expanded(u.made[1])
             return {key: n * u.made[2] for key, n in powers.items()}, self.mul(u.made[2], exponent)
-        (one, first), (other, second) = map(self._expanded, u.made[1:])
-        return sum_of(one, other) or {}, self.add(first, second)
+        (first_powers, first_exponent), (second_powers, second_exponent) = map(self._expanded, u.made[1:])
+        return sum_of(first_powers, second_powers) or {}, self.add(first_exponent, second_exponent)
 
     def _atom(self, u: Number) -> int:
         """Return the key of |u| among the positive numbers that are not taken apart further."""
@@ -167,17 +167,17 @@ class Model(Field):
             raise UndefinedError("a logarithm of what is not positive")
         powers, total = self._expanded(u)
         for key, n in powers.items():
-            one = self._log_of_atom(key)
-            one.logs = {key: Fraction(1)}
-            total = n * one + total
+            logarithm = self._log_of_atom(key)
+            logarithm.logs = {key: Fraction(1)}
+            total = n * logarithm + total
         return self.moving(self.lifted(total), u, lambda: 1 / u.still()) if isinstance(u, Number) else total
 
     def _log_of_atom(self, key: int) -> Number:
-        one = self.oracle("log", (self.atoms[key],), lambda x: x.log()).still()
+        logarithm = self.oracle("log", (self.atoms[key],), lambda x: x.log()).still()
         if key in self.logarithms:
-            one.b = self.logarithms[key]
-            self.exponents.add(one.b)
-        return one
+            logarithm.b = self.logarithms[key]
+            self.exponents.add(logarithm.b)
+        return logarithm
 
     def moving(self, value: Number, u: Number, slope: Callable[[], Any]) -> Number:
         """Return the value of a function of u with its tangent: the derivative that `slope` gives, times that of u."""
@@ -193,9 +193,8 @@ class Model(Field):
     def exp(self, u: Any) -> Any:
         """Return exp u: a homomorphism from the exponents' field.
 
-        A summand n·log a of u is taken out as a factor aⁿ where n is whole or a half: the field has square roots and no
-        others. `u.b` are the residues of u modulo Q; `x` is the ball that encloses the real number, exp of u's own ball
-        throughout.
+        A summand n·log a of u becomes a factor aⁿ where n is whole or a half, as the field has square roots. `u.b` are
+        the residues of u modulo Q. The ball `x` of the real number is exp of u's own ball throughout.
         """
         if isinstance(u, Infinite):
             return 0
@@ -237,8 +236,8 @@ class Model(Field):
             u = self.lifted(u)
         if u.made is not None and (u.made is PI or (is_multiple(u.made) and u.made[2].made is PI)):
             times = Fraction(1 if u.made is PI else u.made[1])
-            if (found := self._of_part(times)) is not None:
-                return found, self._of_part(times - HALF)
+            if (cosine_by_roots := self._of_part(times)) is not None:
+                return cosine_by_roots, self._of_part(times - HALF)
         angle = sum(w * t for w, t in zip(self._weights[1], u.b, strict=True)) % OF_CIRCLE
         self.exponents.add(u.b)
         self.degree = max(self.degree, u.top + u.low)
@@ -299,13 +298,11 @@ class Model(Field):
         return self.roots[key]
 
     def _of_roots(self, key: int) -> bool:
-        """Return whether a number is a product of numbers of which roots were taken, or of their inverses, so that it
-        has a root.
-        """
+        """Return whether a number has a root as a product of earlier numbers with roots, or of their inverses."""
         products = [1]
-        for one in list(self.roots)[-MOST_ROOTS:]:
-            below = inverse(one)
-            products += [x * y % P for x in products for y in (one, below)]
+        for earlier in list(self.roots)[-MOST_ROOTS:]:
+            below = inverse(earlier)
+            products += [x * y % P for x in products for y in (earlier, below)]
         self.compared += len(products)
         return key in products
 

@@ -18,7 +18,7 @@ POWERS = frozenset({"whole power", "integer power"})
 
 
 class Nonzero:
-    """Decides, for an expression that is not identically 0 at the size evaluated, whether it is so at every size.
+    """Decides whether an expression that is not identically 0 at the size evaluated is identically 0 at no size.
 
     `meant` gives an entry by its definition. `is_plain` says that a number depends on no index but its own, on no size
     and on nothing free; `sums` that there are sums, maxima or sizes in it; `is_count` that it is a product or sum of
@@ -69,8 +69,9 @@ class Nonzero:
         return says_above if holds else None
 
     def holds(self, x: t.Node) -> bool:
-        """Return whether this implication is known: if the node is not identically 0 at the size evaluated, it is
-        identically 0 at no size.
+        """Return whether the node is known to be identically 0 at no size if it is not at the size evaluated.
+
+        The last holds of what a program divides by: it was evaluated there, and was not 0.
         """
         x = self.meant(x)
         if self.is_plain(x) or self.sure(x):
@@ -202,7 +203,7 @@ class Nonzero:
         return None
 
     def _squares(self, x: t.Node) -> tuple[list[t.Node], list[t.Node]]:
-        """Return the factors of a product or quotient that occur once, and those that occur twice."""
+        """Return the factors of a product or quotient: single ones, and one of each pair; x·x·y gives [y] and [x]."""
         rest: list[t.Node] = []
         twice: list[t.Node] = []
         for part in t.children(x):
@@ -264,8 +265,9 @@ class Nonzero:
             yield x
 
     def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
-        """Return the name of an input and factors, where the node is an entry of that input times these, or a sum of
-        such products over different entries; else "" and none.
+        """Return an input's name and factors where the node is a product of an entry of the input and the factors.
+
+        A sum of such products over different entries counts too. Return "" and no factors for any other node.
         """
         x = self.meant(x)
         match x:
@@ -285,8 +287,10 @@ class Nonzero:
                 definition = self.meant(body)
                 factors = definition.factors if isinstance(definition, t.Mul) else (definition,)
                 entries = [e for e in map(self.meant, factors) if isinstance(e, t.SortedEntry) and e.name == name]
-                once = len({*entries}) == 1 and bound <= {*unbound(entries[0])}  # each entry is in one summand
-                return (name, cofactors) if once else ("", ())
+                entries_differ = len({*entries}) == 1 and bound <= {
+                    *unbound(entries[0])
+                }  # each entry is in one summand
+                return (name, cofactors) if entries_differ else ("", ())
             case t.Mul(factors=factors):
                 definitions = [*map(self.meant, factors)]
                 for entry in definitions:

@@ -25,12 +25,11 @@ class NoSlopeError(Exception):
 
 
 class Number:
-    """An element of the field beside an enclosure of the real number that the same expression is at a real point.
+    """The value of an expression in the field, as an exponent, and over the reals.
 
-    `a` is modulo P. `b` are the same expression's values modulo Q at points that were drawn apart from that of `a`:
-    what exp and the circle take as their exponent. `d` is the tangent modulo P, None for 0. `x` and `dx` are a real
-    number and its tangent, by balls. Constants are not of this class, but integers and fractions. `m` is the model
-    that it belongs to.
+    `a` is its value modulo P, and `d` the tangent modulo P, None for 0. `b` are its values modulo Q, at points that
+    were drawn apart from that of `a`: exp, sine and cosine take them as exponent. `x` and `dx` are balls around the
+    real value and its tangent. `m` is the model of the number. Constants are plain integers and fractions.
     """
 
     __slots__ = ("a", "b", "d", "dx", "logs", "low", "m", "made", "top", "x")

@@ -96,10 +96,10 @@ class Places:
     def _form(self, x: t.Node) -> Form | None:
         """Return the form of an integer; None if its branches have different forms, or it has none."""
         try:
-            found = self.forms(x)
+            forms = self.forms(x)
         except NoTheoremError:
             return None
-        return found[0] if all(form == found[0] for form in found) else None
+        return forms[0] if all(form == forms[0] for form in forms) else None
 
     def _simple(self, x: t.Node) -> t.Node:
         form = self._form(x)
@@ -160,8 +160,8 @@ class Places:
 
     def _number(self, x: t.Node, scope: Scope) -> t.Node:
         """Return an integer as a real number, in which an index is the number of indices before it."""
-        if sort(inside := self.meant(x)) == "integer":
-            x = inside
+        if sort(definition := self.meant(x)) == "integer":
+            x = definition
         match x:
             case t.Fold(kind="sum"):
                 return self.read(t.Fold(x.kind, x.over, t.ToReal(x.body), x.where), scope)
@@ -276,14 +276,17 @@ class Places:
 
 
 def _sums(one: list[Form], other: list[Form]) -> list[Form]:
-    """Return the sums of a form of each. Raises NoTheoremError for more than `MOST_WAYS` of them."""
+    """Return the sum of each form of one integer and each of the other. Raises NoTheoremError for too many."""
     if len(one) * len(other) > MOST_WAYS:
         raise NoTheoremError("there are too many ways to choose an index")
     return [plus(p, q) for p in one for q in other]
 
 
 def _products(one: list[Form], other: list[Form]) -> list[Form]:
-    """Return the products of a form of each. Raises NoTheoremError for one of which no factor is a number."""
+    """Return the product of each form of one integer and each of the other.
+
+    Raises NoTheoremError for a product in which neither factor is a number.
+    """
     out = []
     for p in one:
         for q in other:

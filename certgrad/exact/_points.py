@@ -62,7 +62,7 @@ def _draw_real(style: str, rng: Random) -> Fraction:
 
 
 def _draw_integer(style: int, lengths: list[int], numbers: Sequence[int], rng: Random) -> int:
-    """Return an integer by one of `KINDS` ways: an index of all axes, of the longest, sometimes out of range, …"""
+    """Return an integer, drawn in one of `KINDS` ways: within all axes, within the longest, out of range at times, …"""
     longest, shortest = max(lengths), min(lengths)
     in_range = rng.randrange(shortest)
     return (
@@ -88,7 +88,7 @@ def drawn(model: Model, slots: list[Slot], rng: Random, k: int, special: bool, n
     entries: dict[tuple[Any, tuple[int, ...]], Any] = {}
     arrays: dict[str, Any] = {}
     centres = numbers if numbers and k % 2 else ()
-    # The first points draw all arguments in one style, so that each style is met; later ones choose for each argument.
+    # The first points draw all arguments in one style; later ones choose a style for each argument.
     common_style = STYLES[k // 2 if numbers else k] if k < len(STYLES) else None
     integers = k % KINDS
     integer_numbers = [int(n) for n in numbers if n.denominator == 1]

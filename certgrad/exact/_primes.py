@@ -45,8 +45,8 @@ def _turn() -> tuple[int, int]:
     for slope in range(2, 99):
         below = pow(1 + slope * slope, -1, P)
         point = (1 - slope * slope) * below % P, 2 * slope * below % P
-        if (found := turned_by(point, (P + 1) // OF_CIRCLE)) != (1, 0):
-            return found
+        if (generator := turned_by(point, (P + 1) // OF_CIRCLE)) != (1, 0):
+            return generator
     raise AssertionError("no generator")
 
 

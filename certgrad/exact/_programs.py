@@ -107,10 +107,9 @@ def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:
 
 
 def interpreted_programs(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
-    """Return the meaning of a subject's programs, traced at a shape or at symbolic sizes; `literals` reads each
-    literal.
+    """Return a subject's programs as the specification reads them, traced at a shape or at symbolic sizes.
 
-    Raises OutsideError where a program has no meaning here.
+    `literals` reads each literal. Raises OutsideError where a program has no meaning in the specification.
     """
     kinds = tuple(s.dtype for s in case.signature.inputs)
     if unknown_kinds := [kind for kind in kinds if kind not in at_shapes.DTYPES]:
@@ -138,8 +137,9 @@ def interpreted_programs(subject: Subject, case: Case, found: at_shapes.Programs
 
 
 def _reverse_only(jaxpr: Any) -> bool:
-    """Return whether JAX has no forward mode of the function: in place of its tangent stands a linear function of which
-    it knows the transpose alone.
+    """Return whether JAX has no forward mode of the function.
+
+    The JVP then has a linear function, `custom_lin`, of which JAX knows the transpose alone.
     """
     inner = (program for eqn in jaxpr.eqns for program in jaxprs_in_params(eqn.params))
     return any(eqn.primitive.name == "custom_lin" for eqn in jaxpr.eqns) or any(map(_reverse_only, inner))

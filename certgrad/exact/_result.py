@@ -58,7 +58,7 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "outside", "undecided", "differs")
 
 
 def together(results: Sequence[Result]) -> Result:
-    """Return the results of several cases as one: the worst verdict, exact if each of them is."""
+    """Return the results of several cases as one: the worst verdict, at sizes only if each case has some."""
     exact = all(result.sizes or result.everywhere for result in results)
     bounds = [result.bound for result in results if result.bound is not None]
     return replace(
@@ -78,7 +78,7 @@ def together(results: Sequence[Result]) -> Result:
 
 
 def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
-    """Return the number N ≤ `LARGEST` up to which all sizes of a case are among these, groups as one axis; or 0."""
+    """Return the largest N ≤ `LARGEST` with all sizes from 1 to N of a case, and of groups as one axis; 0 if none."""
     names = [*case.names, *(f"*{star}" for star in case.signature.stars)]
     compared = {tuple(choice[name] for name in names) for choice in sizes if choice.keys() >= {*names}}
     fitting = (n for n in range(LARGEST, 0, -1) if n ** len(names) <= len(compared))
@@ -90,8 +90,8 @@ def level(result: Result) -> str:
     if result.verdict != "agrees":
         return ""
     if not result.sizes and not result.everywhere:
-        known = f"the error is bounded by 2^{result.bound} alone, and not by 2^-80"
-        return f"at points: {'no bound on the error is known' if result.bound is None else known}"
+        bound_in_words = f"the error is bounded by 2^{result.bound} alone, and not by 2^-80"
+        return f"at points: {'no bound on the error is known' if result.bound is None else bound_in_words}"
     at = (
         "for all sizes"
         if result.everywhere

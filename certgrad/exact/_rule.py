@@ -71,8 +71,8 @@ class Rule(Subject):
         """
         if not getattr(unwrapped(self.function), "symbolic_zeros", False):
             return []
-        found = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
-        return found if len(found) > 1 else []
+        floats = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
+        return floats if len(floats) > 1 else []
 
     @property
     def code(self) -> list[Any]:

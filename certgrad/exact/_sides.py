@@ -17,11 +17,10 @@ REGIONS = 32
 
 
 class Beside(Model):
-    """The real numbers beside a point, at which numbers that are equal at the point compare in each possible way in
-    turn.
+    """Arithmetic beside a point, where numbers that are equal at the point compare in each possible way in turn.
 
-    Two comparisons fall out together where one difference is a multiple of the other: it has the same logarithmic
-    derivative, along a tangent that is drawn.
+    Two comparisons have one outcome, up to a sign, where one difference is a multiple of the other. That is seen by
+    the derivatives: f and g are multiples if f·g′ = g·f′ along a drawn tangent.
     """
 
     real_alone = True

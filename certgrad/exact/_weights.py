@@ -20,9 +20,9 @@ from ._width import NOTHING, FirstError, SizeQuestions, sum_widths
 from ._widths import Widths
 
 LARGEST = 160
-"""The most entries of an input or output at the sizes that are evaluated;"""
+"""The most entries that an input or output may have at the sizes that are evaluated."""
 IN_ALL = 7_000
-"""and the most at all choices of sizes, with the largest input or output of each."""
+"""The most entries of the largest input or output, added over all choices of sizes."""
 
 
 def enough(programs: Programs, free: bool = False) -> list[dict[str, int]]:

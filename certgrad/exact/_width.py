@@ -42,9 +42,9 @@ class FirstError(Exception):
 
 @dataclass(frozen=True)
 class Width:
-    """The size of a number as a rational function of the weights.
+    """The degrees of a number as a rational function of the weights.
 
-    It has the degree of the numerator, and the factors of the denominator, each with its multiplicity and degree.
+    `top` is the degree of the numerator; `low` has the factors of the denominator, each with multiplicity and degree.
     """
 
     top: Fraction = Fraction(0)
@@ -94,9 +94,9 @@ class Width:
         low, logs = dict(self.low), dict(self.logs)
         for key, (count, degree) in other.low.items():
             low[key] = max(count, low.get(key, (Fraction(0), degree))[0]), degree
-        for key, (times, one) in other.logs.items():
-            before = logs.get(key, (Fraction(0), one))[0]
-            logs[key] = None if before is None or times is None else before + times, one
+        for key, (times, argument) in other.logs.items():
+            earlier_times = logs.get(key, (Fraction(0), argument))[0]
+            logs[key] = None if earlier_times is None or times is None else earlier_times + times, argument
         common = self._with([other], low=low, logs=logs)
         return replace(common, top=common.below + max(self.top - self.below, other.top - other.below))
 
@@ -181,16 +181,16 @@ class SizeQuestions:
         """
         if value.picked and (value.top or value.low):
             raise NoTheoremError("an argument of a function is a sum of what is chosen by comparison")
-        found = value.inside(times * (value.top + value.below) + labels + value.nested, value.exponents)
-        self.nested, self.depth = max(self.nested, found.nested), max(self.depth, found.exponents)
-        return found
+        new_number = value.inside(times * (value.top + value.below) + labels + value.nested, value.exponents)
+        self.nested, self.depth = max(self.nested, new_number.nested), max(self.depth, new_number.exponents)
+        return new_number
 
     def exponent(self, value: Width) -> Width:
         """Note an exponent, which has to be told apart from sums of others; return the width of its exponential."""
         self.exponents += value
-        found = value.inside(value.nested, value.exponents + (not value.plain))
-        self.nested, self.depth = max(self.nested, found.nested), max(self.depth, found.exponents)
-        return found
+        new_number = value.inside(value.nested, value.exponents + (not value.plain))
+        self.nested, self.depth = max(self.nested, new_number.nested), max(self.depth, new_number.exponents)
+        return new_number
 
     def logarithm(self, name: Any) -> None:
         """Note a logarithm of a sum, and its program. Raises NoTheoremError for a second one of a program."""
@@ -223,8 +223,8 @@ class SizeQuestions:
         """Return the length of an axis of other lines at their sizes. Raises FirstError if one is not bounded yet."""
         if isinstance(size, t.Integer):
             return size.value
-        if left := line_of(size) - self.fixed.keys():
-            raise FirstError(*left)
+        if not_bounded := line_of(size) - self.fixed.keys():
+            raise FirstError(*not_bounded)
         return length_at(size, self.fixed)
 
     def enough(self, most: Fraction, lengths: Iterable[t.Node]) -> list[dict[str, int]]:

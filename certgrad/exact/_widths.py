@@ -44,7 +44,7 @@ MOST_READ = 20_000
 
 
 class Widths:
-    """The widths of a program's entries in one size."""
+    """The widths (degrees) of a program's numbers in the weights of one line of sizes, which `asked` names."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class Widths:
             case t.Entry(name=name, index=()) if isinstance(made := self.made.get(name), Defined):
                 return self.counted(made.entry)
             case t.Add() | t.Mul():
-                found = [self.counted(part) for part in t.children(x)]
-                parts = tuple(part for part in found if part is not None)
-                return type(x)(parts) if len(parts) == len(found) else None
+                polynomials = [self.counted(part) for part in t.children(x)]
+                parts = tuple(part for part in polynomials if part is not None)
+                return type(x)(parts) if len(parts) == len(polynomials) else None
         return None
 
     # --- statements
@@ -348,14 +348,14 @@ class Widths:
         return Nonzero(self._through_definitions, is_plain, self._sums, self._is_count, inputs, self.through)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
-        """Raise NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
-        known = FUNCTIONS.get(x.function)
-        if self.name == "forward" or known is None or known.domain(*x.arguments) == t.TRUE:
+        """Raise NoTheoremError where a rule's function may have an argument outside of its domain at some size."""
+        facts = FUNCTIONS.get(x.function)
+        if self.name == "forward" or facts is None or facts.domain(*x.arguments) == t.TRUE:
             return
         by_form = self._by_form(scope)
         # A sum of squares may be identically 0 at one size, where a root is defined and a logarithm is not.
-        inside = {"log": by_form.positive, "sqrt": by_form.nonnegative}.get(x.function, lambda u: False)
-        if not all(by_form.is_plain(u) or inside(u) for u in x.arguments):
+        is_in_domain = {"log": by_form.positive, "sqrt": by_form.nonnegative}.get(x.function, lambda u: False)
+        if not all(by_form.is_plain(u) or is_in_domain(u) for u in x.arguments):
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
     def _through_definitions(self, x: t.Node) -> t.Node:
@@ -429,14 +429,14 @@ class Widths:
 
     def _fold(self, x: t.Fold, scope: Scope) -> Dual:
         inner = {**scope, **{r.variable: r.size for r in x.over}}
-        found = self.term(x.body, inner)
+        widths = self.term(x.body, inner)
         if self.asked.free and any(map(self._is_signed, x.where)):
             raise NoTheoremError("a sum of what numbers that compare choose")
         for condition in x.where:
-            found = self._chosen(condition, [found], inner)
+            widths = self._chosen(condition, [widths], inner)
         for r in x.over:
-            found = with_each_part(found, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
-        return found
+            widths = with_each_part(widths, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
+        return widths
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
         """Return the width of a sum along an axis; a denominator that depends on its index counts once an index."""
@@ -469,7 +469,7 @@ class Widths:
         return name
 
     def _extremum(self, x: t.Fold | t.Minimum, scope: Scope) -> Dual:
-        """Return the widths of an extremum: a free number, the same for equal arrays."""
+        """Return the widths of an extremum, which is a new free number. Raises NoTheoremError for a part of an axis."""
         if x.where:
             raise NoTheoremError("an extremum of a part of an axis")
         inner = {**scope, **{r.variable: r.size for r in x.over}}

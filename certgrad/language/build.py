@@ -49,10 +49,10 @@ def least_over(variable: str, count: Term, holds: Statement) -> Least:
 
 
 def for_all(variable: str, count: Term, holds: Statement) -> ForAll:
-    """Return the formula that another one holds for all 0 ≤ variable < count."""
+    """Return the statement that `holds` is true for all 0 ≤ variable < count."""
     return ForAll((Range(variable, count),), holds)
 
 
 def for_some(variable: str, count: Term, holds: Statement) -> Exists:
-    """Return the formula that another one holds for some 0 ≤ variable < count."""
+    """Return the statement that `holds` is true for some 0 ≤ variable < count."""
     return Exists((Range(variable, count),), holds)

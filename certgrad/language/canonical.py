@@ -84,7 +84,7 @@ def _bound(statement: t.Node) -> Iterator[str]:
 
 
 def _sorted_operands(node: Any, names: Mapping[str, str]) -> Any:
-    """Return sums, products and guards in an order that depends on `names` alone, where these rename variables."""
+    """Return the node with sums, products and guards sorted by their text, in which `names` rename variables."""
     node = t.mapped(node, lambda n: _sorted_operands(n, names))
     if isinstance(node, t.Add):
         return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda x: _summand(x, names))))

@@ -16,7 +16,7 @@ from .substitute import unbound
 def about_whole_arrays(statement: t.Statement) -> bool:
     """Return whether the statement is about every entry of whole arrays, not about entries by index.
 
-    Raises UnfitError where it is about both, or one of its indices runs over nothing.
+    Raises UnfitError where it is about both, or an index is not bound.
     """
     nodes = list(t.walk(statement))
     whole = any(isinstance(n, t.Array) for n in nodes)

@@ -57,7 +57,7 @@ def _index_constants(names: Iterable[str], depth: int) -> dict[str, t.Term]:
 
 
 def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """Return whether the facts imply the parts of a statement: all of an `and`, one of an `or`, each instance."""
+    """Return whether the facts imply a statement by its parts: all of an `and`, one of an `or`, any instance."""
     if isinstance(asked, t.Both):
         return all(_implies(facts, part, depth) for part in asked.parts)
     if isinstance(asked, t.Either):
@@ -84,7 +84,7 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
 
 
 def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Term]) -> Iterator[t.Statement]:
-    """Yield the fact at given values of its variables, each put for a variable with the same range.
+    """Yield instances of the fact, its variables replaced by the terms `given` for variables of equal range.
 
     Variables of unknown range stand for themselves alone.
     """
@@ -191,7 +191,7 @@ def _not_zero(facts: Sequence[t.Statement], factor: t.Term, depth: int) -> bool:
 
 
 def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """Return whether each part of one known `or`, with all else, implies the statement."""
+    """Return whether the statement follows by cases: from each part of a known `or`, with all other facts."""
     for k, fact in enumerate(facts):
         if isinstance(fact, t.Either):
             rest = [*facts[:k], *facts[k + 1 :]]
@@ -224,7 +224,7 @@ def _monic(statement: t.Statement) -> t.Statement:
 
 
 def _factors(term: t.Term) -> list[t.Term]:
-    """Return the factors of a product or a positive whole power that must not be 0 for it not to be."""
+    """Return the factors of a product or positive whole power, which is not 0 if and only if none of them is."""
     if isinstance(term, t.Mul):
         return [inner for factor in term.factors for inner in _factors(factor)]
     if isinstance(term, t.Power) and term.exponent.isdecimal() and term.exponent != "0":
@@ -233,7 +233,7 @@ def _factors(term: t.Term) -> list[t.Term]:
 
 
 def _opened(facts: Sequence[t.Statement], guards: Sequence[t.Statement]) -> list[t.Statement]:
-    """Return the facts, and the conclusions of those guarded by no more than these guards."""
+    """Return the facts, and the conclusions of those facts whose guards are all among `guards`."""
     guard_set = {canonical(guard) for guard in guards}
     opened = [f.then for f in facts if isinstance(f, t.Where) and {canonical(g) for g in f.guards} <= guard_set]
     return [*facts, *opened]

@@ -21,10 +21,10 @@ _ASKS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False)}
 
 def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     """Return the places of statements that another one implies; of two equal ones the first is kept."""
-    read = [(_univariate_relation(s), _combination(s)) for s in statements]
+    forms = [(_univariate_relation(s), _combination(s)) for s in statements]
     out: set[int] = set()
-    for k, (relation, combination) in reversed([*enumerate(read)]):
-        for known_relation, known_combination in (o for j, o in enumerate(read) if j != k and j not in out):
+    for k, (relation, combination) in reversed([*enumerate(forms)]):
+        for known_relation, known_combination in (o for j, o in enumerate(forms) if j != k and j not in out):
             by_one = known_relation is not None and relation is not None and _implies(known_relation, relation)
             if by_one or (
                 known_combination is not None
@@ -57,9 +57,9 @@ def _comparison(statement: t.Statement) -> tuple[Scope, t.Compare] | None:
 
 def _univariate_relation(statement: t.Statement) -> Read | None:
     """Return the polynomial, the term that it is of, and the relation to 0 of a comparison."""
-    if (found := _comparison(statement)) is None:
+    if (scoped := _comparison(statement)) is None:
         return None
-    over, holds = found
+    over, holds = scoped
     atoms: list[t.Term] = []
     left, right = _polynomial(holds.left, atoms), _polynomial(holds.right, atoms)
     if left is None or right is None or len(atoms) != 1:
@@ -72,14 +72,14 @@ Combination = tuple[Scope, dict[tuple[t.Term, ...], Fraction], str]
 
 def _combination(statement: t.Statement) -> Combination | None:
     """Return the combination of products and the relation to 0 of a comparison."""
-    if (found := _comparison(statement)) is None:
+    if (scoped := _comparison(statement)) is None:
         return None
-    over, holds = found
+    over, holds = scoped
     return over, difference(holds), holds.relation
 
 
 def _combinations_imply(known: Combination, asked: Combination) -> bool:
-    """Return whether one combination's comparison implies that of a multiple of it, up to a number that is added."""
+    """Return whether a comparison of a combination c with 0 implies that of r·c + s with 0, for numbers r and s."""
     (over, parts, relation), (asked_over, asked_parts, asked_relation) = known, asked
     first = next((factors for factors in parts if factors), None)
     if first is None or over != asked_over or parts.keys() - {()} != asked_parts.keys() - {()}:

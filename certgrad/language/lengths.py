@@ -41,7 +41,7 @@ def _substitute_lengths(text: str, lengths: Mapping[str, str]) -> str:
 
 
 def _lengths(axes: Axes) -> dict[str, str]:
-    """Return, by size, the expression that reads it off an array, a bare name first."""
+    """Return the expression for each size: the length of an axis, preferably one whose length is the size alone."""
     expressions: dict[str, tuple[bool, str]] = {}
     for array, sizes in axes.items():
         stars = [k for k, size in enumerate(sizes) if isinstance(size, Star)]

@@ -47,7 +47,7 @@ def row(*parts: str) -> str:
 
 
 def listed(parts: Iterable[str], between: str) -> str:
-    """Return elements joined by another one as a single element."""
+    """Return the elements with `between` between them, as a single element."""
     out: list[str] = []
     for part in parts:
         out += [between, part] if out else [part]
@@ -139,8 +139,8 @@ class _Printer:
         for _, c, factors in self.plain.shown_summands(p):
             sign = "−" if c < 0 else "+" if out else ""
             # A piece that begins with its sign is no negative number, which would have no room around it.
-            before = f"<mo form='infix'>{sign}</mo>" if out else operator(sign) if sign else ""
-            out.append(row(before, self.product(factors, abs(c))))
+            sign_element = f"<mo form='infix'>{sign}</mo>" if out else operator(sign) if sign else ""
+            out.append(row(sign_element, self.product(factors, abs(c))))
         return out or ["<mn>0</mn>"]
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:

@@ -39,14 +39,14 @@ def needless(statements: Sequence[t.Statement]) -> set[int]:
     if len(statements) > MOST:
         return out
     for k in reversed(range(len(statements))):
-        others = [s for j, s in enumerate(statements) if j != k and j not in out]
-        if k not in out and others and implies(others, statements[k]):
+        other_statements = [s for j, s in enumerate(statements) if j != k and j not in out]
+        if k not in out and other_statements and implies(other_statements, statements[k]):
             out.add(k)
     return out
 
 
 def _groups(statements: Sequence[t.Statement]) -> list[tuple[list[int], t.Statement]]:
-    """Return the places of statements that are one at several ranks, by axes, with the statement for any rank."""
+    """Return groups of statements that differ in rank alone: their places by rank, and the statement for any rank."""
     places = {canonical(s): k for k, s in reversed([*enumerate(statements)])}
     groups: list[tuple[list[int], t.Statement]] = []
     grouped: set[int] = set()

@@ -103,7 +103,7 @@ class _Reader:
         return out
 
     def term(self, node: ast.expr) -> Term:
-        """Return the term that a Python expression writes. Raises where it is no arithmetic."""
+        """Return the term that a Python expression writes. Raises DomainError where it is no arithmetic."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return Number(str(Fraction(repr(node.value))))
         if isinstance(node, ast.Name):
