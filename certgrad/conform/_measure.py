@@ -135,9 +135,9 @@ def _kind(device: Any) -> str:
 def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, hardly: bool = True) -> Conformity:
     """Measure an op's forward, JVP and VJP in these dtypes on a device; with `hardly`, at hard arguments too.
 
-    The arguments are numbers of the dtype, drawn by the op's name alone. The exact value is that of the same program in
-    ball arithmetic at these arguments. An op that is composed of others is measured at ordinary arguments alone: the
-    hard ones are those of its parts. What cannot be measured is said in `without`.
+    The arguments are numbers of the dtype; the random seed is the op's name. The exact value is that of the same
+    program in ball arithmetic at the same arguments. A composed op is measured at ordinary arguments alone, as its parts are
+    measured at hard ones. The result says in `without` what cannot be measured.
     """
     device = jax.devices()[0] if device is None else device
     out = Conformity(op.name, _kind(device), reason(op))
@@ -365,8 +365,8 @@ def _ratio(p: int, q: int) -> float:
 def max_ulp_error(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> float:
     """Return the worst entry of the difference, in units in the last place of the dtype (or of `eps`).
 
-    The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. What the dtype is too
-    narrow for is no error: an infinity, or NaN, where the exact value is beyond its numbers, 0 below them.
+    The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. A value that
+    the dtype cannot hold is no error: an infinity or NaN where the exact value is too large, 0 where it is too small.
     """
     info: Any = jnp.finfo(dtype)
     eps = float(info.eps) if eps is None else eps

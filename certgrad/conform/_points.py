@@ -100,7 +100,7 @@ def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
 def is_in_domain(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
     """Return whether the arguments are in the op's declared domain: exactly, and in the dtype's arithmetic.
 
-    For a + b not in {0, −1, …} the sum is rounded: where it is a whole number then, the op's own sum is one too.
+    A domain such as "a + b is none of 0, −1, …" is also tested with the rounded sum, as the op computes that one.
     """
     values = dict(zip(call.op.arg_names, arrays, strict=True))
     values |= {n: np.asarray(v) for n, v in zip(call.op.params, call.parameters, strict=True)}

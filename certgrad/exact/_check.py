@@ -120,8 +120,7 @@ class Check:
     ) -> None:
         """Read the statements about the arguments, and choose the shapes at which both sides are evaluated.
 
-        `among` are the shapes that are wanted (else drawn), `largest` the size up to which all shapes are tried,
-        `symbols` the programs at symbolic sizes if they are known.
+        The arguments are those of the class. Without `among`, the shapes beside all small ones are drawn.
         """
         self.subject, self.case = subject, case
         self.symbols = symbols

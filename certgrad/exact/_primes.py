@@ -1,4 +1,4 @@
-"""The moduli: primes between which exp and the circle are homomorphisms, and in which roots are exact.
+"""The moduli: primes between which exp, sine and cosine are homomorphisms, and modulo which roots are exact.
 
 `P - 1` is a multiple of `OF_EXP` and `P + 1` one of `OF_CIRCLE`: the numbers modulo P have a subgroup of `OF_EXP`
 elements, and the pairs (c, s) with c² + s² = 1 one of `OF_CIRCLE` elements. All three primes are 7 modulo 8, so that

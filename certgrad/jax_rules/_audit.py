@@ -85,6 +85,7 @@ class JaxRule(UserRule):
 
 
 def _rule(subject: Subject, configuration: Configuration) -> JaxRule:
+    """Return the configuration's program as a rule under the name of its subject."""
     return JaxRule(
         configuration.program,
         configuration.signature,
@@ -210,6 +211,7 @@ def _as_configured(configuration: Configuration | None, case: CaseClaim) -> Case
 
 
 def _claim(name: str, kind: str, statement: str, cases: list[CaseClaim]) -> Claim:
+    """Return the claim of a kind with these cases: its verdict is the worst, its hypotheses are those of all."""
     return Claim(
         id=f"{name}.{kind}",
         code=CODES[kind],

@@ -1,4 +1,4 @@
-"""Where an expression is defined, as a formula: by its form, with no step that forgets a condition but `If`'s.
+"""Where an expression is defined, as a formula: by its form. Only `If` drops a condition: that of the other branch.
 
 `IsDefined(entry)` stands for the same question about an entry of an array. The formulas are read from left to right: a
 part that is not defined stands behind one that is false.

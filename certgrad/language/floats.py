@@ -1,4 +1,4 @@
-"""Statements about numbers as they are in a computer: what a call is given."""
+"""Arithmetic on floats, for statements about the numbers that a call is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards as people say them: of terms that are 1 where a condition holds and else 0, the condition itself."""
+"""Guards as people say them: the condition p itself, in place of the term [p] that is 1 where p holds, else 0."""
 
 from __future__ import annotations
 

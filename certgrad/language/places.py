@@ -192,7 +192,7 @@ _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)
 
 
 def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> bool:
-    """Return whether a condition depends only on sizes, the variable and known ones."""
+    """Return whether a condition depends on the variable and otherwise only on sizes and known variables."""
     nodes = list(t.walk(condition))
     read = {n.name for n in nodes if isinstance(n, t.Index)}
     return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
@@ -249,8 +249,8 @@ def _greatest(values: Any, kept: Any) -> Any:
 
 
 def _term(p: t.Term, scope: Scope) -> Any:
-    """Return a term's values with one axis for each variable in scope, of length 1 where it does not depend on that; or
-    a number.
+    """Return a term's values with one axis for each variable in scope, of length 1 for a variable that does not occur;
+    or a number.
 
     Values made of indices alone are arrays of numpy, so that they are known while JAX traces.
     """
@@ -452,8 +452,8 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
 
 
 def _eliminated(rows: Any) -> tuple[Any, Any]:
-    """Return, for matrices side by side, which row comes to each place by elimination with pivots, and the smallest gap
-    between the modulus of a pivot and of another candidate (1 if there is none).
+    """Return the order of the rows after elimination with pivots, for many matrices at once, and the smallest gap
+    between the moduli of a pivot and of another candidate (1 if there is none). The largest entry of a column is pivot.
     """
     n = rows.shape[-1]
     order, gap = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1]), jnp.ones(rows.shape[:-2])

@@ -1,4 +1,4 @@
-"""Expressions as functions of a scope, by an arithmetic that is given. Nothing that a certificate says runs."""
+"""Expressions as functions of a scope, in a given arithmetic. Nothing that a certificate says is run as code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements where dimensions are known."""
+"""Statements at known dimensions: numbers, or other names, in the place of sizes."""
 
 from __future__ import annotations
 
