@@ -136,8 +136,8 @@ def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, h
     """Measure an op's forward, JVP and VJP in these dtypes on a device; with `hardly`, at hard arguments too.
 
     The arguments are numbers of the dtype; the random seed is the op's name. The exact value is that of the same
-    program in ball arithmetic at the same arguments. A composed op is measured at ordinary arguments alone, as its parts are
-    measured at hard ones. The result says in `without` what cannot be measured.
+    program in ball arithmetic at the same arguments. A composed op is measured at ordinary arguments alone, as its
+    parts are measured at hard ones. The result says in `without` what cannot be measured.
     """
     device = jax.devices()[0] if device is None else device
     out = Conformity(op.name, _kind(device), reason(op))

@@ -163,7 +163,7 @@ class AtShape:
         seen, limits, nothing_new = self.seen, self.asked.limits, 0
         # Numbers that the programs compare with make more regions, some of which are rarely met.
         patience = 2 + 2 * min(len(self.numbers), 3)
-        for k in range(TRIES):
+        for k in range(TRIES):  # ordinary points
             if nothing_new >= patience or seen.points >= limits.points or limits.reached():
                 break
             if seen.regions == {((), ())}:  # nothing is compared, and there are no integers

@@ -223,7 +223,7 @@ class Check:
 
     @property
     def sizes(self) -> list[dict[str, int]]:
-        """The sizes at which the claims were compared."""
+        """The sizes at which the claims were compared with a bound that is small enough."""
         return [one.shape.named for one in self.seen.values() if one.exact]
 
     def _difference(self, asked: PointQuestions) -> Difference | str | None:

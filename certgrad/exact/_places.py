@@ -32,7 +32,7 @@ class Places:
                 raise NoTheoremError(f"it has a {type(d).__name__.lower()}")
         self.made = {d.tensor.name: d for d in program.definitions if isinstance(d, Defined)}
         tensors = [d.tensor for d in program.definitions if isinstance(d, Defined | Table)]
-        self.shapes = {one.name: self._shape(one) for one in (*program.inputs, *tensors)}
+        self.shapes = {tensor.name: self._shape(tensor) for tensor in (*program.inputs, *tensors)}
         self._new = 0
 
     def changed(self) -> Program:

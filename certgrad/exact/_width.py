@@ -105,7 +105,7 @@ class Width:
         low = dict(self.low)
         for key, (count, degree) in other.low.items():
             low[key] = count + low.get(key, (Fraction(0), degree))[0], degree
-        logs = {key: (None, one) for key, (_, one) in (*self.logs.items(), *other.logs.items())}
+        logs = {key: (None, argument) for key, (_, argument) in (*self.logs.items(), *other.logs.items())}
         return self._with([other], top=self.top + other.top, low=low, logs=logs)
 
     def power(self, e: Fraction, key: Key) -> Width:
@@ -118,7 +118,9 @@ class Width:
 
     def scaled(self, c: Fraction) -> Width:
         """Return the width times a number."""
-        return replace(self, logs={key: (n and c * n, one) for key, (n, one) in self.logs.items()} if c else {})
+        return replace(
+            self, logs={key: (n and c * n, argument) for key, (n, argument) in self.logs.items()} if c else {}
+        )
 
     def at(self, values: Mapping[str, t.Node]) -> Width:
         """Return the width with other indices in the place of its own."""
@@ -126,7 +128,7 @@ class Width:
         def moved(key: Key) -> Key:
             return key[0], tuple(substitute(x, values) for x in key[1])
 
-        logs = {moved(key): (count, one.at(values)) for key, (count, one) in self.logs.items()}
+        logs = {moved(key): (count, argument.at(values)) for key, (count, argument) in self.logs.items()}
         return replace(self, low={moved(key): value for key, value in self.low.items()}, logs=logs)
 
 
@@ -268,12 +270,16 @@ class SizeQuestions:
         behind = dict.fromkeys(sizes, "") if len(sizes) == 1 else laid_out(self.parts, sizes)
         if behind is None or (self.mirrored and len(sizes) > 1):
             raise NoTheoremError("there is arithmetic on indices of several sizes")
-        most = (sides * points + len(sizes)) * (sides * apart + 1) * self.span
-        if most ** len(sizes) > MOST_SIZES:
+        largest = (sides * points + len(sizes)) * (sides * apart + 1) * self.span
+        if largest ** len(sizes) > MOST_SIZES:
             raise NoTheoremError("it would have to be evaluated at too many sizes")
-        candidates = (dict(zip(sizes, one, strict=True)) for one in product(range(1, most + 1), repeat=len(sizes)))
+        candidates = (
+            dict(zip(sizes, choice, strict=True)) for choice in product(range(1, largest + 1), repeat=len(sizes))
+        )
         return [
-            one for one in candidates if all(one[s] + sum(one[b] for b in before(s, behind)) <= most for s in sizes)
+            choice
+            for choice in candidates
+            if all(choice[s] + sum(choice[b] for b in before(s, behind)) <= largest for s in sizes)
         ]
 
 

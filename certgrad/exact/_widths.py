@@ -74,19 +74,19 @@ class Widths:
         if isinstance(x, t.Index) and scope[x.name] == length:
             return False
         gaps = [gap(form, "=", scope) for form in self.places.forms(x)]
-        if any(one.sizes for one in gaps) or not isinstance(length, t.Integer):
+        if any(difference.sizes for difference in gaps) or not isinstance(length, t.Integer):
             raise NoTheoremError("there is arithmetic on indices")
-        self.asked.numbers.update(*(one.data for one in gaps))
-        return self._any([*self.places.conditions(x)], scope) or any(one.data for one in gaps)
+        self.asked.numbers.update(*(difference.data for difference in gaps))
+        return self._any([*self.places.conditions(x)], scope) or any(difference.data for difference in gaps)
 
     def _indices_compared(self, x: t.Compare, scope: Scope) -> bool:
         """Return whether integers of the data are among those that are compared, and note it. Raises NoTheoremError."""
         gaps = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
-        for one in gaps:
-            shapes = {name: self.inputs[name].shape for name in one.data if name in self.inputs}
-            self.asked.places_compared(one, shapes)
+        for difference in gaps:
+            shapes = {name: self.inputs[name].shape for name in difference.data if name in self.inputs}
+            self.asked.places_compared(difference, shapes)
         return self._any([*self.places.conditions(x.left), *self.places.conditions(x.right)], scope) or any(
-            one.data for one in gaps
+            difference.data for difference in gaps
         )
 
     def _speaks_of_indices(self, x: t.Node, scope: Scope) -> bool:
@@ -285,7 +285,7 @@ class Widths:
     def _chosen(self, condition: t.Node, parts: Sequence[Dual], scope: Scope) -> Dual:
         """Return the widths of a choice by a condition: those of the sum of its parts, flagged as chosen."""
         chosen = self.holds(condition, scope)
-        logs = {key: (None, one) for value, _ in parts for key, (_, one) in value.logs.items()}  # those of either
+        logs = {key: (None, u) for value, _ in parts for key, (_, u) in value.logs.items()}  # those of either
         same = all(value.logs == parts[0][0].logs for value, _ in parts)
         signed = self.asked.free and self._is_signed(condition)
         value, slope = with_each_part(
@@ -299,10 +299,10 @@ class Widths:
 
     def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
         numbers = [x.rational for x in factors if isinstance(x, t.Number)]
-        others = [self.term(x, scope) for x in factors if not isinstance(x, t.Number)]
-        total = others[0] if others else (NOTHING, None)
-        for one in others[1:]:
-            total = self._times(total, one)
+        widths = [self.term(x, scope) for x in factors if not isinstance(x, t.Number)]
+        total = widths[0] if widths else (NOTHING, None)
+        for factor in widths[1:]:
+            total = self._times(total, factor)
         c = Fraction(1)
         for n in numbers:
             c *= n
@@ -315,10 +315,10 @@ class Widths:
     def _key(self, x: t.Node, scope: Scope) -> Key:
         """Return the name of a number as a factor of denominators, with its indices; aliases have one name."""
         while isinstance(x, t.Entry):
-            made = self.made.get(x.name)
-            if not isinstance(made, Defined) or not isinstance(made.entry, t.Entry):
+            definition = self.made.get(x.name)
+            if not isinstance(definition, Defined) or not isinstance(definition.entry, t.Entry):
                 return (self.name, x.name), x.index
-            x = substitute(made.entry, dict(zip(made.variables, x.index, strict=True)))
+            x = substitute(definition.entry, dict(zip(definition.variables, x.index, strict=True)))
         names = sorted(unbound(x))
         return (self.name, x, *names), tuple(map(t.Index, names))
 
@@ -375,34 +375,34 @@ class Widths:
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
         """Return the widths of a function's value and of its derivative. Raises NoTheoremError without a bound."""
-        found = [self.term(u, scope) for u in x.arguments]
+        widths = [self.term(u, scope) for u in x.arguments]
         if x.function == "stop":
-            return found[0]
+            return widths[0]
         self._inside(x, scope)
-        plain = all(value.plain for value, _ in found)
-        slopes = [slope for _, slope in found if slope is not None]
-        atom = NOTHING._with(value for value, _ in found)
+        plain = all(value.plain for value, _ in widths)
+        slopes = [slope for _, slope in widths if slope is not None]
+        atom = NOTHING._with(value for value, _ in widths)
         if self.asked.free and x.function in ("sign", "abs"):
-            ((value, slope),) = found
+            ((value, slope),) = widths
             if not value.plain and not self._by_form(scope).holds(x.arguments[0]):
                 raise NoTheoremError("it takes the sign of what may be 0 at some size")
             atom = replace(self.asked.argument(value), signed=True)
             return (atom, None) if x.function == "sign" else (value * atom, slope)
-        if x.function not in SMOOTH:
+        if x.function not in SMOOTH:  # it may compare its argument
             atom = replace(atom, chosen=True)
-        if plain:
+        if plain:  # a function of plain numbers is plain: nothing has to be told apart
             return atom, sum_widths([atom * slope for slope in slopes])
         if x.function not in SMOOTH:
             raise NoTheoremError(f"{x.function} of a sum")
-        ((value, slope),) = found
+        ((value, slope),) = widths
         if x.function == "square":
-            return self._times(found[0], found[0])
+            return self._times(widths[0], widths[0])
         if x.function == "sqrt":
             return self._power(x.arguments[0], Fraction(1, 2), scope)
         key = self._key(x.arguments[0], scope)
         if x.function == "log":
             self._by_form(scope).no_square(x.arguments[0])
-            self.asked.logarithm((self.name, key[0]))
+            self.asked.logarithm((self.name, key[0]))  # its argument is kept in `logs`, for an exp of it
         atom = self.asked.argument(value, 1 + MOST_ROOTS if x.function == "log" else 1)
         if x.function == "log":
             logs = {key: (Fraction(1), replace(value, logs={}))} if value.top or value.low else {}
@@ -410,15 +410,15 @@ class Widths:
         if any(key[1] for key in value.low):
             raise NoTheoremError("an exponent is divided by a sum, at each index by another one")
         if x.function in OF_EXP or x.function in ("erf", "erf_inv"):
-            own = self.asked.exponent(value)
-            atom = replace(atom, exponents=own.exponents)
-        if x.function == "exp":
-            for name, (count, one) in value.logs.items():
+            exponential = self.asked.exponent(value)
+            atom = replace(atom, exponents=exponential.exponents)
+        if x.function == "exp":  # exp(c·log a + …) is aᶜ·exp(…)
+            for name, (count, argument) in value.logs.items():
                 if count is None or count.denominator > 2:
                     raise NoTheoremError("a power of a sum that is not whole")
                 if count.denominator == 2:
-                    atom = replace(atom, nested=max(atom.nested, self.asked.argument(one, 1 + MOST_ROOTS).nested))
-                atom = atom * one.power(count, name)
+                    atom = replace(atom, nested=max(atom.nested, self.asked.argument(argument, 1 + MOST_ROOTS).nested))
+                atom = atom * argument.power(count, name)
         elif value.logs and x.function in OF_EXP:
             raise NoTheoremError("a function of a logarithm of a sum")
         if x.function in ("erf", "erf_inv"):  # the derivative has the square as exponent
@@ -445,7 +445,7 @@ class Widths:
             self._name_of(name)
         logs: Mapping[Key, Any] = {}  # a weight times a logarithm is none
         if not is_open:
-            logs = {key: (None, one) for key, (_, one) in w.logs.items()}
+            logs = {key: (None, argument) for key, (_, argument) in w.logs.items()}
         top, low = w.top + lies_along(size, self.line), dict(w.low)
         picked = w.picked or (w.chosen and is_open)
         for key, (count, degree) in w.low.items():
@@ -479,9 +479,9 @@ class Widths:
         if value.kind < 2:  # of numbers alone it is one of them
             raise NoTheoremError("an extremum of numbers")
         self.asked.extrema |= {r.size for r in x.over}
-        own = sum(lies_along(r.size, self.line) for r in x.over)
-        found = [self.asked.argument(w, labels=own) for w in (value, *([] if slope is None else [slope]))]
-        return found[0], None if slope is None else replace(found[-1], kind=2)
+        axes_along = sum(lies_along(r.size, self.line) for r in x.over)
+        numbers = [self.asked.argument(w, labels=axes_along) for w in (value, *([] if slope is None else [slope]))]
+        return numbers[0], None if slope is None else replace(numbers[-1], kind=2)
 
     def output(self, k: int) -> tuple[Dual, Scope]:
         """Return the widths of an output's entries, and the lengths of its axes by index."""
