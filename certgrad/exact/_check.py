@@ -149,8 +149,8 @@ class Check:
         """Return the result of the check. A wrong rule is a result, never an exception."""
         began = time.process_time()
         subject = self.subject
-        boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
-        asked = PointQuestions(
+        boundaries = not any(isinstance(statement, OffBoundaries) for statement in self.statements)
+        questions = PointQuestions(
             subject.name,
             subject.arg_names,
             [*subject.params],
@@ -166,11 +166,11 @@ class Check:
             if self.symbols is not None and self.open:
                 for free in (False, True):
                     if self.everywhere is None:
-                        self._look_everywhere(asked, self.symbols, free)
-            if asked.limits.reached():  # small sizes have their share, whatever those of the theorem took
-                asked = replace(asked, limits=replace(asked.limits, seconds=asked.limits.seconds / 2))
-            difference = self._difference(asked)
-            if difference is not None or not any(one.rounded for one in self.seen.values()):
+                        self._look_everywhere(questions, self.symbols, free)
+            if questions.limits.reached():  # small sizes have their share, whatever those of the theorem took
+                questions = replace(questions, limits=replace(questions.limits, seconds=questions.limits.seconds / 2))
+            difference = self._difference(questions)
+            if difference is not None or not any(at_shape.rounded for at_shape in self.seen.values()):
                 break
         return self._result(difference, time.process_time() - began, limits)
 
@@ -224,7 +224,7 @@ class Check:
     @property
     def sizes(self) -> list[dict[str, int]]:
         """The sizes at which the claims were compared with a bound that is small enough."""
-        return [one.shape.named for one in self.seen.values() if one.exact]
+        return [at_shape.shape.named for at_shape in self.seen.values() if at_shape.exact]
 
     def _difference(self, asked: PointQuestions) -> Difference | str | None:
         """Evaluate at each shape in turn; return the first difference, the reason why nothing is decided, or None for
@@ -250,7 +250,7 @@ class Check:
                     break
                 except (OutsideError, UnfitError) as error:
                     return str(error)
-        if any(one.points or one.open or one.rounded for one in self.seen.values()):
+        if any(at_shape.points or at_shape.open or at_shape.rounded for at_shape in self.seen.values()):
             return None
         return reason or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
@@ -259,8 +259,8 @@ class Check:
         bound. A difference counts only where every hypothesis could be evaluated at its point; else it is "undecided".
         """
         all_seen = [*self.seen.values(), *([self.everywhere] if self.everywhere is not None else [])]
-        opened = [text for one in all_seen for text in one.open]
-        rounded = [text for one in all_seen for text in one.rounded]
+        opened = [text for at_shape in all_seen for text in at_shape.open]
+        rounded = [text for at_shape in all_seen for text in at_shape.rounded]
         verdict: Verdict = "agrees"
         reason = ""
         if isinstance(found, Difference) and not self.unasked:
@@ -271,7 +271,7 @@ class Check:
             verdict, reason = "outside", found
         elif opened or rounded:
             verdict, reason = "undecided", (opened or [f"a float of the code is rounded: {rounded[0]}"])[0]
-        bounds = [one.bound for one in all_seen if one.points]
+        bounds = [at_shape.bound for at_shape in all_seen if at_shape.points]
         bound = max([b for b in bounds if b <= LOG2_ERROR] or bounds, default=inf)
         return Result(
             name=self.subject.name,
@@ -283,8 +283,8 @@ class Check:
             open=self.open,
             everywhere=self.everywhere is not None,
             limited=self.limited,
-            points=sum(one.points for one in all_seen),
-            special=sum(one.special for one in all_seen),
+            points=sum(at_shape.points for at_shape in all_seen),
+            special=sum(at_shape.special for at_shape in all_seen),
             regions=max((x.compared for x in ([self.everywhere] if self.everywhere else all_seen)), default=0),
             bound=None if bound == inf else round(bound),
             rounded=self.literals is closed,

@@ -143,14 +143,14 @@ class Claims:
         """Go to another point: entries of arguments and of cotangents, by role and index. Return the claims."""
         self.entries, self.seeds = entries, seeds
         self.degree, self.compared, self.doubt, self._nearby = 1, 0, None, 0
-        for one in self._evaluations.values():
-            one.forget()
+        for evaluation in self._evaluations.values():
+            evaluation.forget()
         return self
 
     @property
     def entries_known(self) -> int:
         """How many entries of programs were evaluated at the point."""
-        return self._nearby + sum(one.count for one in self._evaluations.values())
+        return self._nearby + sum(evaluation.count for evaluation in self._evaluations.values())
 
     def run(self, special: bool, at_seams: bool = False) -> None:
         """Compare both sides of each claim at this point.

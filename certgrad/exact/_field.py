@@ -281,12 +281,12 @@ class Field:
         """Return ⌊u⌋ of the real number. Raises OpenError if its ball does not decide it."""
         if not isinstance(u, Number):
             return Fraction(u).__floor__()
-        found = u.x.floor().unique_fmpz()
-        if found is None:
+        value = u.x.floor().unique_fmpz()
+        if value is None:
             raise OpenError("a floor")
-        self.tie = self.tie or bool(u.x - arb(found) == 0)
-        self.decided.append(int(found))
-        return int(found)
+        self.tie = self.tie or bool(u.x - arb(value) == 0)
+        self.decided.append(int(value))
+        return int(value)
 
     def is_whole(self, u: Any) -> bool:
         """Return whether u is an integer. Raises OpenError if the ball of its real number contains one."""

@@ -165,7 +165,7 @@ def laid_out(parts: Collection[tuple[Part, ...]], sizes: Collection[str]) -> Map
     for choice in product(("", *sizes), repeat=len(sizes)):
         behind = dict(zip(sizes, choice, strict=True))
         if all(len(before(size, behind)) < len(sizes) for size in sizes):  # there is no circle
-            if all(_is_difference(one, behind) for one in parts):
+            if all(_is_difference(difference, behind) for difference in parts):
                 return behind
     return None
 

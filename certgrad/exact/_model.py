@@ -202,9 +202,9 @@ class Model(Field):
             if u == 0:
                 return 1
             u = self.lifted(u)
-        taken = {key: n for key, n in (u.logs or {}).items() if n.denominator <= 2}
+        extracted = {key: n for key, n in (u.logs or {}).items() if n.denominator <= 2}
         b = u.b
-        for key, n in taken.items():
+        for key, n in extracted.items():
             p, q = n.numerator, n.denominator
             log = self._log_of_atom(key)
             b = tuple([(s - p * pow(q, -1, Q) * t) % Q for s, t in zip(b, log.b, strict=True)])
@@ -213,7 +213,7 @@ class Model(Field):
             value.x = u.x.exp()
         else:
             value = Number(self, 1, (1,) * self.width, u.x.exp(), top=0)
-        for key, n in taken.items():
+        for key, n in extracted.items():
             x = value.x
             value = self.lifted(value * self.atoms[key] ** n)
             value.x = x

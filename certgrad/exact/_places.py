@@ -182,8 +182,8 @@ class Places:
         """Return an index i of an open axis as Σ_p [p < i], and any other atom as a real number."""
         if not isinstance(atom, t.Index) or isinstance(scope[atom.name], t.Integer):
             return t.ToReal(atom)
-        before = t.Index(self._variable())
-        return t.Fold("sum", (t.Range(before.name, scope[atom.name]),), t.Number("1"), (t.Compare("<", before, atom),))
+        prior = t.Index(self._variable())
+        return t.Fold("sum", (t.Range(prior.name, scope[atom.name]),), t.Number("1"), (t.Compare("<", prior, atom),))
 
     def _fold(self, x: t.Fold | t.Minimum, scope: Scope) -> t.Node:
         """Return a sum or an extremum whose body and conditions are read at indices of their own axes.

@@ -164,14 +164,14 @@ def weighted(program: Program, lengths: Sequence[t.Node], sizes: Iterable[str], 
         """Return an expression with weights in its sums, from the inside out."""
         if isinstance(x, t.ToReal) and (counted := widths.counted(x.operand)) is not None:
             return number(counted)
-        new = t.mapped(x, changed)
+        rewritten = t.mapped(x, changed)
         if free:
-            new = Free(widths.made, changed).number(new)
-        if not isinstance(new, t.Fold) or new.kind != "sum":
-            return new
+            rewritten = Free(widths.made, changed).number(rewritten)
+        if not isinstance(rewritten, t.Fold) or rewritten.kind != "sum":
+            return rewritten
         weights = [t.SortedEntry(weight(r.size), (t.Index(r.variable),), "real")
-                for r in new.over if not isinstance(r.size, t.Integer)]  # fmt: skip
-        return t.Fold("sum", new.over, t.Mul((*weights, new.body)), new.where)
+                for r in rewritten.over if not isinstance(r.size, t.Integer)]  # fmt: skip
+        return t.Fold("sum", rewritten.over, t.Mul((*weights, rewritten.body)), rewritten.where)
 
     weight_inputs = [
         *(Tensor(weight(n), (n,), "real") for n in lengths),

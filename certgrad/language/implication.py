@@ -153,9 +153,9 @@ def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
     conditions = [plainly(f.statement) for f in factors if isinstance(f, t.Truth)]
     if len(conditions) < len(factors):
         return False
-    known = {canonical(plainly(fact)) for fact in facts}
-    places = {place for c in conditions for fact in known for place in _places(c, fact, over)}
-    return any(all(canonical(substitute(c, {over.variable: p})) in known for c in conditions) for p in places)
+    known_facts = {canonical(plainly(fact)) for fact in facts}
+    places = {place for c in conditions for fact in known_facts for place in _places(c, fact, over)}
+    return any(all(canonical(substitute(c, {over.variable: p})) in known_facts for c in conditions) for p in places)
 
 
 def _places(pattern: Any, node: Any, over: t.Range) -> Iterator[t.Term]:

@@ -194,8 +194,8 @@ _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)
 def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> bool:
     """Return whether a condition depends on the variable and otherwise only on sizes and known variables."""
     nodes = list(t.walk(condition))
-    read = {n.name for n in nodes if isinstance(n, t.Index)}
-    return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
+    variables = {n.name for n in nodes if isinstance(n, t.Index)}
+    return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in variables and variables <= {*known}
 
 
 def _all_true(parts: Sequence[Any]) -> Any:
@@ -317,11 +317,11 @@ def _entries(x: Any) -> Any:
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != bool:
         return x
-    whole = jnp.result_type(int)
+    wide = jnp.result_type(int)
     narrow = (
-        x.dtype == bool or jnp.iinfo(x.dtype).bits - jnp.issubdtype(x.dtype, jnp.signedinteger) < jnp.iinfo(whole).bits
+        x.dtype == bool or jnp.iinfo(x.dtype).bits - jnp.issubdtype(x.dtype, jnp.signedinteger) < jnp.iinfo(wide).bits
     )
-    return x.astype(whole if narrow else jnp.result_type(float))
+    return x.astype(wide if narrow else jnp.result_type(float))
 
 
 def _range_length(x: Any) -> int:
@@ -379,11 +379,11 @@ def _entry(p: t.Entry, scope: Scope) -> Any:
 def _transposed(array: Any, index: Sequence[t.Term], scope: Scope) -> Any:
     """Return the array with its axes at those of its index variables; None if these differ in range or repeat."""
     names = [name for name, _ in scope.axes]
-    read = [ix.name for ix in index if isinstance(ix, t.Index)]
-    if len(read) < len(index) or len(set(read)) < len(read) or len(set(names)) < len(names):
+    variables = [ix.name for ix in index if isinstance(ix, t.Index)]
+    if len(variables) < len(index) or len(set(variables)) < len(variables) or len(set(names)) < len(names):
         return None
-    at = [names.index(name) for name in read]
-    if not scope.values.keys().isdisjoint(read):
+    at = [names.index(name) for name in variables]
+    if not scope.values.keys().isdisjoint(variables):
         return None
     if any(scope.axes[k][1] != n for k, n in zip(at, array.shape, strict=True)):
         return None

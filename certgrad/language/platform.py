@@ -21,6 +21,6 @@ def platform_named(s: Compare) -> str:
     if machine != (Entry(PLATFORM),) or no_factors:
         return ""
     value = -number / c
-    whole = value.numerator if value.denominator == 1 and value > 0 else 0
-    name = whole.to_bytes((whole.bit_length() + 7) // 8).decode(errors="replace")
+    code = value.numerator if value.denominator == 1 and value > 0 else 0
+    name = code.to_bytes((code.bit_length() + 7) // 8).decode(errors="replace")
     return f"the platform {'is' if s.relation == '=' else 'is not'} {name}" if name.isidentifier() else ""

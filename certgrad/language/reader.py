@@ -315,8 +315,8 @@ class Reader:
         x, y = values
         if type(x) is type(y) is int and y:
             return x // y if function == "quotient" else x % y
-        whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
-        return whole if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, whole)))
+        quotient = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
+        return quotient if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, quotient)))
 
     def indicator(self, p: t.Truth) -> Read:
         test = self.read(p.statement)

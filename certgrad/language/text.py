@@ -131,9 +131,9 @@ class Printer:
 
     def extent(self, size: t.Term) -> str:
         if isinstance(size, t.Axis):
-            known = self.sizes.get(size.array, ())
-            if len(known) > size.position:
-                return str(known[size.position])
+            axis_sizes = self.sizes.get(size.array, ())
+            if len(axis_sizes) > size.position:
+                return str(axis_sizes[size.position])
             return f"axis {size.position} of {size.array}"
         return self.term(size)
 
@@ -351,8 +351,8 @@ class Printer:
         if a.function == "stop":
             return f"({', '.join(map(self.term, a.arguments))})"
         if a.function == "exp":
-            inside = self.term(a.arguments[0])
-            return rf"e^{{{inside}}}" if self.latex else f"exp({inside})"
+            exponent = self.term(a.arguments[0])
+            return rf"e^{{{exponent}}}" if self.latex else f"exp({exponent})"
         if a.function in ("quotient", "remainder"):
             left, right = self.compact(a.arguments[0]), self.term(a.arguments[1])
             if a.function == "quotient":
