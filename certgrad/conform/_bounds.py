@@ -30,8 +30,10 @@ POINTS = 25
 
 @dataclass
 class Proved:
-    """A part of an op in a dtype: the bound and the largest measured error, in units of the largest value; or why
-    there is no bound."""
+    """A part of an op in a dtype: the proved bound and the largest measured error, or why there is no bound.
+
+    Both are in units in the last place of the largest value.
+    """
 
     bound: float = np.inf
     measured: float = np.nan
@@ -39,13 +41,13 @@ class Proved:
 
     @property
     def holds(self) -> bool:
-        """The measured error is within the bound."""
+        """Whether the measured error is within the bound; true where nothing was measured."""
         return not self.measured > self.bound
 
 
 @dataclass
 class Bounded:
-    """An op: by dtype and part."""
+    """What was bounded of an op, by dtype and part."""
 
     op: str
     shapes: str = ""
@@ -55,19 +57,22 @@ class Bounded:
 
 
 def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), points: int = POINTS) -> Bounded:
-    """Bound what rounding does to an op's forward and VJP in these dtypes, and measure it at points of the box."""
+    """Return proved bounds on the rounding of an op's forward and VJP, with errors measured at `points` points.
+
+    The bound holds over a box around an ordinary point. If no small shape traces, the result says so in `without`.
+    """
     out = Bounded(op.name)
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
     with jax.enable_x64(True):
-        found: tuple[Call, list[Any]] | None = None
+        chosen: tuple[Call, list[Any]] | None = None
         for call in calls(op, rng):
             with suppress(DoesNotTraceError, UnfitError, StopIteration):
-                found = call, next(itertools.islice(ordinary(call, rng, jnp.float32), 1)).arrays
+                chosen = call, next(itertools.islice(ordinary(call, rng, jnp.float32), 1)).arrays
                 break
-        if found is None:
+        if chosen is None:
             out.without = "no small shape was found at which it traces"
             return out
-        call, middle = found
+        call, middle = chosen
         out.shapes = ", ".join(f"({' '.join(map(str, shape))})" for shape in call.shapes)
         for dtype in dtypes:
             out.parts[dtype] = {
@@ -85,7 +90,7 @@ def _prove_rounding_bound(call: Call, centre: list[Any], part: str, dtype: str, 
     arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in centre]
     rules, params = call.op.rules(call.statics), list(call.parameters)
     typed = [jax.ShapeDtypeStruct(x.shape, kind if x.dtype.kind == "f" else x.dtype) for x in centre]
-    flat, count = list(arrays), len(arrays)
+    boxes, count = list(arrays), len(arrays)
 
     def forward(*values: Any) -> Any:
         return rules.forward(list(values), params)
@@ -100,21 +105,23 @@ def _prove_rounding_bound(call: Call, centre: list[Any], part: str, dtype: str, 
                 cotangents = rules.vjp(list(values[:count]), list(values[count:]), params)
                 return [x for x in cotangents if x is not None]
 
-            function, flat = vjp, [*arrays, *seeds]
+            function, boxes = vjp, [*arrays, *seeds]
             typed = [*typed, *(jax.ShapeDtypeStruct(y.shape, y.dtype) for y in outs)]
-        bound = bound_of(function, flat, typed, dtype)
+        bound = bound_of(function, boxes, typed, dtype)
         if not bound.bounded:
             return Proved(reason=bound.reason or "; ".join(bound.notes) or "a value is not known well enough")
         largest = [max(np.abs(a).max(initial=0), np.abs(b).max(initial=0)) for a, b in _pairs(bound.lower, bound.upper)]
         try:
-            errors = measured(function, flat, typed, dtype, points)
+            errors = measured(function, boxes, typed, dtype, points)
         except Exception:  # the bound holds, but the exact value has no rule in this dtype
             return Proved(bound.units)
-        beyond = next((k for k, (e, m) in enumerate(_pairs(bound.error, errors)) if (m > e).any()), None)
+        failing_output = next((k for k, (e, m) in enumerate(_pairs(bound.error, errors)) if (m > e).any()), None)
         units = _units([m.max(initial=0.0) for m in errors], largest, dtype)
-        if beyond is not None:
+        if failing_output is not None:
             return Proved(
-                bound.units, max(units, np.nextafter(bound.units, np.inf)), f"output {beyond} is beyond its bound"
+                bound.units,
+                max(units, np.nextafter(bound.units, np.inf)),
+                f"output {failing_output} is beyond its bound",
             )
         return Proved(bound.units, units)
     except (BallError, UnfitError) as error:
@@ -135,6 +142,7 @@ def _box(x: Any, kind: Any) -> Box:
 
 
 def _units(errors: Sequence[float], largest: Sequence[float], dtype: str) -> float:
+    """Return the largest error in units in the last place of the `largest` value of its output."""
     format = format_of(dtype)
     tops = [max(x, format.tiny / format.u) for x in largest]
     units = [2 * format.u * 2.0 ** np.floor(np.log2(x)) if np.isfinite(x) else np.inf for x in tops]

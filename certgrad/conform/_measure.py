@@ -29,69 +29,80 @@ from certgrad.ops._magnitudes import ANY_MAGNITUDE
 DTYPES = {"float64": jnp.float64, "float32": jnp.float32, "bfloat16": jnp.bfloat16, "float16": jnp.float16}
 PARTS = ("forward", "jvp", "vjp")
 LIMIT = 4.0
-"""Units above which a reason is asked, in float32 at ordinary arguments."""
+"""Units in the last place above which an error needs a reason, in float32 at ordinary arguments."""
 CANCELLED = 8.0
-"""Entries below the largest of their array by more than this are measured as if they were that large."""
+"""Entries smaller than the largest of their array by more than this factor are measured as if by this factor alone."""
 MOVED = 16
-"""How often the arguments are moved by half a unit, to see what that does."""
+"""How often the arguments are moved by up to half a unit, to measure the conditioning."""
 POINTS = 2
-"""Ordinary points of one op in one dtype."""
+"""The number of ordinary points of one op in one dtype."""
 NEAR = 6
-"""Numbers near which arguments are drawn."""
+"""The most numbers near which hard arguments are drawn."""
 BITS = 256
 NOTHING = 2.0**-200
-"""A ball around 0 that is no larger is 0."""
+"""A ball around 0 with a radius of at most this is read as 0."""
 
 
 @dataclass
 class Measured:
-    """One part of an op in one dtype on one device: the worst entry at ordinary arguments, in units in the last place;
-    and how many units the exact value moves where the arguments move by half a unit."""
+    """One part of an op in one dtype on one device, at ordinary arguments.
+
+    `ulps` is the error of the worst entry in units in the last place; `conditioned` is how many units the exact value
+    moves where the arguments move by half a unit.
+    """
 
     ulps: float
     conditioned: float
 
     @property
     def explained(self) -> bool:
-        """Rounding the arguments does about as much."""
+        """Whether rounding the arguments moves the value by about as much as the error."""
         return explained(self.ulps, self.conditioned)
 
 
 def explained(ulps: float, conditioned: float) -> bool:
-    """Return whether a distance is no more than a few times what half a unit in the arguments does, and half a unit in
-    the result.
+    """Return whether an error of `ulps` units is at most `LIMIT` times 1 + `conditioned`.
+
+    `conditioned` is how many units the exact value moves where the arguments move by half a unit.
     """
     return ulps <= LIMIT * (1 + conditioned)
 
 
 @dataclass
 class Hard:
-    """What happens at a hard point: the parts that are not finite although the exact value is a number of the dtype,
-    and the worst of the others, measured as at ordinary points."""
+    """What happens at a hard point.
+
+    `lost` are the parts that are not finite although the exact value is a number of the dtype; `ulps` and `conditioned`
+    are of the worst of the other parts, as in `Measured`.
+    """
 
     what: str
     lost: list[str]
     nan: list[str]
-    """Those of them that are not even infinite."""
+    """The parts that are NaN where the exact value is a number of the dtype."""
     ulps: float
     conditioned: float
     stated: bool = True
-    """Whether the op states that it is no NaN at such magnitudes."""
+    """Whether the op states that it is not NaN at such magnitudes."""
 
 
 @dataclass
 class Conformity:
-    """An op on one device: by dtype and part, at ordinary arguments; by dtype, at hard ones; or why there is none."""
+    """What was measured of an op on one device.
+
+    `parts` is by dtype and part, at ordinary arguments; `hard` by dtype, at hard ones; `without` says, by dtype or for
+    "all", why nothing was measured.
+    """
 
     op: str
     device: str
     reason: str = ""
-    """What is written down about it."""
+    """The reason that is written down for its error; "" if there is none."""
     parts: dict[str, dict[str, Measured]] = field(default_factory=dict)
     hard: dict[str, list[Hard]] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=dict)
     magnitudes: dict[str, str] = field(default_factory=dict)
-    """At which it is stated to be no NaN, by dtype, in words; none where nothing is excluded."""
+    """The magnitudes at which it is stated not to be NaN, by dtype, in words; empty if it states none."""
 
     def problems(self, dtype: str = "float32") -> list[str]:
         """Return parts above the limit at ordinary arguments without a reason, by conditioning or written down; and NaN
@@ -108,12 +119,12 @@ class Conformity:
         return [h for h in self.hard.get(dtype, []) if h.nan and h.stated]
 
     def beyond(self, dtype: str = "float32") -> dict[str, Measured]:
-        """The parts above the limit at ordinary arguments."""
+        """Return the parts that are off by more than `LIMIT` units at ordinary arguments."""
         return {part: m for part, m in self.parts.get(dtype, {}).items() if not m.ulps <= LIMIT}
 
 
 def devices() -> dict[str, Any]:
-    """One device of each kind that JAX sees, by name."""
+    """Return one device of each kind that JAX sees, by the name of the kind."""
     return {_kind(d): d for d in reversed([*jax.devices(), *jax.devices("cpu")])}
 
 
@@ -124,9 +135,9 @@ def _kind(device: Any) -> str:
 def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, hardly: bool = True) -> Conformity:
     """Measure an op's forward, JVP and VJP in these dtypes on a device; with `hardly`, at hard arguments too.
 
-    The arguments are numbers of the dtype, drawn by the op's name alone. The exact value is that of the same program in
-    ball arithmetic at these arguments. An op that is composed of others is measured at ordinary arguments alone: the
-    hard ones are those of its parts. What cannot be measured is said in `without`.
+    The arguments are numbers of the dtype; the random seed is the op's name. The exact value is that of the same
+    program in ball arithmetic at the same arguments. A composed op is measured at ordinary arguments alone, as its
+    parts are measured at hard ones. The result says in `without` what cannot be measured.
     """
     device = jax.devices()[0] if device is None else device
     out = Conformity(op.name, _kind(device), reason(op))
@@ -150,7 +161,7 @@ def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, h
 
 
 class _Measuring:
-    """An op at one shape: its programs in floats and exactly."""
+    """An op at one shape, with its programs in floats and in exact arithmetic."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -165,12 +176,13 @@ class _Measuring:
         self.seed = zlib.crc32(call.op.name.encode())
 
     def _run(self, arrays: list[Any], tangents: list[Any], seeds: list[Any]) -> dict[str, list[Any]]:
+        """Return the outputs of each part in floats."""
         rules, params = self.call.op.rules(self.call.statics), list(self.call.parameters)
-        found = {"forward": rules.forward(arrays, params)}
+        outputs = {"forward": rules.forward(arrays, params)}
         if rules.jvp is not None:
-            found["jvp"] = rules.jvp(arrays, tangents, params)
-        found["vjp"] = rules.vjp(arrays, seeds, params)
-        return {part: [y for y in ys if y is not None] for part, ys in found.items()}
+            outputs["jvp"] = rules.jvp(arrays, tangents, params)
+        outputs["vjp"] = rules.vjp(arrays, seeds, params)
+        return {part: [y for y in ys if y is not None] for part, ys in outputs.items()}
 
     def measure(self, dtype: str, out: Conformity, hardly: bool) -> None:
         """Add to `out` the largest deviation at `POINTS` ordinary points in a dtype, and at hard points if `hardly`.
@@ -178,7 +190,7 @@ class _Measuring:
         Raises UnfitError where no ordinary point has a known exact value.
         """
         rng = np.random.default_rng(self.seed)
-        first: Point | None = None
+        start: Point | None = None
         count = 0
         for point in itertools.islice(ordinary(self.call, rng, DTYPES[dtype]), 20):
             by_part = self._at(point, dtype, rng)
@@ -186,33 +198,35 @@ class _Measuring:
                 continue
             for part, (ulps, conditioned, _) in by_part.items():
                 parts = out.parts.setdefault(dtype, {})
-                before = parts.get(part)
-                if before is None or not ulps <= before.ulps:
+                worst_so_far = parts.get(part)
+                if worst_so_far is None or not ulps <= worst_so_far.ulps:
                     parts[part] = Measured(ulps, conditioned)
-            first, count = first or point, count + 1
+            start, count = start or point, count + 1
             if count == POINTS:
                 break
-        if first is None:
+        if start is None:
             raise UnfitError("no ordinary point was found at which the exact value is known")
-        if not hardly or isinstance(self.call.op, Composed):
+        if not hardly or isinstance(self.call.op, Composed):  # the hard points of a composed op are those of its parts
             return
-        for point in hard(self.call, first, rng, DTYPES[dtype], self.numbers):
+        for point in hard(self.call, start, rng, DTYPES[dtype], self.numbers):
             by_part = self._at(point, dtype, rng)
             if by_part is None:
                 continue
             not_finite = [part for part, (ulps, _, _) in by_part.items() if not np.isfinite(ulps)]
             nan = [part for part, (_, _, nan) in by_part.items() if nan]
-            finite = [(u, c) for u, c, _ in by_part.values() if np.isfinite(u)]
-            worst = max(finite, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
+            finite_errors = [(u, c) for u, c, _ in by_part.values() if np.isfinite(u)]
+            # The worst error is that which conditioning explains least.
+            worst = max(finite_errors, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
             out.hard.setdefault(dtype, []).append(Hard(point.what, not_finite, nan, *worst, point.stated))
         if dtype != "float64":
-            out.hard.setdefault(dtype, []).extend(self._searched(first, dtype))
+            out.hard.setdefault(dtype, []).extend(self._searched(start, dtype))
 
     def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
         """Return, by part, the worst error in units, what moving the arguments does in units, and whether an entry is
         NaN.
 
-        None where the exact value is not known, or is no number.
+        Return None where the exact value is not known, or is no number. The arguments are moved `MOVED` times, by up to
+        half a unit of the dtype, or of float32 for a wider dtype.
         """
         kind = DTYPES[dtype]
         tangents, seeds = self._directions(kind, rng)
@@ -222,11 +236,13 @@ class _Measuring:
         computed = self._computed(point, tangents, seeds, kind)
         eps = max(float(jnp.finfo(kind).eps), float(jnp.finfo(jnp.float32).eps))
 
-        def jolted(x: Any) -> Any:
-            many = np.broadcast_to(x, (MOVED, *x.shape))
-            return many * (1 + eps / 2 * rng.uniform(-1, 1, size=many.shape)) if x.dtype.kind == "f" else many
+        def moved_copies(x: Any) -> Any:
+            copies = np.broadcast_to(x, (MOVED, *x.shape))
+            return copies * (1 + eps / 2 * rng.uniform(-1, 1, size=copies.shape)) if x.dtype.kind == "f" else copies
 
-        moved_results = self.moved(*[[jnp.asarray(jolted(x)) for x in xs] for xs in (point.arrays, tangents, seeds)])
+        moved_results = self.moved(
+            *[[jnp.asarray(moved_copies(x)) for x in xs] for xs in (point.arrays, tangents, seeds)]
+        )
         return {
             part: (
                 max(
@@ -252,23 +268,26 @@ class _Measuring:
         """
         rng = np.random.default_rng(self.seed + 1)
         kind = DTYPES[dtype]
-        most = float(jnp.finfo(kind).max)
-        places: dict[tuple[str, bool], set[str]] = {}
+        largest = float(jnp.finfo(kind).max)
+        parts_by_point: dict[tuple[str, bool], set[str]] = {}
         for point in itertools.chain(scattered(self.call, start, rng, kind), ends(self.call, start, rng, kind)):
             directions = self._directions(kind, rng)
-            with_nan = {p: xs for p, xs in self._computed(point, *directions, kind).items() if any(map(_any_nan, xs))}
-            if not with_nan:
+            nan_outputs = {
+                p: xs for p, xs in self._computed(point, *directions, kind).items() if any(map(_any_nan, xs))
+            }
+            if not nan_outputs:
                 continue
+            # NaN is a fault of the dtype only where float64 has a number that the dtype can hold.
             in_float64 = self._computed(point, *directions, jnp.float64)
-            for part, xs in with_nan.items():
+            for part, xs in nan_outputs.items():
                 if any(
-                    bool((np.isnan(np.asarray(x, np.float64)) & (np.abs(np.asarray(y)) < most)).any())
+                    bool((np.isnan(np.asarray(x, np.float64)) & (np.abs(np.asarray(y)) < largest)).any())
                     for x, y in zip(xs, in_float64[part], strict=True)
                 ):
-                    places.setdefault((point.what, point.stated), set()).add(part)
+                    parts_by_point.setdefault((point.what, point.stated), set()).add(part)
         return [
             Hard(what, [p for p in PARTS if p in parts], [p for p in PARTS if p in parts], 0.0, 0.0, stated)
-            for (what, stated), parts in places.items()
+            for (what, stated), parts in parts_by_point.items()
         ]
 
     def _directions(self, kind: Any, rng: Any) -> tuple[list[Any], list[Any]]:
@@ -280,10 +299,12 @@ class _Measuring:
         return drawn([self.call.shapes[k] for k in self.call.moving]), drawn(self.outputs)
 
     def _computed(self, point: Point, tangents: list[Any], seeds: list[Any], kind: Any) -> dict[str, list[Any]]:
+        """Return the outputs of each part, computed in a dtype."""
         narrow = [jnp.asarray(x, kind) if x.dtype.kind == "f" else jnp.asarray(x) for x in point.arrays]
         return self.run(narrow, [jnp.asarray(x, kind) for x in tangents], [jnp.asarray(x, kind) for x in seeds])
 
     def _exactly(self, point: Point, tangents: list[Any], seeds: list[Any]) -> dict[str, list[Any]] | None:
+        """Return the exact outputs of each part, as floats; None where balls do not enclose them well enough."""
         args = [exactly(x) if x.dtype.kind == "f" else x for x in point.arrays]
         params = [exactly(x) for x in self.call.parameters]
         further = {"forward": [], "jvp": [exactly(x) for x in tangents], "vjp": [exactly(x) for x in seeds]}
@@ -313,13 +334,14 @@ def _is_floating(x: Any) -> bool:
 
 
 def _floats(x: Any) -> Any:
-    """Return exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
+    """Return exact scalars as floats, in float64; NaN where they are not known, or not well enough."""
     if x.dtype != object:
         return x
     return np.vectorize(_float, otypes=[float])(x) if x.size else np.zeros(x.shape)
 
 
 def _float(value: Any) -> float:
+    """Return an exact scalar as a float; NaN for one that is unknown, or known to fewer than 60 bits."""
     if isinstance(value, float):
         return np.nan if np.isnan(value) else value
     if value is s.UNKNOWN:
@@ -343,24 +365,25 @@ def _ratio(p: int, q: int) -> float:
 def max_ulp_error(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> float:
     """Return the worst entry of the difference, in units in the last place of the dtype (or of `eps`).
 
-    The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. What the dtype is too
-    narrow for is no error: an infinity, or NaN, where the exact value is beyond its numbers, 0 below them.
+    The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. A value that
+    the dtype cannot hold is no error: an infinity or NaN where the exact value is too large, 0 where it is too small.
     """
     info: Any = jnp.finfo(dtype)
     eps = float(info.eps) if eps is None else eps
     numbers, exact = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
     if not numbers.size:
         return 0.0
-    most = float(info.max)
-    beyond = np.abs(exact) >= most * (1 - eps)
+    largest = float(info.max)
+    # Beyond the dtype, an infinity of the right sign, the largest number and NaN are all right.
+    beyond = np.abs(exact) >= largest * (1 - eps)
     kept = ~(
         beyond
-        & (((np.abs(numbers) >= most * (1 - 4 * eps)) & (np.sign(numbers) == np.sign(exact))) | np.isnan(numbers))
+        & (((np.abs(numbers) >= largest * (1 - 4 * eps)) & (np.sign(numbers) == np.sign(exact))) | np.isnan(numbers))
     )
     if not kept.any():
         return 0.0
     finite = np.where(np.isfinite(exact), np.abs(exact), 0)
-    scale = np.maximum(finite, np.minimum(finite.max(), most) / CANCELLED)
+    scale = np.maximum(finite, np.minimum(finite.max(), largest) / CANCELLED)
     unit = eps * 2.0 ** np.floor(np.log2(np.maximum(scale, float(info.tiny) / eps)))
     with np.errstate(all="ignore"):
         difference = np.where(kept, np.abs(numbers - exact) / unit, 0)

@@ -30,11 +30,11 @@ TRIES = 2000
 ENDS = 2
 """Number of draws for each kind of point at the ends of the stated magnitudes."""
 SCALES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 15 / 16)
-"""Fractions of the exponents of the largest and the smallest number, at which NaN is searched for."""
+"""Fractions of the exponents of the largest and the smallest number of a dtype, at which NaN is searched for."""
 DRAWS = 6
-"""Number of draws at each."""
+"""Number of draws at each exponent."""
 DOMINANT = 2.0
-"""Added to the diagonal of square arguments, which solvers need and others do not mind."""
+"""Added to the diagonal of square arguments, as solvers need it and other ops allow it."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Call:
 
     @property
     def moving(self) -> list[int]:
-        """The arguments that have a tangent."""
+        """The positions of the arguments that have a tangent."""
         return [k for k, kind in enumerate(self.kinds) if kind == "float"]
 
 
 @dataclass(frozen=True)
 class Point:
-    """The arguments at a point, float ones in float64; `what` is hard about them, or nothing."""
+    """The arguments at a point, floats in float64. `what` says why they are hard; "" for an ordinary point."""
 
     arrays: list[Any]
     what: str = ""
@@ -66,13 +66,13 @@ class Point:
 
 
 def calls(op: Op, rng: np.random.Generator) -> Iterator[Call]:
-    """The op at small distinct sizes, then at others: not every signature takes the first."""
+    """Yield the op at small distinct sizes, then at others, as not every signature takes the first ones."""
     case = op.cases[0]
     signature = case.signature
     kinds = tuple(spec.dtype for spec in signature.inputs)
     squares = tuple(len(spec.dims) > 1 and str(spec.dims[-1]) == str(spec.dims[-2]) for spec in signature.inputs)
-    for chosen in SIZES:
-        sizes = dict(zip(case.names, chosen * 8, strict=False))
+    for numbers in SIZES:
+        sizes = dict(zip(case.names, numbers * 8, strict=False))
         stars = signature.stars
         groups = dict.fromkeys(stars, (2, 3)) if op.broadcast else dict(zip(stars, GROUPS, strict=False))
         try:
@@ -80,17 +80,18 @@ def calls(op: Op, rng: np.random.Generator) -> Iterator[Call]:
             statics = case.keywords({star: len(axes) for star, axes in groups.items()}, sizes)
         except ValueError:
             continue
-        few = sum(map(prod, shapes)) <= ENTRIES or chosen == SIZES[-1]
-        if few and min((n for shape in shapes for n in shape), default=1) > 0:
+        is_small = sum(map(prod, shapes)) <= ENTRIES or numbers == SIZES[-1]
+        if is_small and min((n for shape in shapes for n in shape), default=1) > 0:
             yield Call(op, case, statics, kinds, shapes, _parameters(op, rng), squares)
 
 
 def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
+    """Return values of the op's parameters that satisfy its constraints. Raises UnfitError if none are found."""
     if not op.params:
         return ()
     for k in range(TRIES):
-        found = [PARAMETERS[k % len(PARAMETERS)]] if len(op.params) == 1 else rng.choice(PARAMETERS, len(op.params))
-        values = dict(zip(op.params, map(float, found), strict=True))
+        drawn = [PARAMETERS[k % len(PARAMETERS)]] if len(op.params) == 1 else rng.choice(PARAMETERS, len(op.params))
+        values = dict(zip(op.params, map(float, drawn), strict=True))
         if _holds([text for text in op.params.values() if text], {n: np.asarray(v) for n, v in values.items()}):
             return tuple(values.values())
     raise UnfitError(f"no parameters of {op.name} were found that satisfy its constraints")
@@ -99,7 +100,7 @@ def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
 def is_in_domain(call: Call, arrays: Sequence[Any], dtype: Any) -> bool:
     """Return whether the arguments are in the op's declared domain: exactly, and in the dtype's arithmetic.
 
-    For a + b not in {0, −1, …} the sum is rounded: where it is a whole number then, the op's own sum is one too.
+    A domain such as "a + b is none of 0, −1, …" is also tested with the rounded sum, as the op computes that one.
     """
     values = dict(zip(call.op.arg_names, arrays, strict=True))
     values |= {n: np.asarray(v) for n, v in zip(call.op.params, call.parameters, strict=True)}
@@ -117,7 +118,7 @@ def _holds_rounded(texts: Sequence[str], values: dict[str, Any], dtype: Any) -> 
 
 
 def exactly(x: Any) -> Any:
-    """An array of floats as exact scalars."""
+    """Return an array of floats as exact rational numbers."""
     array = np.asarray(x, np.float64)
     out = np.empty(array.shape, object)
     for at in np.ndindex(array.shape):
@@ -138,6 +139,7 @@ def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
 def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
     """Yield points inside the domain, each array uniform in one of a few ranges, rounded to the dtype."""
     for attempt in range(TRIES):
+        # The ranges take turns: a domain may contain points of one of them alone.
         low, high = RANGES[attempt % len(RANGES)]
         arrays = rounded([_drawn(call, k, rng, low, high) for k in range(len(call.kinds))], dtype)
         if is_in_domain(call, arrays, dtype):
@@ -145,12 +147,13 @@ def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point
 
 
 def _drawn(call: Call, k: int, rng: np.random.Generator, low: float, high: float) -> Any:
+    """Return an array for the k-th argument; a square one is dominated by its diagonal. Raises UnfitError for a key."""
     kind, shape = call.kinds[k], call.shapes[k]
     if kind == "bool":
-        found = rng.uniform(size=shape) > 0.4
-        if found.ndim:
-            found[..., 0] = True  # a row of a mask keeps an entry
-        return found
+        mask = rng.uniform(size=shape) > 0.4
+        if mask.ndim:
+            mask[..., 0] = True  # a row of a mask keeps an entry
+        return mask
     if kind == "int":
         return rng.integers(0, 2, size=shape)
     if kind != "float":
@@ -166,41 +169,45 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
     ends of the op's stated magnitudes.
     """
     info = jnp.finfo(dtype)
-    most, least, eps = float(info.max), float(info.tiny), float(info.eps)
+    largest, smallest, eps = float(info.max), float(info.tiny), float(info.eps)
 
     def scaled(by: float) -> list[Any]:
         return [x * by if k in call.moving else x for k, x in enumerate(start.arrays)]
 
     candidates: list[tuple[str, list[Any]]] = []
     for power in (1 / 16, 1 / 8, 1 / 4, 1 / 2, 15 / 16):
-        candidates.append((f"arguments near ±{most**power:.1g}", scaled(most**power)))
-        candidates.append((f"arguments near ±{least**power:.1g}", scaled(least**power)))
+        candidates.append((f"arguments near ±{largest**power:.1g}", scaled(largest**power)))
+        candidates.append((f"arguments near ±{smallest**power:.1g}", scaled(smallest**power)))
     for number in numbers:
-        for apart in (2.0**-4, 4 * eps):
-            wobble = [
-                number + (abs(number) or 1.0) * apart * rng.choice([-1.0, 1.0, 2.0], size=x.shape)
+        for distance in (2.0**-4, 4 * eps):
+            close_to_number = [
+                number + (abs(number) or 1.0) * distance * rng.choice([-1.0, 1.0, 2.0], size=x.shape)
                 if k in call.moving
                 else x
                 for k, x in enumerate(start.arrays)
             ]
-            candidates.append((f"arguments within {apart:.1g} of {number:g}", wobble))
+            candidates.append((f"arguments within {distance:.1g} of {number:g}", close_to_number))
     for centre in (1.0, 1000.0):
-        close = [
+        nearly_equal = [
             centre * (1 + 4 * eps * rng.integers(-3, 4, size=x.shape)) if k in call.moving else x
             for k, x in enumerate(start.arrays)
         ]
-        candidates.append((f"arguments equal to {centre:g} but for a few units", close))
+        candidates.append((f"arguments equal to {centre:g} but for a few units", nearly_equal))
+    # A candidate that overflows in the dtype, or leaves the domain, says nothing of the op.
     for what, arrays in candidates:
-        given = rounded(arrays, dtype)
-        finite = all(np.isfinite(x).all() for x in given)
-        if finite and any(prod(x.shape) for x in given) and is_in_domain(call, given, dtype):
-            yield Point(given, what, call.op.magnitudes.holds([given[k] for k in call.moving], dtype))
+        in_dtype = rounded(arrays, dtype)
+        finite = all(np.isfinite(x).all() for x in in_dtype)
+        if finite and any(prod(x.shape) for x in in_dtype) and is_in_domain(call, in_dtype, dtype):
+            yield Point(in_dtype, what, call.op.magnitudes.holds([in_dtype[k] for k in call.moving], dtype))
     yield from ends(call, start, rng, dtype)
 
 
 def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
-    """Points of all magnitudes inside the domain, entries up to sixteen times apart, of the signs of an ordinary point
-    and of others in turn."""
+    """Yield points of all magnitudes inside the domain.
+
+    The entries of a point differ by a factor of up to sixteen. Their signs are those of the ordinary point `start` and
+    random ones in turn.
+    """
     info: Any = jnp.finfo(dtype)
     for scale in SCALES:
         for exponent in (int(scale * info.maxexp), int(scale * info.minexp)):
@@ -209,19 +216,19 @@ def scattered(call: Call, start: Point, rng: np.random.Generator, dtype: Any) ->
                 for j in call.moving:
                     x = start.arrays[j]
                     negative = rng.uniform(size=x.shape) < 0.5 if k % 2 else x < 0
-                    sizes = 2.0 ** (exponent + rng.uniform(-2, 2, size=x.shape))
-                    arrays[j] = np.where(negative, -sizes, sizes)
-                found = rounded(arrays, dtype)
-                if all(np.isfinite(x).all() for x in found) and is_in_domain(call, found, dtype):
-                    stated = call.op.magnitudes.holds([found[j] for j in call.moving], dtype)
-                    yield Point(found, f"arguments near ±{2.0**exponent:.1g}", stated)
+                    magnitudes = 2.0 ** (exponent + rng.uniform(-2, 2, size=x.shape))
+                    arrays[j] = np.where(negative, -magnitudes, magnitudes)
+                in_dtype = rounded(arrays, dtype)
+                if all(np.isfinite(x).all() for x in in_dtype) and is_in_domain(call, in_dtype, dtype):
+                    stated = call.op.magnitudes.holds([in_dtype[j] for j in call.moving], dtype)
+                    yield Point(in_dtype, f"arguments near ±{2.0**exponent:.1g}", stated)
 
 
 def ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
     """Yield arguments at the least and at the largest magnitude that the op states.
 
-    All entries have that size, then sizes up to four times apart; with the signs of the ordinary point, then with
-    others.
+    All entries have that magnitude, then magnitudes that differ by a factor of up to four; each with the signs of the
+    ordinary point `start`, then with random signs.
     """
     low, high = call.op.magnitudes.ends(dtype)
     for _ in range(ENDS if call.op.magnitudes != ANY_MAGNITUDE else 0):

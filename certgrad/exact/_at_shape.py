@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 POINTS, SPECIAL = 8, 3
 """Points of each shape, and special points; then the shape counts as compared."""
 AT_SEAMS = 5_000
-"""Entries that are evaluated at special points of a case where the function compares numbers; then its seams
-are left."""
+"""Entries that are evaluated at special points of a case whose function compares numbers; after so many, no more of its
+seams are looked at."""
 SHORT = 2.0
-"""Seconds, at most, for a case of which all sizes up to 2 were compared; then it ends."""
+"""The most seconds that a case takes once all of its sizes up to 2 were compared."""
 TRIES = 40
-"""Draws of a point, at most, until one fits; then the points that were found have to do."""
+"""The most draws of points for a shape; the points found by then have to do."""
 LOG2_ERROR = -80
 """The binary logarithm of the probability that is aimed at."""
 ROOTS = 400
-"""Draws of the field's part of a point, at most, for numbers without a root there; then the point is undecided."""
+"""The most draws of a point of the field beside one real point, where numbers have no root in the field."""
 MAX_WIDTH = 32
 """Values modulo Q of a number, at most: doubled up to this while as many exponents are independent."""
 WITH_WEIGHTS = 50_000
@@ -56,10 +56,10 @@ class FoundError(Exception):
 
 @dataclass
 class Limits:
-    """Limits of an evaluation: seconds of processor time; entries and terms of programs, in all and at a point; points
-    of each shape.
+    """Limits of an evaluation: `seconds` of processor time; entries and terms of programs, in all (`entries`) and
+    `at_point`; ordinary `points` and `special` points of each shape; entries at `seams`.
 
-    A case of which all sizes up to 2 were compared has no more than `SHORT` seconds, if these count.
+    If `seconds` is finite, a case of which all sizes up to 2 were compared takes at most `SHORT` seconds.
     """
 
     seconds: float = inf
@@ -73,11 +73,11 @@ class Limits:
         self._began = time.process_time()
 
     def once(self) -> Limits:
-        """For programs with weights, where nothing is special."""
+        """Return the limits for programs with weights, which have no special points."""
         return Limits(self.seconds, inf, WITH_WEIGHTS, POINTS, 0)
 
     def reached(self, up_to: int = 0) -> bool:
-        """Return whether to stop, where all sizes up to `up_to` were compared."""
+        """Return whether the time or the entries are used up, if all sizes up to `up_to` were compared."""
         seconds = min(SHORT, self.seconds) if up_to >= 2 and self.seconds < inf else self.seconds
         return self.entries < 0 or time.process_time() - self._began > seconds
 
@@ -90,9 +90,9 @@ class Seen:
     points: int = 0
     special: int = 0
     regions: set[Any] = field(default_factory=set)
-    """How comparisons fell out, and which integers there were."""
+    """The regions that were met: the outcomes of comparisons, with the integers of the point."""
     bound: float = -inf
-    """The binary logarithm of that on the error, at the worst point; ∞ where none is known."""
+    """The binary logarithm of the bound on the error at the worst point; ∞ where no bound is known."""
     lucky: bool = False
     """A root may be that of a square, whose sign is right by luck at each point of the field."""
     open: list[str] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Seen:
     """The floats of the code that are rounded, for which a point proves nothing."""
 
     def beside(self, other: Seen) -> Seen:
-        """What came of the points of both shapes: only what each has."""
+        """Return what holds of both shapes: the fewer points, the larger bound, the more regions, and all doubts."""
         return Seen(
             other.shape,
             min(self.points, other.points),
@@ -120,7 +120,7 @@ class Seen:
 
     @property
     def exact(self) -> bool:
-        """Claims were compared, with a bound that is small enough."""
+        """Whether claims were compared, with a bound that is small enough."""
         return bool(self.points) and self.bound <= LOG2_ERROR
 
 
@@ -133,15 +133,15 @@ class PointQuestions:
     parameters: Sequence[str]
     structures: Mapping[str, Structure]
     numbers: frozenset[Fraction]
-    """Those that stand in the statements of where points may be."""
+    """The numbers in the statements that say where points may be."""
     boundaries: bool
-    """Whether it is claimed where the function compares equal numbers."""
+    """Whether the claims are about points at which the function compares equal numbers, too."""
     holds: Callable[[Point, Case, Shape], bool]
     limits: Limits
 
 
 class AtShape:
-    """The points of one shape."""
+    """Evaluates a rule at the points of one shape."""
 
     def __init__(self, asked: PointQuestions, case: Case, shape: Shape, programs: Programs) -> None:
         self.asked, self.case, self.shape, self.programs = asked, case, shape, programs
@@ -150,8 +150,8 @@ class AtShape:
         self.claims = Claims(programs, self.model, asked.limits.at_point)
         self.width = 2
         self.rootless: dict[Any, set[int]] = {}
-        """By how comparisons fell out before: of which roots a number without one was met. It is no square, then, of
-        what is made of what came before."""
+        """By the outcomes of the comparisons before a root: which roots, by their place, met a number that has none.
+        The number under such a root is no square of what was made before it."""
         self.numbers = sorted({*programs.numbers, *asked.numbers} - {Fraction(0)})
         inputs = enumerate(zip(asked.arguments, programs.dtypes, shape.inputs, strict=True))
         given = asked.structures
@@ -161,16 +161,17 @@ class AtShape:
     def run(self) -> Seen:
         """Evaluate at points until a few in a row decide nothing new, then at special ones; return what was seen."""
         seen, limits, nothing_new = self.seen, self.asked.limits, 0
+        # Numbers that the programs compare with make more regions, some of which are rarely met.
         patience = 2 + 2 * min(len(self.numbers), 3)
-        for k in range(TRIES):
+        for k in range(TRIES):  # ordinary points
             if nothing_new >= patience or seen.points >= limits.points or limits.reached():
                 break
             if seen.regions == {((), ())}:  # nothing is compared, and there are no integers
                 break
-            known, points = len(seen.regions), seen.points
+            regions_before, points_before = len(seen.regions), seen.points
             self._at_point(k, False)
-            if seen.points > points:
-                nothing_new = 0 if len(seen.regions) > known else nothing_new + 1
+            if seen.points > points_before:
+                nothing_new = 0 if len(seen.regions) > regions_before else nothing_new + 1
             if len(seen.open) + len(seen.rounded) >= POINTS:
                 break
         compares = self.asked.boundaries and any(decided for decided, _ in seen.regions)
@@ -182,7 +183,11 @@ class AtShape:
         return seen
 
     def _at_point(self, k: int, special: bool) -> None:
-        """Evaluate at one real point, with as many points of the field as make the error bound small enough."""
+        """Evaluate at one real point, with as many points of the field as make the error bound small enough.
+
+        Each attempt draws another point of the field beside the same real numbers: where a number has no root in the
+        field, and where the sign of a root may have been right by luck. Raises FoundError where a claim fails.
+        """
         name, agreed, limits = f"{self.asked.name} {self.shape} {k} {special}", 0, self.asked.limits
         for attempt in range(ROOTS):
             model = self.model
@@ -197,7 +202,7 @@ class AtShape:
                     self.claims.run(special, special and self.seen.special >= limits.special)
                 finally:
                     limits.entries -= self.claims.entries_known
-            except NoRootError:
+            except NoRootError:  # the next attempt draws another point of the field
                 self.rootless.setdefault(tuple(model.decided), set()).add(len(model.before_roots))
                 if limits.reached():
                     return
@@ -212,18 +217,19 @@ class AtShape:
                 return
             except DiffersError as error:
                 raise FoundError(_difference(error, self.shape, point)) from None
+            # As many exponents as values may be independent only because there are no more values: try with more.
             if self.width < MAX_WIDTH and rank(model.exponents) >= self.width:
                 self.width = min(MAX_WIDTH, 2 * self.width)
                 continue
             agreed += 1
-            certain = self._roots_are_free()
-            by_luck = 0.0 if certain else agreed * log2(1 - 2.0 ** -len(model.before_roots))
-            if special or certain or by_luck < LOG2_ERROR or limits.reached():
-                self._count(None if certain else by_luck, attempt + 1, special, point)
+            roots_are_free = self._roots_are_free()
+            by_luck = 0.0 if roots_are_free else agreed * log2(1 - 2.0 ** -len(model.before_roots))
+            if special or roots_are_free or by_luck < LOG2_ERROR or limits.reached():
+                self._count(None if roots_are_free else by_luck, attempt + 1, special, point)
                 return
 
     def _point(self, name: str, k: int, special: bool) -> Point:
-        """Return the k-th point, with the same real numbers for each attempt."""
+        """Return the k-th point: each attempt draws new numbers of the field, and the same real numbers."""
         rng = Random(name)
         point = drawn(self.model, self.slots, rng, k, special, self.numbers)
         outputs = enumerate(self.programs.outputs)
@@ -242,21 +248,25 @@ class AtShape:
         return out
 
     def _roots_are_free(self) -> bool:
-        """Return whether, for each root, a number without a root was met after the same earlier comparisons."""
+        """Return whether no number under a root may be a square: each met a value without a root, in this region."""
         return all(k in self.rootless.get(before, ()) for k, before in enumerate(self.model.before_roots))
 
     def _count(self, by_luck: float | None, attempts: int, special: bool, point: Point) -> None:
-        """`by_luck`: a bound where a root may be that of a square, whose sign is right at every other point."""
+        """Count a point at which the claims hold, with its region and its bound.
+
+        `by_luck` is the binary logarithm of the probability that the signs of roots were right by luck at all points of
+        the field; None where no number under a root may be a square.
+        """
         if special:
             self.seen.special += 1
             return
         self.seen.points += 1
-        whole = tuple(u for u in point.entries.values() if isinstance(u, int))
-        self.seen.regions.add((tuple(self.model.decided), whole))
+        integers = tuple(u for u in point.entries.values() if isinstance(u, int))
+        self.seen.regions.add((tuple(self.model.decided), integers))
         exact = bound(self.model, self.claims.degree, self.claims.compared, attempts)
-        found = inf if exact is None else float(exact)
+        log2_bound = inf if exact is None else float(exact)
         self.seen.lucky = self.seen.lucky or by_luck is not None
-        self.seen.bound = max(self.seen.bound, found if by_luck is None else max(found, by_luck))
+        self.seen.bound = max(self.seen.bound, log2_bound if by_luck is None else max(log2_bound, by_luck))
 
 
 def _difference(error: DiffersError, shape: Shape, point: Point) -> Difference:

@@ -18,14 +18,14 @@ LARGEST = 2**24
 
 @dataclass(frozen=True)
 class Exponents:
-    """The number of independent exponents, and the largest integers in the combinations that give the others.
+    """What is known of the exponents at a point, each given by its values modulo Q at several points.
 
-    Each exponent is given by its values modulo Q at several points.
+    `rank` is the number of independent exponents; the others are combinations of these, with fractions of integers.
     """
 
     rank: int
     height: int | None
-    """The largest sum of the integers' sizes; None where the coefficients are no small fractions."""
+    """The largest sum of the integers' moduli in a combination; None where a coefficient is no small fraction."""
 
 
 def rank(exponents: Collection[tuple[int, ...]]) -> int:
@@ -34,34 +34,34 @@ def rank(exponents: Collection[tuple[int, ...]]) -> int:
 
 
 def related(exponents: Collection[tuple[int, ...]]) -> Exponents:
-    """The relations between exponents."""
-    basis, found = _reduced(exponents)
-    fractions = [_fraction(c) for row in found for c in row]
+    """Return how many exponents are independent, and how large integers combine these to the others."""
+    basis, combinations = _reduced(exponents)
+    fractions = [_fraction(c) for row in combinations for c in row]
     if any(f is None for f in fractions):
         return Exponents(len(basis), None)
     common = lcm(1, *(f[1] for f in fractions if f is not None))
-    sizes = (sum(abs(c if 2 * c < Q else c - Q) for c in (common * c % Q for c in row)) for row in found)
+    sizes = (sum(abs(c if 2 * c < Q else c - Q) for c in (common * c % Q for c in row)) for row in combinations)
     return Exponents(len(basis), max(sizes, default=1))
 
 
 def _reduced(exponents: Collection[tuple[int, ...]]) -> tuple[list[Any], list[list[int]]]:
-    """Return independent exponents, and each exponent in terms of those that were kept as independent."""
+    """Return a basis of the exponents, by Gauss's elimination modulo Q, and the coefficients of each exponent in it."""
     basis: list[tuple[int, list[int], list[int]]] = []
     """The place of a pivot, the row reduced to 1 there, and the row in terms of the exponents that were kept."""
-    found: list[list[int]] = []
+    combinations: list[list[int]] = []
     for vector in exponents:
         row, used = list(vector), [0] * len(basis)
-        for pivot, other, coefficients in basis:
+        for pivot, pivot_row, coefficients in basis:
             if times := row[pivot]:
-                row = [(x - times * y) % Q for x, y in zip(row, other, strict=True)]
+                row = [(x - times * y) % Q for x, y in zip(row, pivot_row, strict=True)]
                 used = [(u + times * c) % Q for u, c in zip(used, _padded(coefficients, len(used)), strict=True)]
         place = next((k for k, x in enumerate(row) if x), -1)
         if place >= 0:
             scale = inverse_exponent(row[place])
             basis.append((place, [scale * x % Q for x in row], [*(-scale * u % Q for u in used), scale]))
             used = [*([0] * (len(basis) - 1)), 1]
-        found.append(used)
-    return basis, found
+        combinations.append(used)
+    return basis, combinations
 
 
 def _padded(row: list[int], length: int) -> list[int]:
@@ -69,6 +69,7 @@ def _padded(row: list[int], length: int) -> list[int]:
 
 
 def _fraction(c: int) -> tuple[int, int] | None:
+    """Return the small fraction that a number modulo Q is, as its parts; None if there is none."""
     for below in range(1, MAX_DENOMINATOR + 1):
         above = c * below % Q
         above = above - Q if 2 * above > Q else above
@@ -81,10 +82,11 @@ def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None
     """Return the binary logarithm of a bound on the probability of a wrong result at one point; None where there is no
     bound.
 
-    `degree` is that of the sides, `compared` how many comparisons were made, `attempts` how many points of the field
-    were tried until one had all roots. Each comparison, and each pair of arguments of oracles, is one identity that may
-    hold by chance.
+    `degree` is that of the sides of claims, `compared` the number of comparisons of sides, `attempts` the number of
+    points of the field that were tried until one had all roots. Each comparison, and each pair of arguments of
+    oracles, is one identity that may hold by chance.
     """
+    # Were the rank as large as the width, more exponents might be independent than is seen.
     exponents = related(model.exponents)
     if exponents.rank >= model.width or exponents.height is None:
         return None

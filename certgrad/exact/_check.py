@@ -52,15 +52,15 @@ def check(
     seconds: float = SECONDS,
     one_program: bool = False,
 ) -> Result:
-    """Check a derivative rule by exact evaluation over a finite field.
+    """Return what exact evaluation over a finite field says of a derivative rule.
 
     Args:
         rule: a function with a custom rule, or any JAX function; or an op, which has its own signature.
         signature, static, differentiable, domain, name: as `certgrad.check` takes them.
-        hypotheses: statements of a certificate; what is false there is no difference.
-        seconds: of processor time. What was not looked at by then is not in the result's sizes.
-        one_program: the code runs one program at all sizes. An audit hears whether it does; this check does not, and
-            says `for all sizes` of such code alone.
+        hypotheses: statements of a certificate; points at which one is false are not compared.
+        seconds: of processor time. Sizes that were not compared by then are not in the result's sizes.
+        one_program: whether the code is known to run one program at all sizes. An audit finds that out; this check does
+            not, and says `for all sizes` of such code alone.
 
     Raises:
         SignatureError, UsageError: the declaration does not fit the function.
@@ -70,21 +70,24 @@ def check(
     else:
         from ._rule import Rule  # `certgrad verify` gives a subject, and loads nothing of what finds rules in code
 
-        whole = Rule(rule, signature, static or {}, differentiable, domain, name)
-        subjects = [whole, *(Rule(rule, signature, static or {}, [one], domain, name) for one in whole.alone)]
-    until = time.process_time() + seconds
+        full_rule = Rule(rule, signature, static or {}, differentiable, domain, name)
+        subjects = [
+            full_rule,
+            *(Rule(rule, signature, static or {}, [argument], domain, name) for argument in full_rule.alone),
+        ]
+    deadline = time.process_time() + seconds
     pairs = [(subject, case) for subject in subjects for case in subject.cases]
-    checks = [Check(*one, hypotheses, symbols=_at_symbols(*one) if one_program else None) for one in pairs]
+    checks = [Check(*pair, hypotheses, symbols=_at_symbols(*pair) if one_program else None) for pair in pairs]
     results: list[Result] = []
-    for k, one in enumerate(checks):
-        results.append(one.run(Limits((until - time.process_time()) / (len(checks) - k))))
+    for k, case_check in enumerate(checks):  # each case may take an equal part of the time that is left
+        results.append(case_check.run(Limits((deadline - time.process_time()) / (len(checks) - k))))
         if results[-1].verdict == "differs":
             break
     return together(results)
 
 
 def _at_symbols(subject: Subject, case: Case) -> Traced | None:
-    """The programs at symbolic sizes, where the code traces there."""
+    """Return the programs at symbolic sizes; None if the code does not trace there."""
     with suppress(DoesNotTraceError):
         return at_symbols(subject, case)
     return None
@@ -98,10 +101,10 @@ class Check:
 
     Args:
         subject, case: what is checked.
-        hypotheses: statements; what is false there is no difference.
+        hypotheses: statements; points at which one is false are not compared.
         among: shapes to look at beside all small ones, if not the usual ones.
-        largest: of the sizes all of which are small.
-        trace: the programs at a shape. Raises DoesNotTraceError.
+        largest: the size up to which all sizes are small.
+        trace: returns the programs at a shape, or raises DoesNotTraceError.
         symbols: the programs at symbolic sizes, one axis for each group of axes, where they are those of all sizes.
     """
 
@@ -117,14 +120,13 @@ class Check:
     ) -> None:
         """Read the statements about the arguments, and choose the shapes at which both sides are evaluated.
 
-        `among` are the shapes that are wanted (else drawn), `largest` the size up to which all shapes are tried,
-        `symbols` the programs at symbolic sizes if they are known.
+        The arguments are those of the class. Without `among`, the shapes beside all small ones are drawn.
         """
         self.subject, self.case = subject, case
         self.symbols = symbols
         self.limited = "its programs at symbolic sizes are not known"
         self.everywhere: Seen | None = None
-        """What came of the points with weights, where the claims hold at all sizes."""
+        """What the points with weights showed, if the claims hold at all sizes; else None."""
         self.trace = trace or (lambda shape: traced(subject, case, shape))
         if among is None:
             among = [*shapes(subject, case, Random(subject.name), 0), *uneven(subject, case)]
@@ -138,17 +140,17 @@ class Check:
         self.positive = frozenset(k for k, name in enumerate(names) if any(_above_0(x, name) for x in self.statements))
         """Of the arguments and parameters, those that the statements say are above 0."""
         self.unasked: list[str] = []
-        """Why hypotheses could not be evaluated: a point may lie outside of them."""
+        """Why hypotheses could not be evaluated, so that points may lie outside of them."""
         self.literals: Literals = literal
         self.seen: dict[Any, Seen] = {}
-        """By shape."""
+        """What the points of each shape showed."""
 
     def run(self, limits: Limits) -> Result:
         """Return the result of the check. A wrong rule is a result, never an exception."""
         began = time.process_time()
         subject = self.subject
-        boundaries = not any(isinstance(one, OffBoundaries) for one in self.statements)
-        asked = PointQuestions(
+        boundaries = not any(isinstance(statement, OffBoundaries) for statement in self.statements)
+        questions = PointQuestions(
             subject.name,
             subject.arg_names,
             [*subject.params],
@@ -158,18 +160,19 @@ class Check:
             self.holds,
             limits,
         )
+        # Where the rounding of a float leaves a point open, all is done again with floats read as closed forms.
         for self.literals in (literal, closed):
             self.seen.clear()
             if self.symbols is not None and self.open:
                 for free in (False, True):
                     if self.everywhere is None:
-                        self._look_everywhere(asked, self.symbols, free)
-            if asked.limits.reached():  # small sizes have their share, whatever those of the theorem took
-                asked = replace(asked, limits=replace(asked.limits, seconds=asked.limits.seconds / 2))
-            found = self._difference(asked)
-            if found is not None or not any(one.rounded for one in self.seen.values()):
+                        self._look_everywhere(questions, self.symbols, free)
+            if questions.limits.reached():  # small sizes have their share, whatever those of the theorem took
+                questions = replace(questions, limits=replace(questions.limits, seconds=questions.limits.seconds / 2))
+            difference = self._difference(questions)
+            if difference is not None or not any(at_shape.rounded for at_shape in self.seen.values()):
                 break
-        return self._result(found, time.process_time() - began, limits)
+        return self._result(difference, time.process_time() - began, limits)
 
     @property
     def open(self) -> bool:
@@ -179,8 +182,11 @@ class Check:
     def _look_everywhere(self, asked: PointQuestions, symbols: Traced, free: bool) -> None:
         """Evaluate with weights at the sizes that the theorem asks for; set `everywhere`, or `limited` to the reason
         against it.
+
+        With `free`, the outcomes of comparisons are free numbers: a second attempt, which leaves the reason of the
+        first where it fails too.
         """
-        limited, self.limited = self.limited, ""
+        earlier_reason, self.limited = self.limited, ""
         seen: Seen | None = None
         try:
             programs = replace(
@@ -191,12 +197,12 @@ class Check:
             with deep():
                 for sizes in enough(programs, free):
                     shape = of_sizes(self.case, sizes, self.subject.broadcast)
-                    one = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
-                    seen = one if seen is None else seen.beside(one)
+                    at_sizes = AtShape(asked, self.case, shape, with_weights(programs, sizes, free)).run()
+                    seen = at_sizes if seen is None else seen.beside(at_sizes)
         except (OutsideError, UnfitError, NoTheoremError) as error:
             self.limited = str(error)
-        except FoundError as found:
-            self.limited = f"with weights it does not hold: {found.difference.claim}"
+        except FoundError as failure:
+            self.limited = f"with weights it does not hold: {failure.difference.claim}"
         except (TooLongError, RecursionError):
             self.limited = "its programs have too many entries"
         else:
@@ -208,7 +214,7 @@ class Check:
             )  # fmt: skip
             self.everywhere = None if self.limited else seen
         if free and self.limited:
-            self.limited = limited
+            self.limited = earlier_reason
 
     def exact_at(self, shape: Shape) -> bool:
         """Return whether the claims were compared at the shape, with a bound that is small enough."""
@@ -217,43 +223,44 @@ class Check:
 
     @property
     def sizes(self) -> list[dict[str, int]]:
-        """The sizes at which the claims were compared."""
-        return [one.shape.named for one in self.seen.values() if one.exact]
+        """The sizes at which the claims were compared with a bound that is small enough."""
+        return [at_shape.shape.named for at_shape in self.seen.values() if at_shape.exact]
 
     def _difference(self, asked: PointQuestions) -> Difference | str | None:
         """Evaluate at each shape in turn; return the first difference, the reason why nothing is decided, or None for
         agreement.
         """
-        failed = ""
+        reason = ""
         with deep():
+            # What holds at all sizes is compared again at the usual shapes alone, and not at all small ones.
             for shape in self.shapes if self.everywhere is None else self.among:
                 if asked.limits.reached(up_to(self.case, self.sizes)):
                     break
                 try:
                     programs = interpreted_programs(self.subject, self.case, self.trace(shape), self.literals)
                 except (OutsideError, DoesNotTraceError) as error:
-                    failed = failed or str(error)
+                    reason = reason or str(error)
                     continue
                 try:
                     self.seen[_key(shape)] = AtShape(asked, self.case, shape, programs).run()
-                except FoundError as found:
-                    return found.difference
+                except FoundError as failure:
+                    return failure.difference
                 except (TooLongError, RecursionError):
-                    failed = failed or "its programs have too many entries"
+                    reason = reason or "its programs have too many entries"
                     break
                 except (OutsideError, UnfitError) as error:
                     return str(error)
-        if any(one.points or one.open or one.rounded for one in self.seen.values()):
+        if any(at_shape.points or at_shape.open or at_shape.rounded for at_shape in self.seen.values()):
             return None
-        return failed or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
+        return reason or f"no point was found at which the function is defined{NO_TIME * asked.limits.reached()}"
 
     def _result(self, found: Difference | str | None, seconds: float, limits: Limits) -> Result:
         """Return the verdict: "differs" with its point, "outside" or "undecided" with the reason, or "agrees" with its
         bound. A difference counts only where every hypothesis could be evaluated at its point; else it is "undecided".
         """
         all_seen = [*self.seen.values(), *([self.everywhere] if self.everywhere is not None else [])]
-        opened = [text for one in all_seen for text in one.open]
-        rounded = [text for one in all_seen for text in one.rounded]
+        opened = [text for at_shape in all_seen for text in at_shape.open]
+        rounded = [text for at_shape in all_seen for text in at_shape.rounded]
         verdict: Verdict = "agrees"
         reason = ""
         if isinstance(found, Difference) and not self.unasked:
@@ -264,7 +271,7 @@ class Check:
             verdict, reason = "outside", found
         elif opened or rounded:
             verdict, reason = "undecided", (opened or [f"a float of the code is rounded: {rounded[0]}"])[0]
-        bounds = [one.bound for one in all_seen if one.points]
+        bounds = [at_shape.bound for at_shape in all_seen if at_shape.points]
         bound = max([b for b in bounds if b <= LOG2_ERROR] or bounds, default=inf)
         return Result(
             name=self.subject.name,
@@ -276,8 +283,8 @@ class Check:
             open=self.open,
             everywhere=self.everywhere is not None,
             limited=self.limited,
-            points=sum(one.points for one in all_seen),
-            special=sum(one.special for one in all_seen),
+            points=sum(at_shape.points for at_shape in all_seen),
+            special=sum(at_shape.special for at_shape in all_seen),
             regions=max((x.compared for x in ([self.everywhere] if self.everywhere else all_seen)), default=0),
             bound=None if bound == inf else round(bound),
             rounded=self.literals is closed,
@@ -285,7 +292,10 @@ class Check:
         )
 
     def holds(self, point: Point, case: Case, shape: Shape) -> bool:
-        """Whether the point is inside the domain and the hypotheses."""
+        """Return whether the point is inside the domain and the hypotheses.
+
+        A statement that cannot be evaluated counts as true; the reason is noted in `unasked`.
+        """
         arrays = self._arrays(point, case, shape)
         for statement in self.statements:
             if isinstance(statement, OffBoundaries):
@@ -301,7 +311,7 @@ class Check:
         return True
 
     def _arrays(self, point: Point, case: Case, shape: Shape) -> Mapping[str, Any]:
-        """The arguments, each star group as one axis, as statements count."""
+        """Return the arguments with each star group as one axis, as statements count axes."""
         if self.subject.broadcast:
             return dict(point.arrays)
         specs = dict(zip(self.subject.arg_names, case.signature.inputs, strict=True))
@@ -311,9 +321,10 @@ class Check:
 
 
 def _above_0(x: Statement, name: str) -> bool:
+    """Return whether a statement says that the argument of this name is above 0."""
     match x:
-        case Compare(relation=">" | ">=", left=Array(name=said), right=Number() as least):
-            return said == name and (least.rational > 0 or (least.rational == 0 and x.relation == ">"))
+        case Compare(relation=">" | ">=", left=Array(name=compared_name), right=Number() as least):
+            return compared_name == name and (least.rational > 0 or (least.rational == 0 and x.relation == ">"))
     return False
 
 

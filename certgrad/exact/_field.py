@@ -26,7 +26,7 @@ def _residues(value: Raw) -> tuple[int, int]:
 
 
 def ball(value: Any) -> arb:
-    """The real number that a value stands for."""
+    """Return a ball around the real number that a value stands for."""
     if isinstance(value, Number):
         return value.x
     value = Fraction(value)
@@ -34,7 +34,10 @@ def ball(value: Any) -> arb:
 
 
 class Field:
-    """The numbers at one point. `width` says how many values modulo Q a number has: more than there are exponents."""
+    """Arithmetic of the numbers at one point.
+
+    `width` is how many values modulo Q a number has: more than there are independent exponents.
+    """
 
     undecided: ClassVar[tuple[type[Exception], ...]] = (OpenError,)
 
@@ -45,26 +48,26 @@ class Field:
         """Start another point, which `seed` determines. A number has `width` values modulo Q."""
         self.seed, self.width = seed, width
         self.tie = False
-        """Two numbers that are not equal by the laws were met as equal, or a floor at a jump: the point is special."""
+        """Whether a comparison met equal numbers or a floor a jump, so that the point is special."""
         self.decided: list[int] = []
-        """How comparisons of numbers fell out, in order."""
+        """The outcomes of comparisons, and the values of floors, in order."""
         self.oracles: dict[tuple[Any, ...], Number] = {}
         self.exponents: set[tuple[int, ...]] = set()
-        """What exp, the circle and logarithms were asked of."""
+        """The exponents, modulo Q, at which exp, sine and cosine were evaluated, or which logarithms have."""
         self.exponentials: dict[tuple[int, ...], Number] = {}
         self.atoms: dict[int, Number] = {}
         """Positive numbers of which a logarithm or a root was taken."""
         self.expansions: dict[int, tuple[dict[int, Fraction], Any]] = {}
-        """What positive numbers are products of."""
+        """Positive numbers as products: powers of atoms, and the exponent of an exponential."""
         self.free: set[int] = {1, *SQUARES}
-        """Positive numbers that are drawn, as squares: their roots are as free as they are."""
+        """Positive numbers that are drawn as squares, so that their roots are as free as the numbers."""
         self.logarithms: dict[int, tuple[int, ...]] = {}
-        """The exponents of which they are the exponentials."""
+        """The exponents of positive numbers that are drawn as exponentials."""
         self.roots: dict[int, Number] = {}
         self.before_roots: list[tuple[int, ...]] = []
-        """How comparisons had fallen out when each root was taken."""
+        """For each root, the outcomes of the comparisons before it was taken."""
         self.degree = 1
-        """The largest of an argument of an oracle, or of a comparison."""
+        """The largest degree of an argument of an oracle, or of a comparison."""
         self.compared = 0
         self._weights = self._drawn("weights", OF_EXP), self._drawn("weights", OF_CIRCLE)
 
@@ -73,14 +76,15 @@ class Field:
         return int.from_bytes(hashlib.blake2b(text, digest_size=BYTES).digest(), "big")
 
     def _drawn(self, key: Any, modulus: int) -> tuple[int, ...]:
+        """Return `width` random numbers below the modulus, which the point's seed and the key determine."""
         text = repr((self.seed, key, modulus)).encode()
-        found = hashlib.shake_256(text).digest(BYTES * self.width)
-        return tuple(int.from_bytes(found[k * BYTES : (k + 1) * BYTES], "big") % modulus for k in range(self.width))
+        digest = hashlib.shake_256(text).digest(BYTES * self.width)
+        return tuple(int.from_bytes(digest[k * BYTES : (k + 1) * BYTES], "big") % modulus for k in range(self.width))
 
     # --- what an expression is made of
 
     def variable(self, key: tuple[Any, ...], x: arb, d: int | None = None, dx: arb | None = None) -> Number:
-        """Return a free number with this real value beside it.
+        """Return a free number of the field with the real value x beside it.
 
         Its absolute value is a value of exp, so that it has a logarithm whose multiples have exponentials, and a root.
         """
@@ -104,15 +108,15 @@ class Field:
         return exponential(sum(w * t for w, t in zip(self._weights[0], b, strict=True)) % OF_EXP)
 
     def residue(self, *key: Any) -> int:
-        """A number modulo P that is drawn, such as a tangent."""
+        """Return a random number modulo P, such as a tangent, which the key determines."""
         return self._hash(key, "a") % P
 
     def still(self, value: Any) -> Any:
-        """The value without a tangent."""
+        """Return the value without a tangent."""
         return value.still() if isinstance(value, Number) else value
 
     def lifted(self, value: Any) -> Number:
-        """A constant as a number."""
+        """Return a constant as a number of the model; return a number as it is."""
         if isinstance(value, Number):
             return value
         a, b = _residues(value)
@@ -127,19 +131,23 @@ class Field:
         return value
 
     def constant(self, name: str) -> Any:
+        """Return π, the same number throughout the point, or ±∞. Raises UnfitError for any other name."""
         if name in ("∞", "−∞"):
             return INFINITE[1 if name == "∞" else -1]
         if name == "pi":
             if PI not in self.oracles:
-                one = self.oracles[PI] = self.variable(PI, arb.pi())
-                one.top, one.made = 0, PI
+                pi = self.oracles[PI] = self.variable(PI, arb.pi())
+                pi.top, pi.made = 0, PI
             return self.oracles[PI]
         raise UnfitError(f"the number '{name}'")
 
     # --- the field
 
     def add(self, u: Any, v: Any) -> Any:
-        """U + v. A number is held in both fields and as a ball; plain rationals and infinities may stand beside it."""
+        """Return u + v, for numbers of the model, plain rationals and infinities.
+
+        The degrees are those of a sum over the common denominator.
+        """
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u + v
@@ -166,7 +174,7 @@ class Field:
         )
 
     def mul(self, u: Any, v: Any) -> Any:
-        """Return u · v, with the product rule for tangents. Plain rationals and infinities may stand beside numbers."""
+        """Return u · v, with the product rule for tangents, of numbers of the model, rationals and infinities."""
         if not (type(u) is type(v) is Number):
             if type(u) is type(v) is int:
                 return u * v
@@ -195,6 +203,7 @@ class Field:
         )
 
     def _scaled(self, c: Raw, u: Number) -> Any:
+        """Return a rational times a number, whose degrees stay as they are."""
         if c == 0 or c == 1:
             return u if c else 0
         a, b = _residues(c)
@@ -213,7 +222,7 @@ class Field:
         )
 
     def inverse(self, u: Any) -> Any:
-        """1/u. Raises UndefinedError of 0."""
+        """Return 1/u. Raises UndefinedError if u is 0, and OpenError if the ball of its real number contains 0."""
         if not isinstance(u, Number):
             if isinstance(u, Infinite) or u == 0:
                 raise UndefinedError("a division by 0")
@@ -269,17 +278,18 @@ class Field:
         return v if self.order(u, v) < 0 else u
 
     def floor(self, u: Any) -> int:
-        """⌊u⌋, of the real number."""
+        """Return ⌊u⌋ of the real number. Raises OpenError if its ball does not decide it."""
         if not isinstance(u, Number):
             return Fraction(u).__floor__()
-        found = u.x.floor().unique_fmpz()
-        if found is None:
+        value = u.x.floor().unique_fmpz()
+        if value is None:
             raise OpenError("a floor")
-        self.tie = self.tie or bool(u.x - arb(found) == 0)
-        self.decided.append(int(found))
-        return int(found)
+        self.tie = self.tie or bool(u.x - arb(value) == 0)
+        self.decided.append(int(value))
+        return int(value)
 
     def is_whole(self, u: Any) -> bool:
+        """Return whether u is an integer. Raises OpenError if the ball of its real number contains one."""
         if not isinstance(u, Number):
             return Fraction(u).denominator == 1
         if u.x.contains_integer():
@@ -287,6 +297,7 @@ class Field:
         return False
 
     def index(self, u: Any) -> int:
+        """Return u as an index. Raises UnfitError for what is no plain integer."""
         if type(u) is int:
             return u
         if isinstance(u, Number | Infinite) or Fraction(u).denominator != 1:
@@ -306,12 +317,12 @@ class Field:
 
 
 def is_multiple(made: tuple[Any, ...]) -> bool:
-    """Return whether a number is a constant times another."""
+    """Return whether a number that was made so (`Number.made`) is a constant times another."""
     return made[0] == "mul" and not isinstance(made[1], Number)
 
 
 def sum_of(left: dict[int, Fraction], right: dict[int, Fraction]) -> dict[int, Fraction] | None:
-    """Return the sum of two combinations; None if it has no terms."""
+    """Return the sum of two linear combinations, each by its coefficients; None if it has no terms."""
     out = dict(left)
     for key, n in right.items():
         out[key] = out.get(key, Fraction(0)) + n

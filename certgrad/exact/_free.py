@@ -1,4 +1,4 @@
-"""Programs in which how numbers compare is a free number: a function of their difference, as any other of a sum."""
+"""Programs in which the outcome of a comparison is a free number: an unknown function of the sides' difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ONE = t.Number("1")
 
 
 class Free:
-    """Reads expressions of a program, whose definitions are given by name; `changed` changes what they are made of."""
+    """Rewrites expressions of a program so that comparisons of real numbers become numbers with free signs.
+
+    `made` has the program's definitions by name; `changed` rewrites the entry of a definition that is inserted.
+    """
 
     def __init__(self, made: Mapping[str, Any], changed: Callable[[t.Node], t.Node]) -> None:
         self.made, self.changed = made, changed
@@ -31,7 +34,10 @@ class Free:
         )  # fmt: skip
 
     def truth(self, x: t.Node) -> t.Node:
-        """1 where a statement holds and 0 where not, as a number in which (1 + sign(u)) / 2 is free."""
+        """Return a statement's truth, 1 or 0, as a number: (1 + sign(u − v)) / 2 for u > v, whose sign is free.
+
+        Raises NoTheoremError for a statement that is not made of such comparisons.
+        """
         if not self.compares(x):
             return t.Truth(x)
         match x:
@@ -47,12 +53,17 @@ class Free:
                 return t.Mul(tuple(map(self.truth, parts)))
             case t.Either(parts=parts):
                 return t.Subtract(ONE, t.Mul(tuple(t.Subtract(ONE, self.truth(part)) for part in parts)))
-            case t.SortedEntry(name=name) if isinstance(made := self.made.get(name), Defined):
-                return self.truth(substitute(self.changed(made.entry), dict(zip(made.variables, x.index, strict=True))))
+            case t.SortedEntry(name=name) if isinstance(definition := self.made.get(name), Defined):
+                return self.truth(
+                    substitute(self.changed(definition.entry), dict(zip(definition.variables, x.index, strict=True)))
+                )
         raise NoTheoremError(f"a {type(x).__name__.lower()} of comparisons")
 
     def number(self, x: t.Node) -> t.Node:
-        """A number, its parts already changed, with truth values of comparisons in the place of choices by them."""
+        """Return a number, whose parts are changed already, with sums in the place of choices by comparison.
+
+        A choice of a or b by a statement of truth h is h·a + (1 − h)·b, and |u| is u·sign(u).
+        """
         match x:
             case t.Truth(statement=statement) if self.compares(statement):
                 return self.truth(statement)
@@ -67,4 +78,5 @@ class Free:
 
 
 def _endless(x: t.Compare) -> bool:
+    """Return whether a side of the comparison is ±∞."""
     return isinstance(x.left, t.Infinity) or isinstance(x.right, t.Infinity)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Slope = Callable[..., Any]
-"""The derivative at x, given x and the function's value there."""
+"""The derivative of a function at x, given x and the value at x."""
 
 
 HALF = Fraction(1, 2)
@@ -35,7 +35,7 @@ SLOPES: dict[str, Slope] = {
     "bessel_i0e": lambda x, y: x.of("bessel_i1e") - x.of("sign") * y,
     "bessel_i1e": lambda x, y: x.of("bessel_i0e") - y * (x.of("sign") + 1 / x),
 }
-"""Of functions of one argument that are oracles."""
+"""The derivatives of the functions of one argument that are oracles."""
 SEVERAL: dict[str, tuple[Slope | None, ...]] = {
     "zeta": (None, lambda s, q, v: -s * (s + 1).of("zeta", q)),
     "igamma": (
@@ -51,7 +51,7 @@ SEVERAL: dict[str, tuple[Slope | None, ...]] = {
         ).of("exp"),
     ),
 }
-"""Of functions of several arguments: the derivative in each; None where it is not known here."""
+"""The derivatives of oracles of several arguments, one for each argument; None where it is not known here."""
 
 
 def _polygamma(n: arb, x: arb) -> arb:
@@ -59,40 +59,43 @@ def _polygamma(n: arb, x: arb) -> arb:
 
 
 def _ball_function(name: str) -> Callable[..., Any]:
-    found = FUNCTIONS[name].ball
-    if found is None:
+    enclosure = FUNCTIONS[name].ball
+    if enclosure is None:
         raise UnfitError(f"'{name}' is no known function")
-    return found
+    return enclosure
 
 
 def _of_one(name: str) -> Callable[[Model, Any], Any]:
+    """Return a function of one argument as an oracle, with its parity, its value at 0 and its derivative."""
     facts = FUNCTIONS[name]
 
     def value(m: Model, u: Any) -> Any:
         zero = 0 if facts.parity == "odd" else facts.at_zero
         u = m.lifted(u)
-        known = zero is not None and m.is_zero(u)
-        found = m.lifted(zero) if known else m.oracle(name, (u,), _ball_function(name), facts.parity)
+        is_at_zero = zero is not None and m.is_zero(u)
+        result = m.lifted(zero) if is_at_zero else m.oracle(name, (u,), _ball_function(name), facts.parity)
         if u.d is None:
-            return found
-        return m.moving(found, u, lambda: SLOPES[name](u.still(), found))
+            return result
+        return m.moving(result, u, lambda: SLOPES[name](u.still(), result))
 
     return value
 
 
 def _of_several(name: str) -> Callable[..., Any]:
+    """Return a function of several arguments as an oracle, whose tangent is the sum of those in each argument."""
+
     def value(m: Model, *arguments: Any) -> Any:
-        found = [m.lifted(u) for u in arguments]
-        total: Any = m.oracle(name, found, _ball_function(name))
-        held = [u.still() for u in found]
-        out = total.still()
-        for u, slope in zip(found, SEVERAL[name], strict=True):
+        numbers = [m.lifted(u) for u in arguments]
+        result: Any = m.oracle(name, numbers, _ball_function(name))
+        constants = [u.still() for u in numbers]
+        out = result.still()
+        for u, slope in zip(numbers, SEVERAL[name], strict=True):
             if u.d is None:
                 continue
             if slope is None:
                 raise UnfitError(f"the derivative of {name}")
-            given = slope(*held, total)
-            moved = m.moving(total, u, partial(m.still, given))
+            derivative = slope(*constants, result)
+            moved = m.moving(result, u, partial(m.still, derivative))
             out.d = moved.d if out.d is None else (out.d + moved.d) % P
             out.dx = moved.dx if out.dx is None else out.dx + moved.dx
             out.top, out.low = out.top + moved.top + moved.low, out.low + moved.low
@@ -120,7 +123,7 @@ _OF_ONE = _of_one("atan")
 
 
 def _atan(m: Model, u: Any) -> Any:
-    """Return atan u, as that of 1/u where |u| > 1."""
+    """Return atan u; where |u| > 1, as ±π/2 − atan(1/u)."""
     if not isinstance(u, Number) and abs(u) == 1:
         return Fraction(u, 4) * m.constant("pi")
     if m.order(_absolute(m, u), 1) <= 0:
@@ -129,6 +132,7 @@ def _atan(m: Model, u: Any) -> Any:
 
 
 def _asin(m: Model, u: Any) -> Any:
+    """Return asin u as atan(u/√(1 − u²)); ±π/2 at ±1, where it has no slope."""
     if m.order(_absolute(m, u), 1) == 0:
         if isinstance(u, Number) and u.d is not None:
             raise NoSlopeError("asin at 1")
@@ -142,6 +146,7 @@ def _acos(m: Model, u: Any) -> Any:
 
 
 def _atan2(m: Model, y: Any, x: Any) -> Any:
+    """Return the angle of (x, y) as atan(y/x), ±π for x < 0; ±π/2 or 0 at x = 0."""
     side = m.order(x, 0)
     if not side:
         m.of_zero(x)
@@ -186,17 +191,20 @@ def _absolute(m: Model, u: Any) -> Any:
 
 
 def _gamma(order: int) -> Callable[[Model, Any], Any]:
-    """log|Γ| (−1), digamma (0) or a derivative of it: of the argument that lies between 1 and 2, an integer away."""
+    """Return log|Γ| (order −1), digamma (0) or a derivative of digamma as a function of the model.
+
+    The argument is moved by an integer into [1, 2), where the function is an oracle; the recurrence gives the rest.
+    """
 
     def value(m: Model, u: Any) -> Any:
-        away = m.floor(u) - 1
-        if abs(away) > MOST_SHIFTS:
-            raise OpenError(f"Γ at {away}")
-        x = m.lifted(u) - away
-        own = m.oracle(f"Γ {order}", (x,), arb.lgamma if order < 0 else partial(_polygamma, arb(order)))
-        total = m.moving(own, x, lambda: _gamma(order + 1)(m, x.still()))
-        for k in range(abs(away)):
-            total = total + _step(x + k) if away > 0 else total - _step(x - (k + 1))
+        shift = m.floor(u) - 1
+        if abs(shift) > MOST_SHIFTS:
+            raise OpenError(f"Γ at {shift}")
+        x = m.lifted(u) - shift
+        shifted = m.oracle(f"Γ {order}", (x,), arb.lgamma if order < 0 else partial(_polygamma, arb(order)))
+        total = m.moving(shifted, x, lambda: _gamma(order + 1)(m, x.still()))
+        for k in range(abs(shift)):
+            total = total + _step(x + k) if shift > 0 else total - _step(x - (k + 1))
         return total
 
     def _step(x: Number) -> Any:
@@ -246,7 +254,7 @@ APPLIED: dict[str, Callable[..., Any]] = {
 
 
 def applied(m: Model, name: str, arguments: Sequence[Any]) -> Any:
-    """A function at values of the model, in its domain. Raises UnfitError for one that is not known."""
+    """Return a function's value at arguments in its domain. Raises UnfitError if unknown, UndefinedError at ∞."""
     if name not in APPLIED:
         raise UnfitError(f"the function '{name}'")
     if name not in ("exp", "is finite") and any(isinstance(u, Infinite) for u in arguments):

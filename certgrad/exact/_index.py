@@ -1,4 +1,4 @@
-"""Integers of a program as sums of indices, sizes and data; places along an axis, and what is compared of them."""
+"""Integers of a program as sums of indices, sizes and data; comparisons of places along an axis."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from certgrad.language import tree as t
 from certgrad.language.relations import SWAPPED
 
 Form = Mapping[t.Node, int]
-"""An integer: how often indices, sizes and entries of inputs are summands of it, and 1."""
+"""An integer as a linear combination: the coefficients of indices, sizes, entries of integer inputs, and of 1."""
 ONE = t.Integer(1)
 Scope = Mapping[str, t.Node]
-"""The sizes to which index variables run."""
+"""The lengths of the axes along which index variables run."""
 
 
 class NoTheoremError(Exception):
@@ -22,7 +22,7 @@ class NoTheoremError(Exception):
 
 
 class TogetherError(Exception):
-    """Places along these sizes are compared with one another."""
+    """Places along axes of several sizes are compared, so that the sizes have to be bounded together."""
 
     def __init__(self, sizes: frozenset[str]) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class TogetherError(Exception):
 
 
 def plus(one: Form, other: Form, times: int = 1) -> Form:
-    """The sum of one and a multiple of the other."""
+    """Return `one` plus `times` times `other`, without summands that cancel."""
     out = {**one}
     for atom, n in other.items():
         out[atom] = out.get(atom, 0) + times * n
@@ -38,7 +38,7 @@ def plus(one: Form, other: Form, times: int = 1) -> Form:
 
 
 def node(form: Form) -> t.Node:
-    """The form as an expression, equal for equal forms."""
+    """Return the form as an expression, the same for equal forms."""
     parts: list[t.Node] = []
     for atom, n in sorted(form.items(), key=lambda p: (p[0] == ONE, repr(p[0]))):
         parts.append(t.Integer(n) if atom == ONE else atom if n == 1 else t.Mul((t.Integer(n), atom)))
@@ -47,35 +47,38 @@ def node(form: Form) -> t.Node:
 
 @dataclass(frozen=True)
 class Gap:
-    """What is compared with 0: by how much two places along an axis differ, or one and an end of it."""
+    """The difference of two places along an axis, or of a place and an end of the axis, that is compared with 0."""
 
     sizes: frozenset[str]
-    """Of the axes; empty where none is spoken of."""
+    """The sizes of the axes; empty where the difference names no size and no index."""
     data: frozenset[str]
-    """The inputs that give a place;"""
+    """The integer inputs whose entries are summands of the difference."""
     alone: bool
-    """one entry of one."""
+    """Whether one entry of one input is a summand, once, and no other entry is."""
     orders: bool
-    """By order, of two indices;"""
+    """Whether two indices are compared by their order."""
     span: int
-    """by numbers below this one; 0 where it is only asked whether two places are the same, but for a multiple of the
-    size, or between which multiples of it one is;"""
+    """The difference is compared with numbers below this one; 0 where two places are only said to be the same, up to a
+    multiple of the size, or a place to be between two of its multiples."""
     mirrored: bool
-    """of two places that are counted from different ends."""
+    """Whether the two places are counted from different ends of the axis."""
     parts: tuple[Part, ...]
-    """What is added: how often, a size or an index of an axis along such sizes."""
+    """The summands: a coefficient, the name of a size or an index, and the sizes of an index's axis."""
 
 
 Part = tuple[int, str, frozenset[str]]
 WITH_DATA = {*(((1,), (), whole) for whole in (-1, 0, 1)), ((1,), (-1,), 0), ((1,), (-1,), 1)}
-"""How often data, indices and the size may be summands of what is compared along one size, up to a sign."""
+"""The coefficients of data, of indices, and of the size that a difference may have along one size, up to a sign."""
 WITHOUT: set[tuple[int, ...]] = {(), (1,), (1, -1)}
-"""How often indices, whatever multiple of the size is another one."""
+"""The coefficients of indices that a difference may have without data, beside any multiple of the size."""
 
 
 def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
-    """How the form compares with 0. Raises NoTheoremError."""
-    constant, whole = abs(form.get(ONE, 0)), 0
+    """Return what a comparison of the form with 0 says of places. Raises NoTheoremError for other arithmetic.
+
+    Indices of axes whose length is a number count as a constant: the largest number that they add.
+    """
+    constant, size_coefficient = abs(form.get(ONE, 0)), 0
     data, indices, parts = [], [], list[Part]()
     for atom, n in form.items():
         length = scope[atom.name] if isinstance(atom, t.Index) else atom
@@ -85,36 +88,49 @@ def gap(form: Form, relation: t.Relation, scope: Scope) -> Gap:
             indices.append(n)
             parts.append((n, atom.name, line_of(length)))
         elif isinstance(atom, t.Size):
-            whole += n
+            size_coefficient += n
             parts.append((n, atom.name, frozenset()))
         elif isinstance(atom, t.Entry):
             data.append(n)
-    names = frozenset(atom.name for atom in form if isinstance(atom, t.Entry))
+    inputs = frozenset(atom.name for atom in form if isinstance(atom, t.Entry))
     sizes = frozenset[str]().union(*(of or {name} for _, name, of in parts))
-    sign = -1 if (data or sorted(indices, reverse=True) or [whole])[0] < 0 else 1
-    found = (*(tuple(sorted((sign * n for n in of), reverse=True)) for of in (data, indices)), sign * whole)
-    once = not any(map(is_multiple, (part for a in form if isinstance(a, t.Index) for part in terms_of(scope[a.name]))))
-    mirrored = once and found == ((), (1, 1), -1)
-    if not (mirrored or (once and found in WITH_DATA) or (not data and (len(sizes) > 1 or found[1] in WITHOUT))):
+    sign = -1 if (data or sorted(indices, reverse=True) or [size_coefficient])[0] < 0 else 1
+    coefficients = (
+        *(tuple(sorted((sign * n for n in of), reverse=True)) for of in (data, indices)),
+        sign * size_coefficient,
+    )
+    no_multiples = not any(
+        map(is_multiple, (part for a in form if isinstance(a, t.Index) for part in terms_of(scope[a.name])))
+    )
+    mirrored = no_multiples and coefficients == ((), (1, 1), -1)
+    if not (
+        mirrored
+        or (no_multiples and coefficients in WITH_DATA)
+        or (not data and (len(sizes) > 1 or coefficients[1] in WITHOUT))
+    ):
         raise NoTheoremError("there is arithmetic on indices")
-    equal, away = relation in ("=", "!="), sign * form.get(ONE, 0)
-    cut = away - 1 if (relation if sign > 0 else SWAPPED[relation]) in ("<=", ">") else away
-    """The places differ by less than minus this, or they do not."""
+    equal, offset = relation in ("=", "!="), sign * form.get(ONE, 0)
+    cut = offset - 1 if (relation if sign > 0 else SWAPPED[relation]) in ("<=", ">") else offset
+    """The comparison says that the places differ by less than −cut, or that they do not."""
+    # Neither the order of two indices nor a comparison with an end of the axis needs a bound on how far places differ.
     points = len(data) + len(indices)
-    orders = points == 2 and not data and not whole and not equal
+    orders = points == 2 and not data and not size_coefficient and not equal
     simple = (orders or (points == 2 and equal and not mirrored)) and not constant
-    within = points == 1 and not equal and not cut and constant == abs(away)
-    span = 0 if simple or within else constant + 1
-    return Gap(sizes, names, data in ([1], [-1]), simple and orders, span, mirrored, tuple(parts))
+    at_an_end = points == 1 and not equal and not cut and constant == abs(offset)
+    span = 0 if simple or at_an_end else constant + 1
+    return Gap(sizes, inputs, data in ([1], [-1]), simple and orders, span, mirrored, tuple(parts))
 
 
 def terms_of(x: t.Node) -> tuple[t.Node, ...]:
+    """Return the summands of an expression."""
     return x.terms if isinstance(x, t.Add) else (x,)
 
 
 def line_of(length: t.Node) -> frozenset[str]:
-    """The sizes of which an axis is the sum, or the only one of which it is a multiple, but for a number. Raises
-    NoTheoremError."""
+    """Return the sizes in the length of an axis: those of m + n + c, or the one of k·n + c, for numbers c and k > 0.
+
+    Raises NoTheoremError for any other length.
+    """
     parts = [part for part in terms_of(length) if not isinstance(part, t.Integer)]
     sizes = [part.name for part in parts if isinstance(part, t.Size)]
     match parts:
@@ -126,7 +142,7 @@ def line_of(length: t.Node) -> frozenset[str]:
 
 
 def is_multiple(x: t.Node) -> bool:
-    """Of a length, a size times a number."""
+    """Return whether a summand of a length is a size times a number."""
     return isinstance(x, t.Mul)
 
 
@@ -136,23 +152,26 @@ def beyond(length: t.Node) -> int:
 
 
 def lies_along(length: t.Node, line: frozenset[str]) -> bool:
-    """An axis has one of these sizes in it."""
+    """Return whether the length of an axis has one of these sizes in it."""
     return not isinstance(length, t.Integer) and bool(line_of(length) & line)
 
 
 def laid_out(parts: Collection[tuple[Part, ...]], sizes: Collection[str]) -> Mapping[str, str] | None:
-    """Sizes laid behind one another, each behind another or at the beginning, so that all that is compared is the
-    difference of two points of a line: indices, ends of sizes and its beginning."""
+    """Return, for each size, the size that it is laid behind on a line, "" for one at the beginning of the line.
+
+    The layout is one in which everything compared is the difference of two points of the line: indices, ends of sizes
+    and the beginning. Return None if there is no such layout.
+    """
     for choice in product(("", *sizes), repeat=len(sizes)):
         behind = dict(zip(sizes, choice, strict=True))
         if all(len(before(size, behind)) < len(sizes) for size in sizes):  # there is no circle
-            if all(_is_difference(one, behind) for one in parts):
+            if all(_is_difference(difference, behind) for difference in parts):
                 return behind
     return None
 
 
 def before(size: str, behind: Mapping[str, str]) -> list[str]:
-    """The sizes in front of it, the nearest first."""
+    """Return the sizes in front of a size on the line, the nearest first."""
     out: list[str] = []
     while (size := behind[size]) and len(out) < len(behind):
         out.append(size)
@@ -160,6 +179,10 @@ def before(size: str, behind: Mapping[str, str]) -> list[str]:
 
 
 def _is_difference(parts: tuple[Part, ...], behind: Mapping[str, str]) -> bool:
+    """Return whether a sum of sizes and indices is the difference of two points of the line in this layout.
+
+    A size is its end minus its beginning; an index is its point minus the beginning of its axis.
+    """
     total: dict[tuple[bool, str], int] = {}
     for n, name, line in parts:
         first = name
@@ -170,12 +193,12 @@ def _is_difference(parts: tuple[Part, ...], behind: Mapping[str, str]) -> bool:
             first = chain[0]
         for end, times in (((bool(line), name), n), ((False, behind[first]), -n)):
             total[end] = total.get(end, 0) + times
-    left = sorted(n for (_, name), n in total.items() if n and name)
-    return left in ([], [1], [-1], [-1, 1])
+    coefficients = sorted(n for (_, name), n in total.items() if n and name)
+    return coefficients in ([], [1], [-1], [-1, 1])
 
 
 def length_at(x: t.Node, sizes: Mapping[str, int]) -> int:
-    """The number that a length is."""
+    """Return the number that a length is at these sizes."""
     match x:
         case t.Size(name=name):
             return sizes[name]

@@ -15,13 +15,14 @@ from certgrad.specification._jax import literal, sort_of
 ULPS = 2
 """Units in the last place that a float may be off from what it stands for."""
 DENOMINATOR = 256
-"""The largest denominator of what a float stands for: chance finds one for less than one float in a million."""
+"""The largest denominator of a fraction that a float is read as: less than one random float in a million fits one."""
 _PI: tuple[str, ...] = ("0", "1/2", "-1/2", "1", "-1", "3/2", "-3/2", "2", "-2")
 _ROOTS = (1, 2, 3, 5, 6, 7, 10)
 """Numbers whose roots may be factors of what a float stands for."""
 
 
 def _bases() -> list[tuple[float, tuple[Node, ...]]]:
+    """Return numbers of which a float may be a multiple (roots, powers of π, logarithms), each with its factors."""
     out: list[tuple[float, tuple[Node, ...]]] = []
     for e in _PI:
         for k in _ROOTS:
@@ -41,6 +42,7 @@ _BASES = _bases()
 
 @lru_cache(maxsize=1024)
 def _closed(value: float, ulp: float) -> Node | None:
+    """Return a fraction times one of `_BASES` that is within `ULPS` of a float; None if there is none."""
     for base, parts in _BASES:
         ratio = Fraction(value / base).limit_denominator(DENOMINATOR)
         if ratio and abs(ratio.numerator) <= DENOMINATOR and abs(float(ratio) * base - value) <= ULPS * ulp:
@@ -49,8 +51,8 @@ def _closed(value: float, ulp: float) -> Node | None:
 
 
 def closed(value: Any, dtype: Any) -> Node:
-    """A constant's entry: what a long float stands for, where that is found; others as they are written."""
-    read = literal(value, dtype)
-    if sort_of(dtype) != "real" or not isinstance(read, Number) or len(read.value) <= 20:
-        return read
-    return _closed(float(value), float(np.spacing(np.abs(np.asarray(value, dtype))))) or read
+    """Return a constant as an expression: what a long float stands for if that is found, else the value as written."""
+    as_written = literal(value, dtype)
+    if sort_of(dtype) != "real" or not isinstance(as_written, Number) or len(as_written.value) <= 20:
+        return as_written
+    return _closed(float(value), float(np.spacing(np.abs(np.asarray(value, dtype))))) or as_written

@@ -28,11 +28,11 @@ _SQUARED_COSINES = {
     Fraction(1, 3): Fraction(1, 4),
 }
 _SQUARED_COSINES[HALF] = Fraction(0)
-"""By parts of π."""
+"""cos² of parts of π whose cosine is made of roots, by the part."""
 LARGEST_POWER = 64
 """The largest integer power that is multiplied out; a program with a larger one is outside of exact evaluation."""
 MOST_ROOTS = 5
-"""Numbers with roots whose products are tried for another root; beyond, the root is a new one."""
+"""How many of the latest numbers with roots are combined to products, of which another number may be one."""
 
 
 @lru_cache(maxsize=4096)
@@ -54,14 +54,14 @@ Expansion = tuple[dict[int, Fraction], Any]
 
 
 class Model(Field):
-    """The field with functions that have laws, and oracles for the others.
+    """The field with functions that have laws, and oracles for all other functions.
 
-    Where it is `free`, the greater of two numbers is an oracle as well, with its tangent; where `signs` are free, the
-    sign of a number.
+    With `free`, the greater of two numbers is an oracle as well, with its tangent; with `signs`, so is the sign of a
+    number.
     """
 
     real_alone = False
-    """What a number is in the field does not count: one that is no square is taken for one."""
+    """Whether the real numbers alone count, so that a number that is no square of the field is taken for one."""
 
     def __init__(self, free: bool = False, signs: bool = False) -> None:
         self.is_free, self.has_free_signs = free, signs
@@ -75,6 +75,7 @@ class Model(Field):
         return self.order(u, 0)
 
     def maximum(self, u: Any, v: Any) -> Any:
+        """Return the greater number; in a free model an oracle of both, whose tangent is an oracle too."""
         if not self.is_free or isinstance(u, Infinite) or isinstance(v, Infinite) or Number not in (type(u), type(v)):
             return super().maximum(u, v)
         u, v = self.lifted(u), self.lifted(v)
@@ -87,6 +88,7 @@ class Model(Field):
     # --- powers
 
     def power(self, u: Any, e: Fraction) -> Any:
+        """Return u to a rational power. Raises UndefinedError of ∞, and of u < 0 where e is not whole."""
         e = Fraction(e)
         if e == 0 or e == 1:
             return u if e else 1
@@ -111,6 +113,7 @@ class Model(Field):
         return 0
 
     def _whole_power(self, u: Any, n: int) -> Any:
+        """Return uⁿ for n > 0, multiplied out. Raises UnfitError above `LARGEST_POWER`."""
         if not isinstance(u, Number):
             return u**n
         if n > LARGEST_POWER:
@@ -123,7 +126,10 @@ class Model(Field):
     # --- logarithms, exponents and roots
 
     def _expanded(self, u: Any) -> Expansion:
-        """A number other than 0, up to its sign, as a product: of equal ones the same, however they were made."""
+        """Return a number other than 0, up to its sign, as a product of powers and an exponential.
+
+        Numbers that are equal in the field have the same product, however they were made.
+        """
         if not isinstance(u, Number):
             above, below = abs(Fraction(u)).as_integer_ratio()
             factors = (*_factors(above), *((p, -times) for p, times in _factors(below)))
@@ -136,6 +142,7 @@ class Model(Field):
         return self.expansions[key]
 
     def _expansion(self, u: Number) -> Expansion:
+        """Return the product by the operation that made the number; a number made by no product is an atom."""
         if u.made is None or u.made is PI:
             return {self._atom(u): Fraction(1)}, 0
         if u.made[0] == "exp":
@@ -143,10 +150,11 @@ class Model(Field):
         if u.made[0] == "power":
             powers, exponent = self._expanded(u.made[1])
             return {key: n * u.made[2] for key, n in powers.items()}, self.mul(u.made[2], exponent)
-        (one, first), (other, second) = map(self._expanded, u.made[1:])
-        return sum_of(one, other) or {}, self.add(first, second)
+        (first_powers, first_exponent), (second_powers, second_exponent) = map(self._expanded, u.made[1:])
+        return sum_of(first_powers, second_powers) or {}, self.add(first_exponent, second_exponent)
 
     def _atom(self, u: Number) -> int:
+        """Return the key of |u| among the positive numbers that are not taken apart further."""
         positive = self.order(u, 0) > 0
         key = u.a if positive else P - u.a
         if key not in self.atoms:
@@ -159,20 +167,20 @@ class Model(Field):
             raise UndefinedError("a logarithm of what is not positive")
         powers, total = self._expanded(u)
         for key, n in powers.items():
-            one = self._log_of_atom(key)
-            one.logs = {key: Fraction(1)}
-            total = n * one + total
+            logarithm = self._log_of_atom(key)
+            logarithm.logs = {key: Fraction(1)}
+            total = n * logarithm + total
         return self.moving(self.lifted(total), u, lambda: 1 / u.still()) if isinstance(u, Number) else total
 
     def _log_of_atom(self, key: int) -> Number:
-        one = self.oracle("log", (self.atoms[key],), lambda x: x.log()).still()
+        logarithm = self.oracle("log", (self.atoms[key],), lambda x: x.log()).still()
         if key in self.logarithms:
-            one.b = self.logarithms[key]
-            self.exponents.add(one.b)
-        return one
+            logarithm.b = self.logarithms[key]
+            self.exponents.add(logarithm.b)
+        return logarithm
 
     def moving(self, value: Number, u: Number, slope: Callable[[], Any]) -> Number:
-        """The value of a function of u, with the tangent that its derivative gives."""
+        """Return the value of a function of u with its tangent: the derivative that `slope` gives, times that of u."""
         if u.d is None:
             return value
         f = self.lifted(slope())
@@ -185,9 +193,8 @@ class Model(Field):
     def exp(self, u: Any) -> Any:
         """Return exp u: a homomorphism from the exponents' field.
 
-        A summand n·log a of u is taken out as a factor aⁿ where n is whole or a half: the field has square roots and no
-        others. `u.b` are the residues of u modulo Q; `x` is the ball that encloses the real number, exp of u's own ball
-        throughout.
+        A summand n·log a of u becomes a factor aⁿ where n is whole or a half, as the field has square roots. `u.b` are
+        the residues of u modulo Q. The ball `x` of the real number is exp of u's own ball throughout.
         """
         if isinstance(u, Infinite):
             return 0
@@ -195,9 +202,9 @@ class Model(Field):
             if u == 0:
                 return 1
             u = self.lifted(u)
-        taken = {key: n for key, n in (u.logs or {}).items() if n.denominator <= 2}
+        extracted = {key: n for key, n in (u.logs or {}).items() if n.denominator <= 2}
         b = u.b
-        for key, n in taken.items():
+        for key, n in extracted.items():
             p, q = n.numerator, n.denominator
             log = self._log_of_atom(key)
             b = tuple([(s - p * pow(q, -1, Q) * t) % Q for s, t in zip(b, log.b, strict=True)])
@@ -206,7 +213,7 @@ class Model(Field):
             value.x = u.x.exp()
         else:
             value = Number(self, 1, (1,) * self.width, u.x.exp(), top=0)
-        for key, n in taken.items():
+        for key, n in extracted.items():
             x = value.x
             value = self.lifted(value * self.atoms[key] ** n)
             value.x = x
@@ -222,22 +229,22 @@ class Model(Field):
         return self.exponentials[b].still()
 
     def circle(self, u: Any) -> tuple[Any, Any]:
-        """The cosine and the sine."""
+        """Return the cosine and the sine of u."""
         if not isinstance(u, Number):
             if u == 0:
                 return 1, 0
             u = self.lifted(u)
         if u.made is not None and (u.made is PI or (is_multiple(u.made) and u.made[2].made is PI)):
             times = Fraction(1 if u.made is PI else u.made[1])
-            if (found := self._of_part(times)) is not None:
-                return found, self._of_part(times - HALF)
-        total = sum(w * t for w, t in zip(self._weights[1], u.b, strict=True)) % OF_CIRCLE
+            if (cosine_by_roots := self._of_part(times)) is not None:
+                return cosine_by_roots, self._of_part(times - HALF)
+        angle = sum(w * t for w, t in zip(self._weights[1], u.b, strict=True)) % OF_CIRCLE
         self.exponents.add(u.b)
         self.degree = max(self.degree, u.top + u.low)
-        c, s = turned_by(TURN, total)
+        c, s = turned_by(TURN, angle)
         cosine = Number(self, c, self._drawn(("circle", c), Q), u.x.cos())
-        up = self._drawn(("circle up", min(s, P - s)), Q)
-        sine = Number(self, s, up if 2 * s < P else tuple(-t % Q for t in up), u.x.sin())
+        sine_exponent = self._drawn(("circle up", min(s, P - s)), Q)
+        sine = Number(self, s, sine_exponent if 2 * s < P else tuple(-t % Q for t in sine_exponent), u.x.sin())
         return self.moving(cosine, u, lambda: -sine), self.moving(sine, u, lambda: cosine)
 
     def _of_part(self, times: Fraction) -> Any:
@@ -270,6 +277,10 @@ class Model(Field):
         return self.moving(out, u, lambda: 1 / (2 * out))
 
     def _root_of_atom(self, key: int) -> Number:
+        """Return the root of an atom that is a square itself, and so counts as positive.
+
+        Raises NoRootError where the field has no root of it, NoConstantRootError where that is a constant.
+        """
         if key not in self.roots:
             derived = self._of_roots(key)
             if not (derived or self.real_alone or is_square(key)):
@@ -287,18 +298,16 @@ class Model(Field):
         return self.roots[key]
 
     def _of_roots(self, key: int) -> bool:
-        """Return whether a number is a product of numbers of which roots were taken, or of their inverses, so that it
-        has a root.
-        """
+        """Return whether a number has a root as a product of earlier numbers with roots, or of their inverses."""
         products = [1]
-        for one in list(self.roots)[-MOST_ROOTS:]:
-            below = inverse(one)
-            products += [x * y % P for x in products for y in (one, below)]
+        for earlier in list(self.roots)[-MOST_ROOTS:]:
+            below = inverse(earlier)
+            products += [x * y % P for x in products for y in (earlier, below)]
         self.compared += len(products)
         return key in products
 
     def odd_root(self, u: Any, k: int) -> Any:
-        """The k-th root for an odd k, of any number."""
+        """Return the k-th root of any number, for an odd k of `ODD_ROOTS`."""
         if not self.order(u, 0):
             return self.of_zero(u)
         u = self.lifted(u)
@@ -311,26 +320,30 @@ class Model(Field):
     # --- other functions
 
     def oracle(self, name: str, arguments: Sequence[Any], real: Callable[..., Any], parity: str = "") -> Number:
-        """The value of an uninterpreted function: equal at equal arguments, with its parity, and without a tangent."""
-        found = [self.lifted(u) for u in arguments]
-        residues = [u.a for u in found]
-        turned = parity in ("odd", "even") and 2 * residues[0] > P
-        if turned:
+        """Return the value of an uninterpreted function, without a tangent: a free number, the same at equal arguments.
+
+        `real` computes the enclosure of the real value. With a `parity`, the values at u and −u are one free number, up
+        to its sign.
+        """
+        numbers = [self.lifted(u) for u in arguments]
+        residues = [u.a for u in numbers]
+        mirrored = parity in ("odd", "even") and 2 * residues[0] > P
+        if mirrored:
             residues[0] = P - residues[0]
         key = (name, *residues)
-        x = real(*(u.x for u in found))
+        x = real(*(u.x for u in numbers))
         if not x.is_finite():
             raise OpenError(name)
         if key not in self.oracles:
-            self.degree = max(self.degree, *(u.top + u.low for u in found))
+            self.degree = max(self.degree, *(u.top + u.low for u in numbers))
             a = self._hash(key, "a") % P
             a = a if is_square(a) else P - a
             self.free.add(a)
             self.oracles[key] = Number(self, a, self._drawn(key, Q), x)
-        one = self.oracles[key]
+        value = self.oracles[key]
         minus = bool(x < 0)  # a positive value is a square, as a positive variable is
-        up = one.b if not (turned and parity == "odd") else tuple(-t % Q for t in one.b)
-        return Number(self, P - one.a if minus else one.a, up, x)
+        exponents = value.b if not (mirrored and parity == "odd") else tuple(-t % Q for t in value.b)
+        return Number(self, P - value.a if minus else value.a, exponents, x)
 
     def apply(self, function: str, arguments: Sequence[Any]) -> Any:
         from ._functions import applied

@@ -18,11 +18,12 @@ POWERS = frozenset({"whole power", "integer power"})
 
 
 class Nonzero:
-    """Decides, for an expression that is not identically 0 at the size evaluated, whether it is so at every size.
+    """Decides whether an expression that is not identically 0 at the size evaluated is identically 0 at no size.
 
     `meant` gives an entry by its definition. `is_plain` says that a number depends on no index but its own, on no size
     and on nothing free; `sums` that there are sums, maxima or sizes in it; `is_count` that it is a product or sum of
-    sizes.
+    sizes. `inputs` has the
+    real inputs by name, each with whether it is above 0.
     """
 
     def __init__(
@@ -36,37 +37,41 @@ class Nonzero:
     ) -> None:
         self.is_plain, self.sums, self.is_count, self.inputs = is_plain, sums, is_count, inputs
         self._meant, self.through = meant, through
-        """By array, those in its definition: of each it is found once."""
+        """The arrays that the definition of an array reads, through other definitions; each is found once."""
         self._endless: dict[t.Node, bool] = {}
 
     def meant(self, x: t.Node) -> t.Node:
-        """What it is by definitions, and where nothing else is chosen: of |u| for u ≥ 0, u."""
+        """Return an expression by its definition; of a choice whose condition is decided, the branch that is chosen."""
         match x := self._meant(x):
             case t.If(condition=condition) if (holds := self.decided(self._meant(condition))) is not None:
                 return self.meant(x.then if holds else x.otherwise)
         return x
 
     def decided(self, x: t.Node) -> bool | None:
-        """How a number compares with one that is not above 0, where its form tells, but for points at which it is 0."""
+        """Return the truth of a comparison of a term with a number ≤ 0 where the form of the term tells it; else None.
+
+        Points at which the term is 0 are left out: they have a measure of 0.
+        """
         if not isinstance(x, t.Compare):
             return None
         if x.relation in ("=", "!="):
-            number, other = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
-            apart = sort(other) == "real" and self.is_0(number) and self.sure(other)
-            return x.relation == "!=" if apart else None
+            number, term = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
+            never_equal = sort(term) == "real" and self.is_0(number) and self.sure(term)
+            return x.relation == "!=" if never_equal else None
         below = x.relation in ("<", "<=")
-        number, other = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
-        if not isinstance(number, t.Number) or number.rational > 0 or sort(other) != "real":
+        number, term = (x.left, x.right) if isinstance(x.left, t.Number) else (x.right, x.left)
+        if not isinstance(number, t.Number) or number.rational > 0 or sort(term) != "real":
             return None
-        above = below if number is x.left else not below
-        """It is said that the other one is above the number."""
-        strict = (x.relation in ("<", ">")) is above
-        holds = self.positive(other) if strict else self.nonnegative(other)
-        return above if holds else None
+        says_above = below if number is x.left else not below
+        """Whether the statement says that the term is above the number."""
+        strict = (x.relation in ("<", ">")) is says_above
+        holds = self.positive(term) if strict else self.nonnegative(term)
+        return says_above if holds else None
 
     def holds(self, x: t.Node) -> bool:
-        """Return whether this implication is known: if the node is not identically 0 at the size evaluated, it is
-        identically 0 at no size.
+        """Return whether the node is known to be identically 0 at no size if it is not at the size evaluated.
+
+        The last holds of what a program divides by: it was evaluated there, and was not 0.
         """
         x = self.meant(x)
         if self.is_plain(x) or self.sure(x):
@@ -89,24 +94,24 @@ class Nonzero:
                 sums = [part for part in t.children(x) if self.sums(part)]
                 if len(sums) > 1:  # which may be equal
                     raise NoTheoremError("it takes a root or a logarithm of a product of sums")
-                inside = sums
+                operands = sums
             case t.Add() | t.Subtract():
                 # Beside a number above 0 nothing is a square; all other summands may be 0, of one square but one.
                 parts = [part for part in t.children(x) if not self.is_0(part)]
-                inside = [] if any(map(self._is_number, parts)) and len(parts) > 1 else parts
+                operands = [] if any(map(self._is_number, parts)) and len(parts) > 1 else parts
             case t.Negate(operand=part) | t.Given(value=part):
-                inside = [part]
+                operands = [part]
             case t.If(then=then, otherwise=otherwise):
-                inside = [then, otherwise]
+                operands = [then, otherwise]
             case t.Fold(body=body) | t.Minimum(body=body):
-                inside = [body]
+                operands = [body]
             case t.Apply(function="exp" | "sqrt"):
-                inside = []
+                operands = []
             case t.Power(base=base) | t.Apply(arguments=(base, *_)) if self.sums(base):
                 raise NoTheoremError("it takes a root or a logarithm of a power")
             case _:
-                inside = []
-        for part in inside:
+                operands = []
+        for part in operands:
             self.no_square(part)
 
     def _is_number(self, x: t.Node) -> bool:
@@ -198,7 +203,7 @@ class Nonzero:
         return None
 
     def _squares(self, x: t.Node) -> tuple[list[t.Node], list[t.Node]]:
-        """Return the factors of a product or quotient that occur once, and those that occur twice."""
+        """Return the factors of a product or quotient: single ones, and one of each pair; x·x·y gives [y] and [x]."""
         rest: list[t.Node] = []
         twice: list[t.Node] = []
         for part in t.children(x):
@@ -217,21 +222,24 @@ class Nonzero:
     def _is_endless(self, x: t.Node) -> bool:
         """Return whether the node may be ±∞, whose exponential may be 0."""
         if x not in self._endless:
-            inside = self.meant(x)
-            if isinstance(inside, t.If) and (side := self._beside_infinity(self.meant(inside.condition))) is not None:
-                self._endless[x] = self._is_endless(inside.then if side else inside.otherwise)
+            definition = self.meant(x)
+            if (
+                isinstance(definition, t.If)
+                and (side := self._beside_infinity(self.meant(definition.condition))) is not None
+            ):
+                self._endless[x] = self._is_endless(definition.then if side else definition.otherwise)
             else:
-                parts = (part for part in t.children(inside) if sort(part) != "boolean")
-                self._endless[x] = isinstance(inside, t.Infinity) or any(map(self._is_endless, parts))
+                parts = (part for part in t.children(definition) if sort(part) != "boolean")
+                self._endless[x] = isinstance(definition, t.Infinity) or any(map(self._is_endless, parts))
         return self._endless[x]
 
     def _beside_infinity(self, x: t.Node) -> bool | None:
-        """Return how a finite number compares with ±∞; None for other statements."""
+        """Return the truth of x < y or x > y of a finite number and ±∞; None for other statements."""
         if not isinstance(x, t.Compare) or x.relation not in ("<", ">"):
             return None
         small, large = (x.left, x.right) if x.relation == "<" else (x.right, x.left)
-        for end, other, greater in ((small, large, False), (large, small, True)):
-            if isinstance(end := self.meant(end), t.Infinity) and not self._is_endless(other):
+        for end, term, greater in ((small, large, False), (large, small, True)):
+            if isinstance(end := self.meant(end), t.Infinity) and not self._is_endless(term):
                 return end.positive is greater
         return None
 
@@ -241,24 +249,25 @@ class Nonzero:
         """
         parts = [*self._summands(x)]
         for k, part in enumerate(parts):
-            name, others = self._of_input(part)
-            rest = [*parts[:k], *parts[k + 1 :], *others]
-            if name and not any(name in self._reached(one) for one in rest) and all(map(self.sure, others)):
+            name, factors = self._of_input(part)
+            rest = [*parts[:k], *parts[k + 1 :], *factors]
+            if name and not any(name in self._reached(node) for node in rest) and all(map(self.sure, factors)):
                 return True
         return False
 
     def _summands(self, x: t.Node) -> Iterator[t.Node]:
         """Yield the nonzero summands of sums and differences, through definitions."""
-        inside = self.meant(x)
-        if isinstance(inside, t.Add | t.Subtract):
-            for part in t.children(inside):
+        definition = self.meant(x)
+        if isinstance(definition, t.Add | t.Subtract):
+            for part in t.children(definition):
                 yield from self._summands(part)
-        elif not self.is_0(inside):
+        elif not self.is_0(definition):
             yield x
 
     def _of_input(self, x: t.Node) -> tuple[str, Sequence[t.Node]]:
-        """Return the name of an input and factors, where the node is an entry of that input times these, or a sum of
-        such products over different entries; else "" and none.
+        """Return an input's name and factors where the node is a product of an entry of the input and the factors.
+
+        A sum of such products over different entries counts too. Return "" and no factors for any other node.
         """
         x = self.meant(x)
         match x:
@@ -267,40 +276,42 @@ class Nonzero:
             case t.Negate(operand=operand):
                 return self._of_input(operand)
             case t.Power(base=base) | t.Apply(function="square", arguments=(base,)) if not _is_1(x):
-                inside = self.meant(base)
-                return self._of_input(inside) if isinstance(inside, t.Entry) else ("", ())
+                definition = self.meant(base)
+                return self._of_input(definition) if isinstance(definition, t.Entry) else ("", ())
             case t.Divide(left=left, right=right):
-                name, others = self._of_input(left)
-                return name, (*others, right)
+                name, cofactors = self._of_input(left)
+                return name, (*cofactors, right)
             case t.Fold(kind="sum", over=over, body=body, where=()) if not any(map(_is_empty, over)):
-                name, others = self._of_input(body)
+                name, cofactors = self._of_input(body)
                 bound = {r.variable for r in over}
-                inside = self.meant(body)
-                factors = inside.factors if isinstance(inside, t.Mul) else (inside,)
+                definition = self.meant(body)
+                factors = definition.factors if isinstance(definition, t.Mul) else (definition,)
                 entries = [e for e in map(self.meant, factors) if isinstance(e, t.SortedEntry) and e.name == name]
-                once = len({*entries}) == 1 and bound <= {*unbound(entries[0])}  # each entry is in one summand
-                return (name, others) if once else ("", ())
+                entries_differ = len({*entries}) == 1 and bound <= {
+                    *unbound(entries[0])
+                }  # each entry is in one summand
+                return (name, cofactors) if entries_differ else ("", ())
             case t.Mul(factors=factors):
-                found = [*map(self.meant, factors)]
-                for entry in found:
+                definitions = [*map(self.meant, factors)]
+                for entry in definitions:
                     if isinstance(entry, t.SortedEntry) and entry.sort == "real" and entry.name in self.inputs:
-                        return entry.name, [other for other in found if other != entry]
+                        return entry.name, [factor for factor in definitions if factor != entry]
         return "", ()
 
     def _reached(self, x: t.Node) -> set[str]:
-        """The names of all arrays in it, through definitions."""
+        """Return the names of all arrays that an expression reads, through definitions."""
         out: set[str] = set()
         for n in t.walk(x):
             if isinstance(n, t.Entry):
                 if n.name not in self.through:
-                    inside = self.meant(n)
-                    self.through[n.name] = {n.name} if inside == n else self._reached(inside)
+                    definition = self.meant(n)
+                    self.through[n.name] = {n.name} if definition == n else self._reached(definition)
                 out |= self.through[n.name]
         return out
 
 
 def _is_1(x: t.Node) -> bool:
-    """A power is 1, whatever of."""
+    """Return whether the node is a power with the exponent 0, which is 1 for every base."""
     return isinstance(x, t.Power) and not Fraction(x.exponent)
 
 

@@ -25,12 +25,11 @@ class NoSlopeError(Exception):
 
 
 class Number:
-    """An element of the field beside an enclosure of the real number that the same expression is at a real point.
+    """The value of an expression in the field, as an exponent, and over the reals.
 
-    `a` is modulo P. `b` are the same expression's values modulo Q at points that were drawn apart from that of `a`:
-    what exp and the circle take as their exponent. `d` is the tangent modulo P, None for 0. `x` and `dx` are a real
-    number and its tangent, by balls. Constants are not of this class, but integers and fractions. `m` is the model
-    that it belongs to.
+    `a` is its value modulo P, and `d` the tangent modulo P, None for 0. `b` are its values modulo Q, at points that
+    were drawn apart from that of `a`: exp, sine and cosine take them as exponent. `x` and `dx` are balls around the
+    real value and its tangent. `m` is the model of the number. Constants are plain integers and fractions.
     """
 
     __slots__ = ("a", "b", "d", "dx", "logs", "low", "m", "made", "top", "x")
@@ -52,9 +51,9 @@ class Number:
         self.top, self.low = top, low
         """Bounds on the degrees of the numerator and the denominator, in all that is drawn."""
         self.logs = logs
-        """How often the logarithms of which numbers are summands of it."""
+        """The logarithms that are summands of the number: their coefficients, by the `a` of the number below each."""
         self.made = made
-        """By which multiplicative operation it was made, of what: ("mul", u, v), ("power", u, e), ("exp", u)."""
+        """The multiplicative operation that made it, with operands: ("mul", u, v), ("power", u, e) or ("exp", u)."""
 
     def still(self) -> Number:
         """Return the number without a tangent."""
@@ -87,17 +86,17 @@ class Number:
         return self.m.power(self, Fraction(n))
 
     def of(self, function: str, *more: Any) -> Any:
-        """A function of it."""
+        """Return a function of this number, and of further arguments."""
         return self.m.apply(function, [self, *more])
 
 
 def as_float(u: Any) -> Any:
-    """The real number of one as a float; what else an array holds as it is."""
+    """Return the real value of a number as a float; return any other entry as it is."""
     return float(u.x.mid()) if isinstance(u, Number) else u
 
 
 PI: tuple[str, ...] = ("π",)
-"""How π was made."""
+"""The field `made` of π."""
 
 
 class Infinite:

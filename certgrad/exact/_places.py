@@ -1,7 +1,7 @@
-"""Programs in which each entry is read at indices of its own axes: what is read elsewhere is a sum along the axis.
+"""Programs in which each entry is read at indices of its own axes: a read elsewhere becomes a sum along the axis.
 
-x[e] is Σ_p [p = e]·x[p], and Σ_{k < r} f[e + k] is Σ_p [e ≤ p < e + r]·f[p]. So a read, too, names the index at which
-it is, by the weight that the sum has.
+x[e] is Σ_p [p = e]·x[p], and Σ_{k < r} f[e + k] is Σ_p [e ≤ p < e + r]·f[p]. So a read, too, names its index, by
+the weight that the sum has.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ._index import ONE, Form, NoTheoremError, Scope, node, plus
 
 PART = "a sum over a part of an axis"
 MOST_WAYS = 64
-"""To choose in an integer."""
+"""The most combinations of branches that the choices in an integer may have."""
 
 
 class Places:
-    """Reads the indices of a program."""
+    """Rewrites a program with each entry read at indices of its own axes; raises NoTheoremError for a loop."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -32,28 +32,28 @@ class Places:
                 raise NoTheoremError(f"it has a {type(d).__name__.lower()}")
         self.made = {d.tensor.name: d for d in program.definitions if isinstance(d, Defined)}
         tensors = [d.tensor for d in program.definitions if isinstance(d, Defined | Table)]
-        self.shapes = {one.name: self._shape(one) for one in (*program.inputs, *tensors)}
+        self.shapes = {tensor.name: self._shape(tensor) for tensor in (*program.inputs, *tensors)}
         self._new = 0
 
     def changed(self) -> Program:
-        """The program, in which each entry is read at indices of its own axes. Raises NoTheoremError."""
+        """Return the program with each entry read at indices of its own axes. Raises NoTheoremError."""
 
         def shaped(tensor: Tensor) -> Tensor:
             return replace(tensor, shape=self.shapes.get(tensor.name, tensor.shape))
 
-        made = []
+        definitions = []
         for d in self.program.definitions:
             if isinstance(d, Defined):
                 scope = dict(zip(d.variables, self.shapes[d.tensor.name], strict=True))
                 d = replace(d, tensor=shaped(d.tensor), entry=self.read(d.entry, scope))
-            made.append(d)
+            definitions.append(d)
         inputs, outputs = (tuple(map(shaped, of)) for of in (self.program.inputs, self.program.outputs))
-        return replace(self.program, inputs=inputs, outputs=outputs, definitions=tuple(made))
+        return replace(self.program, inputs=inputs, outputs=outputs, definitions=tuple(definitions))
 
     # --- integers
 
     def forms(self, x: t.Node) -> list[Form]:
-        """The integer as a sum, one for each way to choose in it. Raises NoTheoremError."""
+        """Return an integer as linear combinations, one for each choice of branches in it. Raises NoTheoremError."""
         match x:
             case t.Integer(value=n):
                 return [{ONE: n} if n else {}]
@@ -74,32 +74,32 @@ class Places:
             case t.If():
                 return [*self.forms(x.then), *self.forms(x.otherwise)]
             case t.SortedEntry(sort="integer"):
-                inside = self.meant(x)
-                return [{x: 1}] if inside is x else self.forms(inside)
+                definition = self.meant(x)
+                return [{x: 1}] if definition is x else self.forms(definition)
         raise NoTheoremError("there is arithmetic on indices")
 
     def conditions(self, x: t.Node) -> Iterator[t.Node]:
-        """By which it is chosen what the integer is."""
-        inside = self.meant(x)
-        parts = [*t.children(inside)] if not isinstance(inside, t.Entry) else []
-        if isinstance(inside, t.If):
+        """Yield the conditions of the choices in an integer."""
+        definition = self.meant(x)
+        parts = [*t.children(definition)] if not isinstance(definition, t.Entry) else []
+        if isinstance(definition, t.If):
             yield parts.pop(0)
         for part in parts:
             yield from self.conditions(part)
 
     def meant(self, x: t.Node) -> t.Node:
-        """An entry by its definition."""
+        """Return an entry's definition at its indices, through further definitions; return other nodes as they are."""
         while isinstance(x, t.Entry) and x.name in self.made:
             x = substitute(self.made[x.name].entry, dict(zip(self.made[x.name].variables, x.index, strict=True)))
         return x
 
     def _form(self, x: t.Node) -> Form | None:
-        """The only one that it has."""
+        """Return the form of an integer; None if its branches have different forms, or it has none."""
         try:
-            found = self.forms(x)
+            forms = self.forms(x)
         except NoTheoremError:
             return None
-        return found[0] if all(form == found[0] for form in found) else None
+        return forms[0] if all(form == forms[0] for form in forms) else None
 
     def _simple(self, x: t.Node) -> t.Node:
         form = self._form(x)
@@ -111,7 +111,7 @@ class Places:
     # --- expressions
 
     def read(self, x: t.Node, scope: Scope) -> t.Node:
-        """The expression in which each entry is read at indices of its own axes."""
+        """Return the expression with each entry read at indices of its own axes. Raises NoTheoremError."""
         match x:
             case t.Fold() | t.Minimum():
                 return self._fold(x, scope)
@@ -130,12 +130,16 @@ class Places:
         return f"p{self._new}"
 
     def _entry(self, x: t.SortedEntry, scope: Scope) -> t.Node:
+        """Return x[e] as Σ_p [p = e]·x[p] for each place e that is no index of its own axis.
+
+        Integers and booleans are read by their definition instead. Raises NoTheoremError where they have none.
+        """
         over: list[t.Range] = []
         where: list[t.Node] = []
         index: list[t.Node] = []
         for place, length in zip(map(self._simple, x.index), self.shapes[x.name], strict=True):
-            own = isinstance(place, t.Index) and scope[place.name] == length
-            if own or (isinstance(length, t.Integer) and not self._is_open(place, scope)):
+            is_own_index = isinstance(place, t.Index) and scope[place.name] == length
+            if is_own_index or (isinstance(length, t.Integer) and not self._is_open(place, scope)):
                 index.append(place)
                 continue
             if x.sort != "real" and x.name in self.made:
@@ -145,19 +149,19 @@ class Places:
             over.append(t.Range(self._variable(), length))
             index.append(t.Index(over[-1].variable))
             where.append(t.Compare("=", index[-1], place))
-        new = t.SortedEntry(x.name, tuple(index), x.sort)
-        return t.Fold("sum", tuple(over), new, tuple(where)) if over else new
+        entry = t.SortedEntry(x.name, tuple(index), x.sort)
+        return t.Fold("sum", tuple(over), entry, tuple(where)) if over else entry
 
     def _is_open(self, place: t.Node, scope: Scope) -> bool:
-        """It speaks of a size, or of an index of an axis that has one."""
+        """Return whether a place depends on a size, or on an index of an axis whose length does."""
         atoms = {atom for form in self.forms(place) for atom in form}
         return any(isinstance(scope[atom.name] if isinstance(atom, t.Index) else atom, t.Size | t.Add | t.Mul)
                    for atom in atoms)  # fmt: skip
 
     def _number(self, x: t.Node, scope: Scope) -> t.Node:
-        """An integer as a number: an index is the number of those before it."""
-        if sort(inside := self.meant(x)) == "integer":
-            x = inside
+        """Return an integer as a real number, in which an index is the number of indices before it."""
+        if sort(definition := self.meant(x)) == "integer":
+            x = definition
         match x:
             case t.Fold(kind="sum"):
                 return self.read(t.Fold(x.kind, x.over, t.ToReal(x.body), x.where), scope)
@@ -175,12 +179,19 @@ class Places:
         return x if n == 1 else t.Mul((t.Number(str(n)), x))
 
     def _counted(self, atom: t.Node, scope: Scope) -> t.Node:
+        """Return an index i of an open axis as Σ_p [p < i], and any other atom as a real number."""
         if not isinstance(atom, t.Index) or isinstance(scope[atom.name], t.Integer):
             return t.ToReal(atom)
-        before = t.Index(self._variable())
-        return t.Fold("sum", (t.Range(before.name, scope[atom.name]),), t.Number("1"), (t.Compare("<", before, atom),))
+        prior = t.Index(self._variable())
+        return t.Fold("sum", (t.Range(prior.name, scope[atom.name]),), t.Number("1"), (t.Compare("<", prior, atom),))
 
     def _fold(self, x: t.Fold | t.Minimum, scope: Scope) -> t.Node:
+        """Return a sum or an extremum whose body and conditions are read at indices of their own axes.
+
+        In a sum, inner sums are joined to it, an index that a condition equates with another one is replaced by that,
+        and a sum over a part of an axis, Σ_{k < r} f[e + k], becomes Σ_p [e ≤ p < e + r]·f[p] along the whole axis.
+        Raises NoTheoremError where a range stays that is no whole axis.
+        """
         lengths = {r.variable: self._simple(r.size) for r in x.over}
         body, where = x.body, [*x.where]
         inner = {**scope, **lengths}
@@ -189,20 +200,20 @@ class Places:
                 lengths |= {r.variable: self._simple(r.size) for r in body.over}
                 where, body = [*where, *body.where], body.body
             inner = {**scope, **lengths}
-            while (found := self._equal(lengths, inner, body, where)) is not None:
-                variable, other, body, where = found
-                body, *where = (substitute(part, {variable: t.Index(other)}) for part in (body, *where))
+            while (equal := self._equal(lengths, inner, body, where)) is not None:
+                variable, equal_index, body, where = equal
+                body, *where = (substitute(part, {variable: t.Index(equal_index)}) for part in (body, *where))
                 del lengths[variable]
             for variable in [v for v, length in lengths.items() if not _is_length(length)]:
-                length, read = self._form(lengths.pop(variable)), [*self._reads(body, variable)]
-                if length is None or not read:
+                length, reads = self._form(lengths.pop(variable)), [*self._reads(body, variable)]
+                if length is None or not reads:
                     raise NoTheoremError(PART)
-                form, axis = read[0]
-                before, new = plus(form, {t.Index(variable): 1}, -1), t.Index(self._variable())
-                away = {variable: t.Subtract(new, node(before))}
-                ends = t.Compare(">=", new, node(before)), t.Compare("<", new, node(plus(before, length)))
-                where = [*(substitute(part, away) for part in where), *ends]
-                body, lengths[new.name] = substitute(body, away), axis
+                form, axis = reads[0]
+                start, place = plus(form, {t.Index(variable): 1}, -1), t.Index(self._variable())
+                relative_index = {variable: t.Subtract(place, node(start))}
+                ends = t.Compare(">=", place, node(start)), t.Compare("<", place, node(plus(start, length)))
+                where = [*(substitute(part, relative_index) for part in where), *ends]
+                body, lengths[place.name] = substitute(body, relative_index), axis
             inner = {**scope, **lengths}
         if not all(map(_is_length, lengths.values())):
             raise NoTheoremError(PART)
@@ -222,33 +233,38 @@ class Places:
     def _equal(
         self, lengths: Mapping[str, t.Node], inner: Scope, body: t.Node, where: Sequence[t.Node]
     ) -> tuple[str, str, t.Node, list[t.Node]] | None:
-        """An index that is summed over, one that a condition says to be equal to it, and what is left of body and
-        conditions."""
+        """Return an index that is summed over, one that a condition equates with it, and the body and conditions left.
+
+        Return None if no condition equates such indices.
+        """
         for part in where:
             if pair := self._pair(part, lengths, inner):
-                return *pair, body, [other for other in where if other is not part]
+                return *pair, body, [condition for condition in where if condition is not part]
         if isinstance(body, t.If) and body.otherwise == t.Number("0"):
             parts = [*_conjuncts(body.condition)]
             for part in parts:
                 if pair := self._pair(part, lengths, inner):
-                    rest = tuple(other for other in parts if other is not part)
+                    rest = tuple(condition for condition in parts if condition is not part)
                     return *pair, t.If(t.Both(rest), body.then, body.otherwise) if rest else body.then, [*where]
         return None
 
     def _pair(self, x: t.Node, lengths: Mapping[str, t.Node], inner: Scope) -> tuple[str, str] | None:
+        """Return the indices that a condition equates, the first one summed over; None for any other condition."""
         if not isinstance(x, t.Compare) or x.relation != "=" or sort(x.left) != "integer":
             return None
         form = self._form(t.Subtract(x.left, x.right))
         if form is None or sorted(form.values()) != [-1, 1] or not all(isinstance(atom, t.Index) for atom in form):
             return None
-        one, other = (atom.name for atom in form if isinstance(atom, t.Index))
-        if inner[one] != inner[other]:
+        first, second = (atom.name for atom in form if isinstance(atom, t.Index))
+        if inner[first] != inner[second]:
             return None
-        return (one, other) if one in lengths else (other, one) if other in lengths else None
+        return (first, second) if first in lengths else (second, first) if second in lengths else None
 
     def _reads(self, body: t.Node, variable: str) -> Iterable[tuple[Form, t.Node]]:
-        """The places of entries that move with a variable, and along which axes. What is read where a condition holds
-        may be read nowhere."""
+        """Yield the places of entries that are a variable plus an offset, each with the length of its axis.
+
+        Entries inside of a choice are left out, as they may be read nowhere.
+        """
         if isinstance(body, t.SortedEntry) and body.sort == "real":
             for place, length in zip(body.index, self.shapes[body.name], strict=True):
                 form = self._form(place)
@@ -260,13 +276,17 @@ class Places:
 
 
 def _sums(one: list[Form], other: list[Form]) -> list[Form]:
+    """Return the sum of each form of one integer and each of the other. Raises NoTheoremError for too many."""
     if len(one) * len(other) > MOST_WAYS:
         raise NoTheoremError("there are too many ways to choose an index")
     return [plus(p, q) for p in one for q in other]
 
 
 def _products(one: list[Form], other: list[Form]) -> list[Form]:
-    """Products of which at least one factor is a number."""
+    """Return the product of each form of one integer and each of the other.
+
+    Raises NoTheoremError for a product in which neither factor is a number.
+    """
     out = []
     for p in one:
         for q in other:
@@ -278,6 +298,7 @@ def _products(one: list[Form], other: list[Form]) -> list[Form]:
 
 
 def _conjuncts(x: t.Node) -> Iterable[t.Node]:
+    """Yield the statements that a conjunction is made of, through nested ones."""
     for part in x.parts if isinstance(x, t.Both) else (x,):
         if isinstance(part, t.Both):
             yield from _conjuncts(part)
@@ -286,5 +307,5 @@ def _conjuncts(x: t.Node) -> Iterable[t.Node]:
 
 
 def _is_length(x: t.Node) -> bool:
-    """It is made of sizes alone."""
+    """Return whether an axis' length is made of sizes alone, without indices and entries."""
     return not any(isinstance(n, t.Index | t.Entry) for n in t.walk(x))

@@ -1,8 +1,8 @@
-"""The moduli: primes between which exp and the circle are homomorphisms, and in which roots are exact.
+"""The moduli: primes between which exp, sine and cosine are homomorphisms, and modulo which roots are exact.
 
-`P - 1` is a multiple of `OF_EXP` and `P + 1` one of `OF_CIRCLE`: the numbers modulo P have a subgroup of as many
-elements as the one, and the pairs (c, s) with c² + s² = 1 one of as many as the other. All three are 7 modulo 8, so
-that of x and −x one is a square: being one stands for being positive where a root is taken. P − 1 has none of the
+`P - 1` is a multiple of `OF_EXP` and `P + 1` one of `OF_CIRCLE`: the numbers modulo P have a subgroup of `OF_EXP`
+elements, and the pairs (c, s) with c² + s² = 1 one of `OF_CIRCLE` elements. All three primes are 7 modulo 8, so that
+either x or −x is a square: being a square stands for being positive where a root is taken. P − 1 has none of the
 factors 3, 5, 7 and 11, so that such roots exist and are unique.
 """
 
@@ -26,7 +26,7 @@ def _generator() -> int:
 
 
 def turned(z: tuple[int, int], w: tuple[int, int]) -> tuple[int, int]:
-    """The product of two points (c, s), read as c + i·s."""
+    """Return the product of two points (c, s) of the circle, read as c + i·s."""
     return (z[0] * w[0] - z[1] * w[1]) % P, (z[0] * w[1] + z[1] * w[0]) % P
 
 
@@ -41,12 +41,12 @@ def turned_by(z: tuple[int, int], times: int) -> tuple[int, int]:
 
 
 def _turn() -> tuple[int, int]:
-    """A generator of the subgroup of the circle: the point of a slope, to the power that is left."""
+    """Return a generator of the circle's subgroup: the point that a slope gives, to the power (P + 1) / `OF_CIRCLE`."""
     for slope in range(2, 99):
         below = pow(1 + slope * slope, -1, P)
         point = (1 - slope * slope) * below % P, 2 * slope * below % P
-        if (found := turned_by(point, (P + 1) // OF_CIRCLE)) != (1, 0):
-            return found
+        if (generator := turned_by(point, (P + 1) // OF_CIRCLE)) != (1, 0):
+            return generator
     raise AssertionError("no generator")
 
 
@@ -62,32 +62,32 @@ def is_square(x: int) -> bool:
 
 
 def inverse(x: int) -> int:
-    """1/x modulo P."""
+    """Return 1/x modulo P."""
     return int(1 / _MODULO_P(x))
 
 
 def inverse_exponent(x: int) -> int:
-    """1/x modulo Q."""
+    """Return 1/x modulo Q."""
     return int(1 / _MODULO_Q(x))
 
 
 def power(x: int, n: int) -> int:
-    """A power modulo P."""
+    """Return xⁿ modulo P."""
     return int(_MODULO_P(x) ** n)
 
 
 def exponential(n: int) -> int:
-    """The element of the subgroup that has this exponent."""
+    """Return exp of an exponent: the generator `G` to its power."""
     return int(_ROOT_OF_UNITY**n)
 
 
 def root_of_exponent(x: int) -> int | None:
-    """Return the root modulo Q that is a square itself, if there is one."""
-    found = [pow(x, (q + 1) // 4, q) for q in (OF_EXP, OF_CIRCLE)]
-    if any(r * r % q != x % q for r, q in zip(found, (OF_EXP, OF_CIRCLE), strict=True)):
+    """Return the root of x modulo Q that is a square itself; None if x has no root."""
+    roots = [pow(x, (q + 1) // 4, q) for q in (OF_EXP, OF_CIRCLE)]
+    if any(r * r % q != x % q for r, q in zip(roots, (OF_EXP, OF_CIRCLE), strict=True)):
         return None
-    one, other = found
-    return (one + OF_EXP * ((other - one) * _OF_EXP_INVERSE % OF_CIRCLE)) % Q
+    first, second = roots
+    return (first + OF_EXP * ((second - first) * _OF_EXP_INVERSE % OF_CIRCLE)) % Q
 
 
 _OF_EXP_INVERSE = pow(OF_EXP, -1, OF_CIRCLE)

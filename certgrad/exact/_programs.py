@@ -19,7 +19,7 @@ from certgrad.specification.reading import Literals, meaning
 from certgrad.specification.rule import UnreadableError
 
 LONG = 20
-"""A fraction of more characters is a float with as many digits as its dtype has."""
+"""A number with more characters than this is taken for a float with all the digits that its dtype has."""
 
 
 class OutsideError(Exception):
@@ -28,7 +28,10 @@ class OutsideError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Programs:
-    """The programs of a rule at one shape. Each takes the arguments, then what its own are, then the parameters."""
+    """The programs of a rule at one shape.
+
+    Each takes the arguments, then inputs of its own (tangents or cotangents), then the parameters.
+    """
 
     dtypes: tuple[str, ...]
     parameters: int
@@ -38,18 +41,18 @@ class Programs:
     primal: Program | None
     reference: Program | None
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """Of programs at symbolic sizes, the numbers that these stand for."""
+    """The numbers that symbolic sizes stand for; empty for programs that were traced at numbers."""
     lengths: Mapping[t.Node, int] = field(default_factory=dict)
-    """Of their axes whose indices have weights."""
+    """The axes whose indices have weights: their lengths as expressions, and as numbers."""
     free: bool = False
-    """How their numbers compare is a free number."""
+    """Whether the outcome of comparing two real numbers is a free number (`_free.py`)."""
     positive: frozenset[int] = frozenset()
-    """The arguments, and behind them parameters, that are above 0."""
+    """The positions of the arguments, and behind them of the parameters, that are above 0."""
 
     def above_0(self, program: Program) -> frozenset[str]:
-        """The inputs of a program that are."""
-        last = len(program.inputs) - self.parameters - len(self.dtypes)
-        return frozenset(program.inputs[k if k < len(self.dtypes) else k + last].name for k in self.positive)
+        """Return the names of the inputs of one of the programs that are above 0."""
+        offset = len(program.inputs) - self.parameters - len(self.dtypes)
+        return frozenset(program.inputs[k if k < len(self.dtypes) else k + offset].name for k in self.positive)
 
     @property
     def outputs(self) -> list[tuple[int, ...]]:
@@ -59,21 +62,22 @@ class Programs:
 
     @property
     def moving(self) -> list[int]:
-        """The arguments that have a tangent."""
+        """The positions of the arguments that have a tangent."""
         return [k for k, d in enumerate(self.dtypes) if d == "float"]
 
     @property
     def long(self) -> bool:
-        """Whether they hold floats with all of their digits, which may stand for other numbers."""
+        """Whether the programs hold floats with all of their digits, which may stand for other numbers."""
         return self._literals[0]
 
     @property
     def numbers(self) -> tuple[Fraction, ...]:
-        """Numbers of ordinary size with which the programs compare."""
+        """The numbers of ordinary size with which the programs compare, other than 0 and 1."""
         return self._literals[1]
 
     @cached_property
     def _literals(self) -> tuple[bool, tuple[Fraction, ...]]:
+        """Whether the programs hold long floats, and the numbers with which they compare."""
         programs = (self.forward, self.vjp, self.jvp, self.primal, self.reference)
         long, compared = False, set()
         expressions = (x for p in programs if p is not None for x in _expressions(p.definitions))
@@ -86,6 +90,7 @@ class Programs:
 
 
 def _expressions(definitions: Sequence[Definition]) -> Iterator[t.Node]:
+    """Yield the expressions of definitions, those inside of loops included."""
     for d in definitions:
         if isinstance(d, Loop):
             yield from (x for carry in d.carries for x in expressions_of(carry))
@@ -95,22 +100,22 @@ def _expressions(definitions: Sequence[Definition]) -> Iterator[t.Node]:
 
 
 def traced(subject: Subject, case: Case, shape: Shape) -> at_shapes.Programs:
-    """The programs of JAX at a shape. Raises DoesNotTraceError."""
+    """Return the programs that JAX traces at a shape. Raises DoesNotTraceError."""
     specs = case.signature.inputs
     kinds = [s.exact if s.dtype == "int" and s.exact else s.dtype for s in specs]
     return at_shapes.traced(subject, case.keywords(shape.ranks, shape.sizes), shape.inputs, kinds)
 
 
 def interpreted_programs(subject: Subject, case: Case, found: at_shapes.Programs, literals: Literals) -> Programs:
-    """Return the meaning of a subject's programs, traced at a shape or at symbolic sizes; `literals` reads each
-    literal.
+    """Return a subject's programs as the specification reads them, traced at a shape or at symbolic sizes.
 
-    Raises OutsideError where a program has no meaning here.
+    `literals` reads each literal. Raises OutsideError where a program has no meaning in the specification.
     """
     kinds = tuple(s.dtype for s in case.signature.inputs)
-    if unknown := [kind for kind in kinds if kind not in at_shapes.DTYPES]:
-        raise OutsideError(f"an argument of {unknown[0]}")
-    moves = bool(found.forward.jaxpr.outvars) and "float" in kinds
+    if unknown_kinds := [kind for kind in kinds if kind not in at_shapes.DTYPES]:
+        raise OutsideError(f"an argument of {unknown_kinds[0]}")
+    # Without a float argument and an output there is no derivative to compare.
+    has_derivative = bool(found.forward.jaxpr.outvars) and "float" in kinds
 
     def meant(what: str, program: Any) -> Program:
         try:
@@ -122,16 +127,19 @@ def interpreted_programs(subject: Subject, case: Case, found: at_shapes.Programs
         kinds,
         len(subject.params),
         meant("forward", found.forward),
-        meant("vjp", found.vjp) if moves else None,
-        meant("jvp", found.jvp) if moves and found.jvp is not None and not _reverse_only(found.jvp.jaxpr) else None,
-        meant("fwd", found.primal) if moves and found.primal is not None else None,
+        meant("vjp", found.vjp) if has_derivative else None,
+        meant("jvp", found.jvp)
+        if has_derivative and found.jvp is not None and not _reverse_only(found.jvp.jaxpr)
+        else None,
+        meant("fwd", found.primal) if has_derivative and found.primal is not None else None,
         meant("reference", found.reference) if found.reference is not None else None,
     )
 
 
 def _reverse_only(jaxpr: Any) -> bool:
-    """Return whether JAX has no forward mode of the function: in place of its tangent stands a linear function of which
-    it knows the transpose alone.
+    """Return whether JAX has no forward mode of the function.
+
+    The JVP then has a linear function, `custom_lin`, of which JAX knows the transpose alone.
     """
-    inner = (one for eqn in jaxpr.eqns for one in jaxprs_in_params(eqn.params))
+    inner = (program for eqn in jaxpr.eqns for program in jaxprs_in_params(eqn.params))
     return any(eqn.primitive.name == "custom_lin" for eqn in jaxpr.eqns) or any(map(_reverse_only, inner))

@@ -20,9 +20,9 @@ LARGEST = 4
 class Result:
     """What exact evaluation says of a rule.
 
-    `agrees`: all claims hold at the points that were looked at, by the laws. `differs`: one does not, over the reals,
-    at `difference`. `undecided`: both sides agree to many digits, and not by the laws. `outside`: nothing is said, for
-    the reason that is given.
+    `agrees`: all claims hold at the points that were looked at, by the laws. `differs`: a claim fails over the reals,
+    at `difference`. `undecided`: both sides agree to many digits, and not by the laws. `outside`: nothing is said of
+    the rule, and `reason` says why.
     """
 
     name: str
@@ -30,27 +30,27 @@ class Result:
     reason: str
     difference: Difference | None
     sizes: tuple[dict[str, int], ...]
-    """Those at which the claims were compared with a bound that is small enough; of a group of axes `*s` that is one
-    axis, its length."""
+    """The sizes at which the claims were compared with a bound that is small enough; a group of axes `*s` counts as one
+    axis, with its length."""
     up_to: int
-    """All sizes up to this number are among them, for each case; 0 where they are not."""
+    """For each case, all sizes up to this number are among `sizes`; 0 where there is no such number."""
     open: bool
     """Whether the signature leaves sizes open."""
     everywhere: bool
-    """The claims hold at all sizes, by the theorem."""
+    """Whether the claims hold at all sizes, by the theorems of docs/exact.md."""
     limited: str
-    """Why that is not said."""
+    """Why they are not known to hold at all sizes; "" where they are."""
     points: int
     special: int
     """Points with zeros and ties, at which a rule has to be defined where the function is smooth."""
     regions: int
-    """How many ways there were for comparisons to fall out, and for integers to be, among the points of a shape. What
-    holds at a point is said of its region."""
+    """How many regions were met at the shape that met most: outcomes of all comparisons, with the point's integers.
+    What holds at a point is said of its region."""
     bound: int | None
-    """What differs is taken for equal with a probability of less than 2 to the power of this, at each of the sizes;
-    None where no bound is known."""
+    """The binary logarithm of a bound on the probability that different sides are taken for equal, at each of the
+    sizes; None where no bound is known."""
     rounded: bool
-    """Floats with all of their digits are read as closed forms that round to them."""
+    """Whether floats with all of their digits are read as closed forms that round to them."""
     seconds: float
 
 
@@ -58,31 +58,31 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "outside", "undecided", "differs")
 
 
 def together(results: Sequence[Result]) -> Result:
-    """Return the results of several cases as one: the worst verdict, exact if each of them is."""
-    exact = all(one.sizes or one.everywhere for one in results)
-    bounds = [one.bound for one in results if one.bound is not None]
+    """Return the results of several cases as one: the worst verdict, at sizes only if each case has some."""
+    exact = all(result.sizes or result.everywhere for result in results)
+    bounds = [result.bound for result in results if result.bound is not None]
     return replace(
-        max(results, key=lambda one: VERDICTS.index(one.verdict)),
-        sizes=tuple(size for one in results for size in one.sizes if exact),
-        up_to=min(one.up_to for one in results),
-        open=any(one.open for one in results),
-        everywhere=exact and all(one.everywhere or not one.open for one in results),
-        limited=next((one.limited for one in results if one.open and one.limited), ""),
-        points=sum(one.points for one in results),
-        special=sum(one.special for one in results),
-        regions=max(one.regions for one in results),
+        max(results, key=lambda result: VERDICTS.index(result.verdict)),
+        sizes=tuple(size for result in results for size in result.sizes if exact),
+        up_to=min(result.up_to for result in results),
+        open=any(result.open for result in results),
+        everywhere=exact and all(result.everywhere or not result.open for result in results),
+        limited=next((result.limited for result in results if result.open and result.limited), ""),
+        points=sum(result.points for result in results),
+        special=sum(result.special for result in results),
+        regions=max(result.regions for result in results),
         bound=max(bounds) if len(bounds) == len(results) else None,
-        rounded=any(one.rounded for one in results),
-        seconds=round(sum(one.seconds for one in results), 3),
+        rounded=any(result.rounded for result in results),
+        seconds=round(sum(result.seconds for result in results), 3),
     )
 
 
 def up_to(case: Case, sizes: Sequence[Mapping[str, int]]) -> int:
-    """The number up to which all sizes of a case are among these, and all groups of axes as one axis."""
+    """Return the largest N ≤ `LARGEST` with all sizes from 1 to N of a case, and of groups as one axis; 0 if none."""
     names = [*case.names, *(f"*{star}" for star in case.signature.stars)]
-    found = {tuple(one[name] for name in names) for one in sizes if one.keys() >= {*names}}
-    fitting = (n for n in range(LARGEST, 0, -1) if n ** len(names) <= len(found))
-    return next((n for n in fitting if found >= {*product(range(1, n + 1), repeat=len(names))}), 0)
+    compared = {tuple(choice[name] for name in names) for choice in sizes if choice.keys() >= {*names}}
+    fitting = (n for n in range(LARGEST, 0, -1) if n ** len(names) <= len(compared))
+    return next((n for n in fitting if compared >= {*product(range(1, n + 1), repeat=len(names))}), 0)
 
 
 def level(result: Result) -> str:
@@ -90,8 +90,8 @@ def level(result: Result) -> str:
     if result.verdict != "agrees":
         return ""
     if not result.sizes and not result.everywhere:
-        known = f"the error is bounded by 2^{result.bound} alone, and not by 2^-80"
-        return f"at points: {'no bound on the error is known' if result.bound is None else known}"
+        bound_in_words = f"the error is bounded by 2^{result.bound} alone, and not by 2^-80"
+        return f"at points: {'no bound on the error is known' if result.bound is None else bound_in_words}"
     at = (
         "for all sizes"
         if result.everywhere

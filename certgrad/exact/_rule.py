@@ -46,6 +46,7 @@ class Rule(Subject):
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         flat = flat_signature(self.arguments, declared.outputs)
         left_out = self._left_out(differentiable)
+        # A float argument that the claim leaves out has no tangent: its dtype is "held".
         flat = replace(
             flat,
             inputs=tuple(
@@ -64,25 +65,31 @@ class Rule(Subject):
 
     @property
     def alone(self) -> list[str]:
-        """The arguments that are each perturbed alone as well, for a rule that sees symbolic zeros."""
+        """The float arguments that are each perturbed alone as well, for a rule that sees symbolic zeros.
+
+        Empty for other rules, and where there is one such argument.
+        """
         if not getattr(unwrapped(self.function), "symbolic_zeros", False):
             return []
-        found = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
-        return found if len(found) > 1 else []
+        floats = [n for n, s in zip(self.arg_names, self.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
+        return floats if len(floats) > 1 else []
 
     @property
     def code(self) -> list[Any]:
-        """The function."""
+        """The code of the rule: the function alone."""
         return [self.function]
 
     def _names(self, count: int, static: Mapping[str, Any]) -> list[str]:
-        """The names of the arguments that the signature speaks of, in order."""
+        """Return the names of the `count` arguments that the signature describes, in order.
+
+        Raises UsageError for a static argument that the function has not, SignatureError for another number of them.
+        """
         names: list[str] = []
-        for one in self._parameters.values():
-            if one.kind is one.VAR_POSITIONAL:
-                names += [f"{one.name}_{k}" for k in range(count - len(names))]
-            elif one.kind is not one.VAR_KEYWORD and one.name not in static and len(names) < count:
-                names.append(one.name)
+        for parameter in self._parameters.values():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                names += [f"{parameter.name}_{k}" for k in range(count - len(names))]
+            elif parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in static and len(names) < count:
+                names.append(parameter.name)
         unknown = [n for n in static if n not in self._parameters]
         if unknown and not any(p.kind is p.VAR_KEYWORD for p in self._parameters.values()):
             raise UsageError(f"{self.name} has no argument named {unknown[0]!r}; it has {', '.join(self._parameters)}.")
@@ -91,7 +98,7 @@ class Rule(Subject):
         return names
 
     def _taken_as_arrays(self) -> set[str]:
-        """The arguments that JAX makes arrays of where they are numbers: those of a custom function, if not fixed."""
+        """Return the names of arguments whose numbers JAX makes arrays: those of a custom function, if not fixed."""
         custom = unwrapped(self.function)
         if kind_of_rule(custom) not in ("jax.custom_vjp", "jax.custom_jvp"):
             return set()
@@ -99,39 +106,55 @@ class Rule(Subject):
         return {n for k, n in enumerate(names) if k not in {x % len(names) for x in custom.nondiff_argnums}}
 
     def _left_out(self, differentiable: Sequence[str] | None) -> set[str]:
-        """The float arrays that the claim leaves out."""
+        """Return the names of the float arrays that `differentiable` does not name; none if it is None.
+
+        Raises UsageError for a name that is no float argument.
+        """
         if differentiable is None:
             return set()
         chosen = {n for a in self.arguments for n in a.leaves if {a.name, n} & {*differentiable}}
         floats = [n for a in self.arguments for n, s in zip(a.leaves, a.specs, strict=True) if s.dtype == "float"]
-        known = {*floats, *(a.name for a in self.arguments)}
-        if unknown := [n for n in differentiable if n not in known]:
+        float_names = {*floats, *(a.name for a in self.arguments)}
+        if unknown := [n for n in differentiable if n not in float_names]:
             raise UsageError(f"'{unknown[0]}' is no float argument of {self.name}; those are {', '.join(floats)}.")
         return {n for n in floats if n not in chosen}
 
     def _called(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]) -> list[Any]:
-        """The function's float outputs, complex ones as two."""
+        """Return the function's float outputs, complex ones as their real and imaginary parts."""
         given: dict[str, Any] = plain_values(statics)
         for name, value in zip(self.params, params, strict=True):
             given[name] = value if name in self._arrays else OpenNumber(name, value)
-        rest = projected(self.properties, self.arg_names, arrays)
-        more: list[Any] = []
+        remaining = projected(self.properties, self.arg_names, arrays)
+        variadic: list[Any] = []
         for a in self.arguments:
-            own, rest = rest[: len(a.leaves)], rest[len(a.leaves) :]
+            leaves, remaining = remaining[: len(a.leaves)], remaining[len(a.leaves) :]
             if a.name in self._parameters:
-                given[a.name] = a.made_of(own)
+                given[a.name] = a.made_of(leaves)
             else:
-                more.append(a.made_of(own))
+                variadic.append(a.made_of(leaves))
         positional: list[Any] = []
-        for one in self._parameters.values():
-            if one.kind is one.KEYWORD_ONLY or one.kind is one.VAR_KEYWORD or (one.name not in given and not more):
+        for parameter in self._parameters.values():
+            if (
+                parameter.kind is parameter.KEYWORD_ONLY
+                or parameter.kind is parameter.VAR_KEYWORD
+                or (parameter.name not in given and not variadic)
+            ):
                 break
-            positional += more if one.kind is one.VAR_POSITIONAL else [given.pop(one.name)] if one.name in given else []
-        found = real_parts(jax.tree_util.tree_leaves(self.function(*positional, **given)))
-        return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            positional += (
+                variadic
+                if parameter.kind is parameter.VAR_POSITIONAL
+                else [given.pop(parameter.name)]
+                if parameter.name in given
+                else []
+            )
+        outputs = real_parts(jax.tree_util.tree_leaves(self.function(*positional, **given)))
+        return [y for y in outputs if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """Return the rule's forward, with the VJP and the JVP that JAX makes of the function."""
+        """Return the forward at the given static arguments, with the VJP and the JVP that JAX makes of the function.
+
+        Without a float argument there is no JVP, and the VJP returns nothing.
+        """
         moving = [k for k, s in enumerate(self.cases[0].signature.inputs) if s.dtype == "float"]
 
         def of_moving(args: list, params: list) -> Callable[..., list[Any]]:

@@ -17,26 +17,26 @@ REGIONS = 32
 
 
 class Beside(Model):
-    """The real numbers beside a point, at which numbers that are equal at the point compare in each possible way in
-    turn.
+    """Arithmetic beside a point, where numbers that are equal at the point compare in each possible way in turn.
 
-    Two comparisons fall out together where one difference is a multiple of the other: it has the same logarithmic
-    derivative, along a tangent that is drawn.
+    Two comparisons have one outcome, up to a sign, where one difference is a multiple of the other. That is seen by
+    the derivatives: f and g are multiples if f·g′ = g·f′ along a drawn tangent.
     """
 
     real_alone = True
 
     def __init__(self) -> None:
         self.outcomes: list[int] = []
-        """Of what is equal at the point, in order; what is not among them falls out as 1."""
+        """The outcomes of comparisons of numbers that are equal at the point, in order; further ones fall out as 1."""
         super().__init__()
 
     def begin(self, seed: str, width: int) -> None:
         super().begin(seed, width)
         self.met: list[tuple[arb, arb]] = []
-        """The differences that are no multiples of others before them, and how they move."""
+        """Differences of compared numbers that are no multiples of earlier ones, with their tangents."""
 
     def order(self, u: Any, v: Any) -> int:
+        """Return how two numbers compare: by `outcomes` if they are equal at the point, else as real numbers do."""
         if Number not in (type(u), type(v)) or Infinite in (type(u), type(v)):
             return super().order(u, v)
         p, q = self.lifted(u), self.lifted(v)
@@ -46,10 +46,10 @@ class Beside(Model):
         slope = (p.dx or arb(0)) - (q.dx or arb(0))
         if 0 in gap:
             raise OpenError("how near numbers compare")
-        for k, (other, moved) in enumerate(self.met):
-            left, right = gap * moved, other * slope
+        for k, (earlier_gap, earlier_slope) in enumerate(self.met):
+            left, right = gap * earlier_slope, earlier_gap * slope
             if 0 not in left and abs(left - right) < NEAR * abs(left):
-                return self.outcomes[k] * (1 if gap * other > 0 else -1)
+                return self.outcomes[k] * (1 if gap * earlier_gap > 0 else -1)
         self.met.append((gap, slope))
         if len(self.met) > len(self.outcomes):
             self.outcomes.append(1)
@@ -62,7 +62,7 @@ class Beside(Model):
 
     def regions(self) -> Iterator[None]:
         """Yield once for each region around a point; before each, the outcomes of comparisons are set to the
-        next combination. Raises OpenError of too many.
+        next combination, as a counter of binary digits 1 and −1 is. Raises OpenError if there are too many.
         """
         self.outcomes = []
         for _ in range(REGIONS):

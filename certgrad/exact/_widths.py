@@ -1,4 +1,4 @@
-"""The widths of what a program computes, by its expressions, with those of tangents beside them (docs/exact.md).
+"""The widths of the numbers that a program computes, and of their tangents, by its expressions (docs/exact.md).
 
 A sum over an axis is read with a weight for each of its indices. Where programs do arithmetic on indices, or recur,
 nothing is counted.
@@ -40,11 +40,11 @@ OF_EXP = frozenset({"exp", "sin", "cos", "sinh", "cosh", "tanh"})
 SMOOTH = OF_EXP | {"log", "sqrt", "erf", "erf_inv", "square"}
 """Functions that compare nothing."""
 MOST_READ = 20_000
-"""So many expressions are read of what a program divides by or compares."""
+"""The most expressions that are read of what a program divides by or compares."""
 
 
 class Widths:
-    """The widths of a program's entries in one size."""
+    """The widths (degrees) of a program's numbers in the weights of one line of sizes, which `asked` names."""
 
     def __init__(
         self,
@@ -70,33 +70,33 @@ class Widths:
     # --- indices
 
     def _place(self, x: t.Node, length: t.Node, scope: Scope) -> bool:
-        """Of an axis of a given length, an entry may be read at what integers of the data say: whether it is."""
+        """Return whether data give the place of a read along an axis. Raises NoTheoremError for other arithmetic."""
         if isinstance(x, t.Index) and scope[x.name] == length:
             return False
-        found = [gap(form, "=", scope) for form in self.places.forms(x)]
-        if any(one.sizes for one in found) or not isinstance(length, t.Integer):
+        gaps = [gap(form, "=", scope) for form in self.places.forms(x)]
+        if any(difference.sizes for difference in gaps) or not isinstance(length, t.Integer):
             raise NoTheoremError("there is arithmetic on indices")
-        self.asked.numbers.update(*(one.data for one in found))
-        return self._any([*self.places.conditions(x)], scope) or any(one.data for one in found)
+        self.asked.numbers.update(*(difference.data for difference in gaps))
+        return self._any([*self.places.conditions(x)], scope) or any(difference.data for difference in gaps)
 
     def _indices_compared(self, x: t.Compare, scope: Scope) -> bool:
-        """Whether integers of the data are among those that are compared. Raises NoTheoremError."""
-        found = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
-        for one in found:
-            shapes = {name: self.inputs[name].shape for name in one.data if name in self.inputs}
-            self.asked.places_compared(one, shapes)
+        """Return whether integers of the data are among those that are compared, and note it. Raises NoTheoremError."""
+        gaps = [gap(form, x.relation, scope) for form in self.places.forms(t.Subtract(x.left, x.right))]
+        for difference in gaps:
+            shapes = {name: self.inputs[name].shape for name in difference.data if name in self.inputs}
+            self.asked.places_compared(difference, shapes)
         return self._any([*self.places.conditions(x.left), *self.places.conditions(x.right)], scope) or any(
-            one.data for one in found
+            difference.data for difference in gaps
         )
 
     def _speaks_of_indices(self, x: t.Node, scope: Scope) -> bool:
-        """Or of sizes: through definitions, of axes that are open."""
-        inside = self.places.meant(x)
-        if isinstance(inside, t.Size) or (isinstance(inside, t.Index) and inside.name not in scope):
+        """Return whether an expression depends on sizes, or on indices of open axes, through definitions."""
+        definition = self.places.meant(x)
+        if isinstance(definition, t.Size) or (isinstance(definition, t.Index) and definition.name not in scope):
             return True
-        if isinstance(inside, t.Index):
-            return not isinstance(scope[inside.name], t.Integer)
-        parts = inside.index[:0] if isinstance(inside, t.Entry) else t.children(inside)
+        if isinstance(definition, t.Index):
+            return not isinstance(scope[definition.name], t.Integer)
+        parts = definition.index[:0] if isinstance(definition, t.Entry) else t.children(definition)
         return any(self._speaks_of_indices(part, scope) for part in parts)
 
     def counted(self, x: t.Node) -> t.Node | None:
@@ -107,9 +107,9 @@ class Widths:
             case t.Entry(name=name, index=()) if isinstance(made := self.made.get(name), Defined):
                 return self.counted(made.entry)
             case t.Add() | t.Mul():
-                found = [self.counted(part) for part in t.children(x)]
-                parts = tuple(part for part in found if part is not None)
-                return type(x)(parts) if len(parts) == len(found) else None
+                polynomials = [self.counted(part) for part in t.children(x)]
+                parts = tuple(part for part in polynomials if part is not None)
+                return type(x)(parts) if len(parts) == len(polynomials) else None
         return None
 
     # --- statements
@@ -132,22 +132,23 @@ class Widths:
         raise NoTheoremError(f"it says {type(x).__name__.lower()} of indices")
 
     def _required(self, x: t.Node, scope: Scope, variables: int = 0) -> bool:
-        """The same of a condition under which something is defined: what it asks of all, it asks of those named."""
+        """Return `holds` of a condition of definedness, and note how many indices it binds at once in `together`."""
         match x:
             case t.ForAll(over=over, holds=inside):
                 inner = {**scope, **{r.variable: r.size for r in over}}
                 return self._required(inside, inner, variables + len(over))
             case t.Both(parts=parts):
-                found = [self._required(part, scope, variables) for part in parts]
-                return any(found)
+                outcomes = [self._required(part, scope, variables) for part in parts]
+                return any(outcomes)
         self.asked.together = max(self.asked.together, variables)
         return self.holds(x, scope)
 
     def _any(self, parts: Sequence[t.Node], scope: Scope) -> bool:
-        found = [self.holds(part, scope) for part in parts]  # all of them are read
-        return any(found)
+        outcomes = [self.holds(part, scope) for part in parts]  # all of them are read
+        return any(outcomes)
 
     def _compared(self, x: t.Compare, left: t.Node, right: t.Node, scope: Scope) -> bool:
+        """Return whether a comparison rests on real numbers. Raises NoTheoremError if another size may change it."""
         if sort(left) == "integer":
             try:
                 return self._indices_compared(x, scope)
@@ -180,27 +181,28 @@ class Widths:
                 return self._by_form(scope).decided(x)
             case t.Compare(relation="<" | ">", left=left, right=right):
                 small, large = (left, right) if x.relation == "<" else (right, left)
-                for side, other, holds in ((small, large, False), (large, small, True)):
+                for side, finite, holds in ((small, large, False), (large, small, True)):
                     if (
                         isinstance(side, t.Infinity)
-                        and sort(other) == "real"
-                        and not self.term(other, scope)[0].endless
+                        and sort(finite) == "real"
+                        and not self.term(finite, scope)[0].endless
                     ):
                         return side.positive is holds
                 return self._by_form(scope).decided(x)
         return None
 
     def _is_count(self, x: t.Node) -> bool:
-        """A product or sum of sizes, which is never 0."""
+        """Return whether a number is a product or sum of sizes and positive integers, which is never 0."""
         x = self.places.meant(x)
-        if isinstance(x, t.Subtract) and isinstance(zero := self.places.meant(x.right), t.ToReal):
-            return zero.operand == t.Integer(0) and self._is_count(x.left)
+        if isinstance(x, t.Subtract) and isinstance(subtrahend := self.places.meant(x.right), t.ToReal):
+            return subtrahend.operand == t.Integer(0) and self._is_count(x.left)
         counted = self.counted(x.operand) if isinstance(x, t.ToReal) else None
         return counted is not None and all(n.value > 0 for n in t.walk(counted) if isinstance(n, t.Integer))
 
     # --- terms
 
     def entry(self, x: t.SortedEntry, scope: Scope) -> Dual:
+        """Return the widths of an entry of an array, at its indices."""
         tensor = self.inputs.get(x.name) or self.made[x.name].tensor
         places = [self._place(place, length, scope) for place, length in zip(x.index, tensor.shape, strict=True)]
         value, slope = self._array(x.name, tensor)
@@ -211,7 +213,7 @@ class Widths:
         return with_each_part((value, slope), lambda w: replace(w, **by_data))
 
     def _array(self, name: str, tensor: Tensor) -> Dual:
-        """The widths of its entries, by its own variables."""
+        """Return the widths of an array's entries, by the variables of its definition."""
         if name in self.inputs:
             self.asked.numbers |= {name} if tensor.sort == "integer" else set()
             return Width(chosen=tensor.sort == "boolean", kind=2), Width(kind=2) if name in self.moving else None
@@ -281,8 +283,9 @@ class Widths:
         raise NoTheoremError(f"{x.kind if isinstance(x, t.Fold) else type(x).__name__.lower()} is not followed")
 
     def _chosen(self, condition: t.Node, parts: Sequence[Dual], scope: Scope) -> Dual:
+        """Return the widths of a choice by a condition: those of the sum of its parts, flagged as chosen."""
         chosen = self.holds(condition, scope)
-        logs = {key: (None, one) for value, _ in parts for key, (_, one) in value.logs.items()}  # those of either
+        logs = {key: (None, u) for value, _ in parts for key, (_, u) in value.logs.items()}  # those of either
         same = all(value.logs == parts[0][0].logs for value, _ in parts)
         signed = self.asked.free and self._is_signed(condition)
         value, slope = with_each_part(
@@ -296,10 +299,10 @@ class Widths:
 
     def _product(self, factors: Sequence[t.Node], scope: Scope) -> Dual:
         numbers = [x.rational for x in factors if isinstance(x, t.Number)]
-        others = [self.term(x, scope) for x in factors if not isinstance(x, t.Number)]
-        total = others[0] if others else (NOTHING, None)
-        for one in others[1:]:
-            total = self._times(total, one)
+        widths = [self.term(x, scope) for x in factors if not isinstance(x, t.Number)]
+        total = widths[0] if widths else (NOTHING, None)
+        for factor in widths[1:]:
+            total = self._times(total, factor)
         c = Fraction(1)
         for n in numbers:
             c *= n
@@ -310,15 +313,17 @@ class Widths:
         return one[0] * other[0], sum_widths(parts)
 
     def _key(self, x: t.Node, scope: Scope) -> Key:
+        """Return the name of a number as a factor of denominators, with its indices; aliases have one name."""
         while isinstance(x, t.Entry):
-            made = self.made.get(x.name)
-            if not isinstance(made, Defined) or not isinstance(made.entry, t.Entry):
+            definition = self.made.get(x.name)
+            if not isinstance(definition, Defined) or not isinstance(definition.entry, t.Entry):
                 return (self.name, x.name), x.index
-            x = substitute(made.entry, dict(zip(made.variables, x.index, strict=True)))
+            x = substitute(definition.entry, dict(zip(definition.variables, x.index, strict=True)))
         names = sorted(unbound(x))
         return (self.name, x, *names), tuple(map(t.Index, names))
 
     def _power(self, base: t.Node, e: Fraction, scope: Scope) -> Dual:
+        """Return the widths of a power; NoTheoremError if the base may be 0 at a size, or a square under a root."""
         value, slope = self.term(base, scope)
         if e < 0 and not self._by_form(scope).holds(base):
             raise NoTheoremError("it divides by what may be 0 at some size")
@@ -336,25 +341,25 @@ class Widths:
 
     def _by_form(self, scope: Scope) -> Nonzero:
         def is_plain(part: t.Node) -> bool:
-            """It speaks of no index but its own, and of no size: what is not 0 at one is not at another."""
+            """Return whether a number depends on no index but its own and on no size."""
             return not self.term(part, scope)[0].signed and not self._sums(part)
 
         inputs = {name: name in self.positive for name in self.inputs}
         return Nonzero(self._through_definitions, is_plain, self._sums, self._is_count, inputs, self.through)
 
     def _inside(self, x: t.Apply, scope: Scope) -> None:
-        """Raises NoTheoremError where a rule takes a function of what may be outside of its domain at some size."""
-        known = FUNCTIONS.get(x.function)
-        if self.name == "forward" or known is None or known.domain(*x.arguments) == t.TRUE:
+        """Raise NoTheoremError where a rule's function may have an argument outside of its domain at some size."""
+        facts = FUNCTIONS.get(x.function)
+        if self.name == "forward" or facts is None or facts.domain(*x.arguments) == t.TRUE:
             return
         by_form = self._by_form(scope)
         # A sum of squares may be identically 0 at one size, where a root is defined and a logarithm is not.
-        inside = {"log": by_form.positive, "sqrt": by_form.nonnegative}.get(x.function, lambda u: False)
-        if not all(by_form.is_plain(u) or inside(u) for u in x.arguments):
+        is_in_domain = {"log": by_form.positive, "sqrt": by_form.nonnegative}.get(x.function, lambda u: False)
+        if not all(by_form.is_plain(u) or is_in_domain(u) for u in x.arguments):
             raise NoTheoremError("the rule takes a function of what may be outside of its domain at some size")
 
     def _through_definitions(self, x: t.Node) -> t.Node:
-        """An entry by its definition; so often at most."""
+        """Return an entry by its definition. Raises NoTheoremError after `MOST_READ` readings."""
         self.read += 1
         if self.read > MOST_READ:
             raise NoTheoremError("what it divides by or compares is too long to be read")
@@ -369,37 +374,35 @@ class Widths:
         return isinstance(x, t.Fold | t.Minimum | t.Size) or any(map(self._sums, t.children(x)))
 
     def _applied(self, x: t.Apply, scope: Scope) -> Dual:
-        """Return the width of a function of entries and that of its derivative. Raises NoTheoremError where there is no
-        bound.
-        """
-        found = [self.term(u, scope) for u in x.arguments]
+        """Return the widths of a function's value and of its derivative. Raises NoTheoremError without a bound."""
+        widths = [self.term(u, scope) for u in x.arguments]
         if x.function == "stop":
-            return found[0]
+            return widths[0]
         self._inside(x, scope)
-        plain = all(value.plain for value, _ in found)
-        slopes = [slope for _, slope in found if slope is not None]
-        atom = NOTHING._with(value for value, _ in found)
+        plain = all(value.plain for value, _ in widths)
+        slopes = [slope for _, slope in widths if slope is not None]
+        atom = NOTHING._with(value for value, _ in widths)
         if self.asked.free and x.function in ("sign", "abs"):
-            ((value, slope),) = found
+            ((value, slope),) = widths
             if not value.plain and not self._by_form(scope).holds(x.arguments[0]):
                 raise NoTheoremError("it takes the sign of what may be 0 at some size")
             atom = replace(self.asked.argument(value), signed=True)
             return (atom, None) if x.function == "sign" else (value * atom, slope)
-        if x.function not in SMOOTH:
+        if x.function not in SMOOTH:  # it may compare its argument
             atom = replace(atom, chosen=True)
-        if plain:
+        if plain:  # a function of plain numbers is plain: nothing has to be told apart
             return atom, sum_widths([atom * slope for slope in slopes])
         if x.function not in SMOOTH:
             raise NoTheoremError(f"{x.function} of a sum")
-        ((value, slope),) = found
+        ((value, slope),) = widths
         if x.function == "square":
-            return self._times(found[0], found[0])
+            return self._times(widths[0], widths[0])
         if x.function == "sqrt":
             return self._power(x.arguments[0], Fraction(1, 2), scope)
         key = self._key(x.arguments[0], scope)
         if x.function == "log":
             self._by_form(scope).no_square(x.arguments[0])
-            self.asked.logarithm((self.name, key[0]))
+            self.asked.logarithm((self.name, key[0]))  # its argument is kept in `logs`, for an exp of it
         atom = self.asked.argument(value, 1 + MOST_ROOTS if x.function == "log" else 1)
         if x.function == "log":
             logs = {key: (Fraction(1), replace(value, logs={}))} if value.top or value.low else {}
@@ -407,15 +410,15 @@ class Widths:
         if any(key[1] for key in value.low):
             raise NoTheoremError("an exponent is divided by a sum, at each index by another one")
         if x.function in OF_EXP or x.function in ("erf", "erf_inv"):
-            own = self.asked.exponent(value)
-            atom = replace(atom, exponents=own.exponents)
-        if x.function == "exp":
-            for name, (count, one) in value.logs.items():
+            exponential = self.asked.exponent(value)
+            atom = replace(atom, exponents=exponential.exponents)
+        if x.function == "exp":  # exp(c·log a + …) is aᶜ·exp(…)
+            for name, (count, argument) in value.logs.items():
                 if count is None or count.denominator > 2:
                     raise NoTheoremError("a power of a sum that is not whole")
                 if count.denominator == 2:
-                    atom = replace(atom, nested=max(atom.nested, self.asked.argument(one, 1 + MOST_ROOTS).nested))
-                atom = atom * one.power(count, name)
+                    atom = replace(atom, nested=max(atom.nested, self.asked.argument(argument, 1 + MOST_ROOTS).nested))
+                atom = atom * argument.power(count, name)
         elif value.logs and x.function in OF_EXP:
             raise NoTheoremError("a function of a logarithm of a sum")
         if x.function in ("erf", "erf_inv"):  # the derivative has the square as exponent
@@ -426,23 +429,23 @@ class Widths:
 
     def _fold(self, x: t.Fold, scope: Scope) -> Dual:
         inner = {**scope, **{r.variable: r.size for r in x.over}}
-        found = self.term(x.body, inner)
+        widths = self.term(x.body, inner)
         if self.asked.free and any(map(self._is_signed, x.where)):
             raise NoTheoremError("a sum of what numbers that compare choose")
         for condition in x.where:
-            found = self._chosen(condition, [found], inner)
+            widths = self._chosen(condition, [widths], inner)
         for r in x.over:
-            found = with_each_part(found, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
-        return found
+            widths = with_each_part(widths, lambda w, r=r: self.summed(w, r.variable, r.size))  # type: ignore[misc]
+        return widths
 
     def summed(self, w: Width, variable: str, size: t.Node) -> Width:
-        """The width of a sum along an axis. Of a denominator that moves with its index there is one for each."""
+        """Return the width of a sum along an axis; a denominator that depends on its index counts once an index."""
         is_open = not isinstance(size, t.Integer)
         for name in line_of(size) if is_open else ():
             self._name_of(name)
         logs: Mapping[Key, Any] = {}  # a weight times a logarithm is none
         if not is_open:
-            logs = {key: (None, one) for key, (_, one) in w.logs.items()}
+            logs = {key: (None, argument) for key, (_, argument) in w.logs.items()}
         top, low = w.top + lies_along(size, self.line), dict(w.low)
         picked = w.picked or (w.chosen and is_open)
         for key, (count, degree) in w.low.items():
@@ -466,7 +469,7 @@ class Widths:
         return name
 
     def _extremum(self, x: t.Fold | t.Minimum, scope: Scope) -> Dual:
-        """A free number, the same of equal arrays."""
+        """Return the widths of an extremum, which is a new free number. Raises NoTheoremError for a part of an axis."""
         if x.where:
             raise NoTheoremError("an extremum of a part of an axis")
         inner = {**scope, **{r.variable: r.size for r in x.over}}
@@ -476,12 +479,12 @@ class Widths:
         if value.kind < 2:  # of numbers alone it is one of them
             raise NoTheoremError("an extremum of numbers")
         self.asked.extrema |= {r.size for r in x.over}
-        own = sum(lies_along(r.size, self.line) for r in x.over)
-        found = [self.asked.argument(w, labels=own) for w in (value, *([] if slope is None else [slope]))]
-        return found[0], None if slope is None else replace(found[-1], kind=2)
+        axes_along = sum(lies_along(r.size, self.line) for r in x.over)
+        numbers = [self.asked.argument(w, labels=axes_along) for w in (value, *([] if slope is None else [slope]))]
+        return numbers[0], None if slope is None else replace(numbers[-1], kind=2)
 
     def output(self, k: int) -> tuple[Dual, Scope]:
-        """The width of an output's entries, and the sizes of its axes."""
+        """Return the widths of an output's entries, and the lengths of its axes by index."""
         tensor = self.program.outputs[k]
         scope = {f"a{axis}": length for axis, length in enumerate(tensor.shape)}
         return self.entry(t.SortedEntry(tensor.name, tuple(map(t.Index, scope)), tensor.sort), scope), scope

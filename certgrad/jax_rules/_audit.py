@@ -43,13 +43,13 @@ from ._enumerate import CUSTOM, PRIMITIVE, Subject, subjects
 from .configurations import CONFIGURATIONS
 
 STEPS = 80_000
-"""For one proof. The rules of JAX that are proved take far fewer; those that no form fits would take all there are."""
+"""The steps that one proof may take. Rules that are proved take far fewer; a rule that no form fits would take all."""
 NO_CONFIGURATION = "no configuration is declared for it"
 NOT_RUN = "no program of this configuration runs it"
 
 
 def names() -> list[str]:
-    """What an audit of JAX has a verdict on, in the order of its report."""
+    """Return the names of what an audit of JAX has a verdict on, in the order of its report."""
     return [s.name for s in subjects() if not s.without]
 
 
@@ -85,6 +85,7 @@ class JaxRule(UserRule):
 
 
 def _rule(subject: Subject, configuration: Configuration) -> JaxRule:
+    """Return the configuration's program as a rule under the name of its subject."""
     return JaxRule(
         configuration.program,
         configuration.signature,
@@ -100,8 +101,8 @@ def _certificate_at(subject: Subject, configuration: Configuration, cache: Cache
     try:
         rule = _rule(subject, configuration)
         certificate = audited(rule, cache)
-        shown = subject.kind != PRIMITIVE or f"semantics of {subject.name}" in certificate.rules_used
-        return certificate if shown or _runs(subject, configuration) else _unproved(subject.name, NOT_RUN)
+        runs_it = subject.kind != PRIMITIVE or f"semantics of {subject.name}" in certificate.rules_used
+        return certificate if runs_it or _runs(subject, configuration) else _unproved(subject.name, NOT_RUN)
     except CertgradError as error:
         return _unproved(subject.name, _shortened(str(error)))
     except RecursionError:
@@ -134,7 +135,7 @@ def _as_jax_has_it(rules: Rules, shapes: Shapes) -> set[str]:
 
 
 def _shortened(reason: str) -> str:
-    """JAX's message without the advice for a user's own function."""
+    """Return JAX's message without its advice for a user's own function, and at most 200 characters of it."""
     text = " ".join(reason.partition(" Call it once on small arrays")[0].split())
     text = text.replace("InconclusiveDimensionOperation: ", "")
     for end in (". You may be able to", ". Call "):
@@ -143,6 +144,7 @@ def _shortened(reason: str) -> str:
 
 
 def _unproved(name: str, reason: str) -> Certificate:
+    """Return a certificate whose claims are all unproved, for this reason."""
     claims = [
         _claim(name, kind, "", [CaseClaim(signature="", statics={}, scope="", verdict="unproved", reason=reason)])
         for kind in OF_RULES
@@ -151,10 +153,13 @@ def _unproved(name: str, reason: str) -> Certificate:
 
 
 def _merged_certificate(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
-    """Return the certificate of a rule of JAX's, in which the claims at each configuration are a case."""
+    """Return the certificate of a rule of JAX, in which each claim has the cases of all configurations.
+
+    `results` has the certificate of each configuration, or one without a configuration where nothing was audited.
+    """
     claims = []
     for kind in OF_RULES:
-        parts = [(c, claim) for c, one in results for claim in one.claims if claim.kind == kind]
+        parts = [(c, claim) for c, certificate in results for claim in certificate.claims if claim.kind == kind]
         cases = [_as_configured(c, case) for c, claim in parts for case in claim.cases]
         statements = "; ".join(dict.fromkeys(claim.statement for _, claim in parts if claim.statement))
         merged = _claim(subject.name, kind, statements, cases)
@@ -165,8 +170,8 @@ def _merged_certificate(subject: Subject, results: Sequence[tuple[Configuration 
                 idealisations=sorted({i for _, claim in parts for i in claim.idealisations}),
             )
         )
-    ones = [one for _, one in results]
-    literals = {one.literal: one for c in ones for one in c.literals}
+    certificates = [certificate for _, certificate in results]
+    literals = {x.literal: x for certificate in certificates for x in certificate.literals}
     configured = [c for c, _ in results if c is not None]
     unsealed = _certificate(
         subject.name,
@@ -174,18 +179,20 @@ def _merged_certificate(subject: Subject, results: Sequence[tuple[Configuration 
         tuple(dict.fromkeys(d for c in configured for d in c.domain)),
         claims,
         [k for c in configured for k in _conventions(subject, c)],
-        hashlib.blake2b("\n".join(t.digest for one in ones for t in one.traced).encode(), digest_size=32).hexdigest(),
+        hashlib.blake2b(
+            "\n".join(t.digest for c in certificates for t in c.traced).encode(), digest_size=32
+        ).hexdigest(),
     )
     return sealed(
         msgspec.structs.replace(
             unsealed,
-            rules_used=sorted({r for one in ones for r in one.rules_used}),
+            rules_used=sorted({r for c in certificates for r in c.rules_used}),
             literals=[literals[k] for k in sorted(literals)],
             traced=[
                 msgspec.structs.replace(t, statics=c.described)
-                for c, one in results
+                for c, certificate in results
                 if c is not None
-                for t in one.traced
+                for t in certificate.traced
             ],
         )
     )
@@ -204,6 +211,7 @@ def _as_configured(configuration: Configuration | None, case: CaseClaim) -> Case
 
 
 def _claim(name: str, kind: str, statement: str, cases: list[CaseClaim]) -> Claim:
+    """Return the claim of a kind with these cases: its verdict is the worst, its hypotheses are those of all."""
     return Claim(
         id=f"{name}.{kind}",
         code=CODES[kind],
@@ -243,27 +251,32 @@ def _certificate(
 
 
 def _conventions(subject: Subject, configuration: Configuration) -> list[Convention]:
-    """Return the gradients that JAX has at the points where a configuration may have a kink, with the points."""
+    """Return the gradients that JAX has at the points where a configuration may have a kink, with the points.
+
+    A point at which JAX raises is left out; of a configuration that is no valid rule there are none.
+    """
     if not configuration.kinks:
         return []
     try:
         rule = _rule(subject, configuration)
     except CertgradError:
         return []
-    moving = tuple(k for k, n in enumerate(rule.arg_names) if n in rule.moving)
+    active_positions = tuple(k for k, n in enumerate(rule.arg_names) if n in rule.moving)
     settings = "".join(f", {name} = {configuration.described[name]}" for name in configuration.parameters)
-    found = []
+    conventions = []
     for kink in configuration.kinks:
         with wide_floats():
             arrays = [np.asarray(v, dtype=np.float64) for v in kink]
             point = ", ".join(f"{n} = {_text(v)}" for n, v in zip(rule.arg_names, arrays, strict=True))
             try:
-                gradient = jax.grad(lambda *xs: _total(rule.call(xs, rule.cases[0].statics)), argnums=moving)(*arrays)
+                gradient = jax.grad(lambda *xs: _total(rule.call(xs, rule.cases[0].statics)), argnums=active_positions)(
+                    *arrays
+                )
             except Exception:  # whatever JAX raises there, there is no value to show
                 continue
-            returned = ", ".join(_text(np.asarray(g)) for g in gradient)
-            found.append(Convention(point=point + settings, rule=returned, jax="", torch=""))
-    return found
+            gradients = ", ".join(_text(np.asarray(g)) for g in gradient)
+            conventions.append(Convention(point=point + settings, rule=gradients, jax="", torch=""))
+    return conventions
 
 
 def _total(value: Any) -> Any:

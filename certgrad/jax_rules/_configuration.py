@@ -32,8 +32,8 @@ class Configuration:
         return {**words, **{name: _parameter_text(value) for name, value in self.parameters.items()}}
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name}={value}" for name, value in self.described.items())
-        return f"{self.signature} ({said})" if said else self.signature
+        settings = ", ".join(f"{name}={value}" for name, value in self.described.items())
+        return f"{self.signature} ({settings})" if settings else self.signature
 
 
 def configurations(
@@ -68,7 +68,7 @@ def configurations(
 
 
 def forms(subject: str, *rows: tuple[str, str, Callable[..., Any]], **shared: Any) -> list[Configuration]:
-    """Configurations of one subject: for each its form in words, its signature and its program."""
+    """Return the configurations of one subject; a row has its form in words, its signature and its program."""
     return [
         c for form, signature, program in rows for c in configurations(subject, program, signature, form=form, **shared)
     ]

@@ -34,7 +34,7 @@ _OWNERS = {
     "jax._src.third_party.scipy.special": "jax.scipy.special",
     "jax._src.lax.other": "jax.lax",
 }
-"""Where the custom rules of a private module are known from. What is defined elsewhere is internal to JAX."""
+"""The public module for the custom rules of a private one. Rules of any other module are internal to JAX."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class Subject:
 
 @lru_cache(maxsize=1)
 def subjects() -> tuple[Subject, ...]:
-    """Everything that an audit of JAX names: primitives, custom rules, and the functions that are configured beside."""
+    """Return all that an audit of JAX names: primitives, custom rules, and other functions with a configuration."""
     from .configurations import CONFIGURATIONS
 
-    known = {name: reason for reason, names in NO_DERIVATIVE.items() for name in names}
-    primitives = [Subject(name, PRIMITIVE, known.get(name, "")) for name in primitives_with_rules()]
+    reasons = {name: reason for reason, names in NO_DERIVATIVE.items() for name in names}
+    primitives = [Subject(name, PRIMITIVE, reasons.get(name, "")) for name in primitives_with_rules()]
     custom = [Subject(name, CUSTOM) for name in custom_rules()]
-    taken = {s.name for s in (*primitives, *custom)}
-    others = sorted({c.subject for c in CONFIGURATIONS if c.subject.startswith("jax.")} - taken)
-    return (*primitives, *custom, *(Subject(name, FUNCTION) for name in others))
+    listed = {s.name for s in (*primitives, *custom)}
+    functions = sorted({c.subject for c in CONFIGURATIONS if c.subject.startswith("jax.")} - listed)
+    return (*primitives, *custom, *(Subject(name, FUNCTION) for name in functions))
 
 
 def custom_rules() -> list[str]:
-    """The names of the functions with a `custom_jvp` or `custom_vjp` in jax.nn, jax.numpy, jax.scipy.special, jax.lax.
+    """Return the names of functions with a custom derivative in jax.nn, jax.numpy, jax.scipy.special and jax.lax.
 
     A private function is listed without its underscore or `_impl`: `jax.scipy.special.dawsn`.
     """
@@ -68,6 +68,7 @@ def custom_rules() -> list[str]:
 
 
 def _modules() -> Iterator[Any]:
+    """Return the modules of JAX in which custom rules are looked for, after importing them."""
     for package in ("jax._src.nn", "jax._src.numpy", "jax._src.scipy", "jax._src.third_party.scipy"):
         loaded = import_module(package)
         for info in pkgutil.iter_modules(loaded.__path__, f"{package}."):
@@ -85,6 +86,7 @@ def _name(value: Any) -> str:
 
 
 def _public(plain: Any) -> str:
+    """Return the public name of a function of JAX; "" for one that is internal."""
     module = plain.__module__
     owner = max((o for o in _OWNERS if module == o or module.startswith(f"{o}.")), key=len, default="")
     return f"{_OWNERS[owner]}.{plain.__name__.removeprefix('_').removesuffix('_impl')}" if owner else ""

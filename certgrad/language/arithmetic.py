@@ -17,7 +17,7 @@ class UndefinedError(Exception):
 
 
 def as_float(value: int | float | Fraction) -> float:
-    """The nearest float, which is infinite where a number is larger than all."""
+    """Return the nearest float, which is infinite for a number beyond all floats."""
     try:
         return float(value)
     except OverflowError:
@@ -33,13 +33,13 @@ class Arithmetic(Protocol):
     def __hash__(self) -> int: ...
 
     def number(self, value: int | Fraction) -> Any:
-        """A rational."""
+        """Return a rational number."""
 
     def entry(self, value: Any) -> Any:
-        """An entry of an array."""
+        """Return an entry of an array as a number."""
 
     def constant(self, name: str) -> Any:
-        """`pi`. Raises UnfitError for others."""
+        """Return the constant `pi`. Raises UnfitError for any other name."""
 
     def add(self, a: Any, b: Any) -> Any: ...
 
@@ -50,7 +50,7 @@ class Arithmetic(Protocol):
     def maximum(self, a: Any, b: Any) -> Any: ...
 
     def apply(self, function: str, arguments: Sequence[Any]) -> Any:
-        """A function of one or two numbers. Raises UnfitError for one that is not known."""
+        """Return a function of numbers. Raises UnfitError for a function that is not known."""
 
     def order(self, a: Any, b: Any) -> int | None:
         """Return −1, 0 or 1 as a is below, equal to or above b; None where one of them is undefined."""
@@ -58,4 +58,4 @@ class Arithmetic(Protocol):
     def is_whole(self, a: Any) -> bool: ...
 
     def index(self, a: Any) -> int:
-        """A number that is a whole one, as such."""
+        """Return a whole number as an int."""

@@ -27,7 +27,7 @@ def _fold(kind: Kind) -> Callable[..., Fold]:
 
 
 sum_over, product_over, maximum_over = _fold("sum"), _fold("product"), _fold("maximum")
-"""Of the body, over those 0 ≤ variable < count for which `where` holds."""
+"""The sum, product or maximum of the body over those 0 ≤ variable < count for which `where` holds."""
 
 
 def minimum_over(variable: str, count: Term, body: Term, where: Statement = TRUE) -> Minimum:
@@ -44,15 +44,15 @@ def argmax_over(variable: str, count: Term, body: Term, where: Statement = TRUE)
 
 
 def least_over(variable: str, count: Term, holds: Statement) -> Least:
-    """The least 0 ≤ variable < count at which the formula holds."""
+    """Return the least 0 ≤ variable < count at which the formula holds."""
     return Least((Range(variable, count),), holds)
 
 
 def for_all(variable: str, count: Term, holds: Statement) -> ForAll:
-    """The formula holds for all 0 ≤ variable < count."""
+    """Return the statement that `holds` is true for all 0 ≤ variable < count."""
     return ForAll((Range(variable, count),), holds)
 
 
 def for_some(variable: str, count: Term, holds: Statement) -> Exists:
-    """The formula holds for some 0 ≤ variable < count."""
+    """Return the statement that `holds` is true for some 0 ≤ variable < count."""
     return Exists((Range(variable, count),), holds)

@@ -17,7 +17,7 @@ from certgrad.language.forms import sum_of
 from certgrad.language.substitute import unbound
 
 LETTERS = "ijklabcdefgh"
-"""What index variables are called."""
+"""The letters that index variables get, in order."""
 _ROUNDS = 4
 _RANKS: tuple[Any, ...] = (
     t.Constant,
@@ -38,21 +38,23 @@ _UNORDERED = (t.Fold, t.ForAll, t.Distinct)
 
 @lru_cache(maxsize=2048)
 def canonical(statement: t.Statement) -> Any:
-    """The statement in canonical form. Index variables that nothing in it binds keep their names."""
+    """Return the statement in canonical form. Index variables that nothing in it binds keep their names."""
     taken = _names_used(statement) | unbound(statement)
+    # The order of parts depends on names, and names on the order: both are repeated until nothing changes.
     names = dict.fromkeys(_bound(statement), "?")
-    found = _sorted_operands(statement, names)
+    form = _sorted_operands(statement, names)
     for _ in range(_ROUNDS):
-        before, found = found, _Renaming(taken).node(found, {})
-        if found == before:
+        previous, form = form, _Renaming(taken).node(form, {})
+        if form == previous:
             break
-        found = _sorted_operands(found, {})
-    return _Renaming(taken).node(found, {})
+        form = _sorted_operands(form, {})
+    return _Renaming(taken).node(form, {})
 
 
 def in_canonical_order(term: t.Term, reserved: Collection[str] = ()) -> Any:
-    """The term with sums and products in the order in which they are shown, and letters for what it binds: none that is
-    free in it, or reserved for what stands beside it.
+    """Return the term with sums and products in the order in which they are shown, and letters for bound variables.
+
+    No letter is used that is free in the term, or reserved for what stands beside it.
     """
     return _Renaming(_names_used(term) | unbound(term) | {*reserved}).node(_sorted_operands(term, {}), {})
 
@@ -64,11 +66,12 @@ def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:
 
 
 def _names_used(node: t.Node) -> set[str]:
-    """The names of arrays and sizes."""
+    """Return the names of the arrays, sizes and constants in a node."""
     return t.arrays(node) | {n.name for n in t.walk(node) if isinstance(n, t.Size | t.Constant)}
 
 
 def _bound(statement: t.Node) -> Iterator[str]:
+    """Yield the names of bound variables and of loops."""
     for node in t.walk(statement):
         if isinstance(node, t.Range):
             yield node.variable
@@ -81,7 +84,7 @@ def _bound(statement: t.Node) -> Iterator[str]:
 
 
 def _sorted_operands(node: Any, names: Mapping[str, str]) -> Any:
-    """Return sums, products and guards in an order that depends on `names` alone, where these rename variables."""
+    """Return the node with sums, products and guards sorted by their text, in which `names` rename variables."""
     node = t.mapped(node, lambda n: _sorted_operands(n, names))
     if isinstance(node, t.Add):
         return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda x: _summand(x, names))))
@@ -99,14 +102,14 @@ def _sorted_operands(node: Any, names: Mapping[str, str]) -> Any:
 
 
 def _summand(term: t.Term, names: Mapping[str, str]) -> tuple[str, str]:
-    """The coefficient last: p and −p are in one order."""
+    """Return the sort key of a summand: its coefficient is last, so that p and −p are in one order."""
     factors = term.factors if isinstance(term, t.Mul) else (term,)
     numbers = [f.value for f in factors if isinstance(f, t.Number)]
     return "*".join(_key(f, names) for f in factors if not isinstance(f, t.Number)), "*".join(numbers)
 
 
 def _rank(factor: Any, names: Mapping[str, str]) -> tuple[int, str]:
-    """Numbers first, then sizes, entries, functions, sums."""
+    """Return the sort key of a factor: numbers first, then sizes, entries, functions, sums."""
     inner = factor.base if isinstance(factor, t.Power) else factor
     if isinstance(factor, t.Number):
         return -1, ""
@@ -122,6 +125,7 @@ def _rank(factor: Any, names: Mapping[str, str]) -> tuple[int, str]:
 
 
 def _key(node: Any, names: Mapping[str, str]) -> str:
+    """Return the sort key of a node: its text, with `names` in the place of variables."""
     if isinstance(node, t.Number):
         return node.value
     if isinstance(node, t.Index):
@@ -163,6 +167,7 @@ class _Renaming:
         return t.mapped(node, lambda n: self.node(n, names))
 
     def binder(self, node: Any, names: Mapping[str, str]) -> Any:
+        """Return a node with new letters for the variables it binds, ordered by first use where order is free."""
         over = list(node.over)
         if isinstance(node, _UNORDERED):
             seen = [

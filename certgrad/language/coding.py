@@ -11,7 +11,7 @@ from .tree import Statement
 
 
 def encode(statement: Statement) -> str:
-    """The statement as JSON, on one line."""
+    """Return the statement as JSON, on one line."""
     return msgspec.json.encode(statement).decode()
 
 
@@ -21,17 +21,18 @@ def decode(data: str | bytes) -> Statement:
 
 
 def schema(kind: type) -> dict[str, Any]:
-    """The JSON Schema of a struct.
+    """Return the JSON Schema of a struct.
 
     Descriptions are docstrings without their indentation, which msgspec kept before its version 0.23.
     """
-    found: dict[str, Any] = _cleaned(msgspec.json.schema(kind))
-    return found
+    cleaned: dict[str, Any] = _cleaned(msgspec.json.schema(kind))
+    return cleaned
 
 
 def _cleaned(part: Any) -> Any:
+    """Return a part of a schema with its descriptions without indentation."""
     if isinstance(part, list):
-        return [_cleaned(one) for one in part]
+        return [_cleaned(item) for item in part]
     if not isinstance(part, dict):
         return part
     return {

@@ -22,6 +22,7 @@ def decimal(c: Fraction, latex: bool = False) -> str:
     """
     if max(c.numerator, c.denominator) < LONG or (c.denominator == 1 and c < WHOLE):
         return ""
+    # Only a denominator of twos and fives has finitely many decimals.
     rest, twos, fives = c.denominator, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
@@ -42,8 +43,9 @@ def decimal(c: Fraction, latex: bool = False) -> str:
 
 
 def decimal_scale(numbers: Sequence[Fraction]) -> Fraction:
-    """Return the positive factor that makes the coefficients decimals, and the first of them ±1; 1 where there is none
-    or they are short.
+    """Return the positive factor that makes the first coefficient ±1, if all are decimals then; else 1.
+
+    Return 1 also where all coefficients are short fractions already.
     """
     if not numbers or all(max(abs(c.numerator), c.denominator) < LONG for c in numbers):
         return Fraction(1)

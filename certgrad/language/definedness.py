@@ -1,4 +1,4 @@
-"""Where an expression is defined, as a formula: by its form, with no step that forgets a condition but `If`'s.
+"""Where an expression is defined, as a formula: by its form. Only `If` drops a condition: that of the other branch.
 
 `IsDefined(entry)` stands for the same question about an entry of an array. The formulas are read from left to right: a
 part that is not defined stands behind one that is false.
@@ -77,12 +77,14 @@ def _implication(condition: Statement, holds: Statement) -> Statement:
 
 
 def _extremum(over: tuple[t.Range, ...], bodies: Sequence[t.Term], where: Sequence[Statement]) -> Statement:
+    """Return where an extremum is defined: at all kept values the bodies are, and there is a kept value."""
     kept = all_of(*where)
     each = all_of(defined(kept), _implication(kept, all_of(*map(defined, bodies))))
     return all_of(_sizes(over), _for_all(over, each), Exists(over, kept))
 
 
 def _power(base: t.Term, exponent: Fraction) -> Statement:
+    """Return the condition on the base of a power: ≠ 0, ≥ 0, > 0 or none."""
     if exponent.denominator == 1:
         return TRUE if exponent >= 0 else Not(Compare("=", base, ZERO))
     return Compare("<=" if exponent > 0 else "<", ZERO, base)

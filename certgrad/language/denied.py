@@ -10,18 +10,20 @@ from .relations import COMPARES, OPPOSITE
 
 
 def negated_guards(where: t.Where) -> t.Statement | None:
-    """`r ≥ −200` for `0 > 1 wherever r < −200`; None where the conclusion may hold, or a guard has no opposite."""
-    asked = where.then
-    if not isinstance(asked, t.Compare) or not all(isinstance(side, t.Number) for side in (asked.left, asked.right)):
+    """Return `r ≥ −200` for `0 > 1 wherever r < −200`; None if the conclusion may hold, or a guard has no opposite."""
+    conclusion = where.then
+    if not isinstance(conclusion, t.Compare) or not all(
+        isinstance(side, t.Number) for side in (conclusion.left, conclusion.right)
+    ):
         return None
-    left, right = (Fraction(side.value) for side in (asked.left, asked.right) if isinstance(side, t.Number))
+    left, right = (Fraction(side.value) for side in (conclusion.left, conclusion.right) if isinstance(side, t.Number))
     parts = [opposite(guard) for guard in where.guards]
-    if COMPARES[asked.relation](left, right) or not parts:
+    if COMPARES[conclusion.relation](left, right) or not parts:
         return None
-    known = tuple(part for part in parts if part is not None)
-    if len(known) < len(parts):
+    opposites = tuple(part for part in parts if part is not None)
+    if len(opposites) < len(parts):
         return None
-    return known[0] if len(known) == 1 else t.Either(known)
+    return opposites[0] if len(opposites) == 1 else t.Either(opposites)
 
 
 def opposite(guard: t.Statement) -> t.Statement | None:

@@ -20,18 +20,18 @@ from .reader import Read, Reader, Scope
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A statement, ready to be asked."""
+    """A statement that can be evaluated at many points."""
 
     statement: t.Statement
     test: Read
     names: frozenset[str]
-    """The arrays that it mentions."""
+    """The names of the arrays that it mentions."""
     whole: bool
-    """It is asked at every entry of whole arrays."""
+    """Whether it is evaluated at every entry of whole arrays."""
     entered: frozenset[str]
 
     def failing(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
-        """The entries at which it is false or undefined; where it is not about entries, one without an index.
+        """Return the entries at which it is false or undefined; for a statement that is not about whole arrays, `()`.
 
         Raises:
             UnfitError: it does not fit the arrays.
@@ -39,7 +39,7 @@ class Question:
         return (at for at, _ in self.entries(arrays, sizes))
 
     def entries(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[tuple[int, ...], bool]]:
-        """The entries at which it does not hold, and whether it is defined there."""
+        """Yield the entries at which it does not hold, and whether it is defined there. Raises UnfitError."""
         missing = sorted(self.names - arrays.keys())
         if missing:
             raise UnfitError(f"'{missing[0]}' is no argument of the op")
@@ -54,6 +54,7 @@ class Question:
             yield from self._open(Scope(whole, sizes, at, shapes=shapes))
 
     def _open(self, scope: Scope) -> Iterator[tuple[tuple[int, ...], bool]]:
+        """Yield the entry of the scope, and whether the statement is defined there, if it does not hold there."""
         try:
             if not self.test(scope):
                 yield scope.entry, True
@@ -72,17 +73,17 @@ def evaluate(
 
     Raises UnfitError where it does not fit the arrays, or no arithmetic can decide it.
     """
-    found: bool | None = True
+    holds: bool | None = True
     for _, defined in question(statement, arithmetic).entries(arrays, sizes):
         if defined:
             return False
-        found = None
-    return found
+        holds = None
+    return holds
 
 
 @lru_cache(maxsize=4096)
 def question(statement: t.Statement, arithmetic: Arithmetic) -> Question:
-    """The statement, to be asked by an arithmetic. Raises UnfitError for what no arithmetic can tell."""
+    """Return the statement for evaluation by an arithmetic. Raises UnfitError for what no arithmetic can decide."""
     whole = about_whole_arrays(statement)
     names = frozenset(t.arrays(statement))
     return Question(statement, Reader(arithmetic).read(statement), names, whole, entered(statement))

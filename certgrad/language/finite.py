@@ -12,7 +12,10 @@ from .tree import FALSE, TRUE, Compare, Given, If, Infinity, Node, Relation, Sta
 
 
 def decide_infinite_comparisons(x: Any) -> Any:
-    """The expression with such comparisons, and choices by them, decided; each is defined where it was."""
+    """Return the expression with comparisons of a number with ±∞, and choices by them, decided.
+
+    Each part is defined where it was before.
+    """
     x = mapped(x, decide_infinite_comparisons)
     match x:
         case Compare(relation, Infinity(positive), other) if not _mentions_infinity(other):

@@ -16,7 +16,7 @@ from .substitute import unbound
 def about_whole_arrays(statement: t.Statement) -> bool:
     """Return whether the statement is about every entry of whole arrays, not about entries by index.
 
-    Raises UnfitError where it is about both, or one of its indices runs over nothing.
+    Raises UnfitError where it is about both, or an index is not bound.
     """
     nodes = list(t.walk(statement))
     whole = any(isinstance(n, t.Array) for n in nodes)
@@ -28,12 +28,12 @@ def about_whole_arrays(statement: t.Statement) -> bool:
 
 
 def entered(statement: t.Statement) -> frozenset[str]:
-    """The arrays whose entries it mentions, and not only how long they are."""
+    """Return the names of the arrays whose entries a statement mentions, and not their lengths alone."""
     return frozenset(n.name for n in t.walk(statement) if isinstance(n, t.Array | t.Entry))
 
 
 def spread(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of whole arrays beside each other. Raises UnfitError where they do not broadcast."""
+    """Return the shape to which whole arrays broadcast. Raises UnfitError where they do not broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -41,7 +41,7 @@ def spread(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def size(name: str, sizes: Mapping[str, int]) -> int:
-    """Return the number of a dimension. Raises UnfitError for an unknown name."""
+    """Return the number that a dimension is. Raises UnfitError for an unknown name."""
     try:
         return size_at(name, sizes)
     except (KeyError, NoSizeError, ZeroDivisionError):
@@ -49,7 +49,7 @@ def size(name: str, sizes: Mapping[str, int]) -> int:
 
 
 def length(axis: t.Axis, shape: Sequence[int]) -> int:
-    """The length of an axis of an array of this shape. Raises UnfitError where the array has too few."""
+    """Return the length of an axis of an array of this shape. Raises UnfitError where the array has too few."""
     if not -len(shape) <= axis.position < len(shape):
         raise UnfitError(f"'{axis.array}' has {len(shape)} axes")
     return int(shape[axis.position])

@@ -1,4 +1,4 @@
-"""Statements about numbers as they are in a computer: what a call is given."""
+"""Arithmetic on floats, for statements about the numbers that a call is given."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def _logistic(x: float) -> float:
 
 
 def _of_scipy(name: str) -> Callable[[float], float]:
+    """Return a function of scipy.special, which is imported at the first call."""
+
     def function(x: float) -> float:
         from scipy import special  # which takes a third of a second, and few statements have one
 

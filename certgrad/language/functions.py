@@ -42,31 +42,31 @@ class Function:
     arguments: tuple[Sort, ...]
     result: Sort = _REAL
     domain: Domain
-    """Where it is defined."""
+    """The statement, about the arguments, of where it is defined."""
     says: str = ""
-    """What defines it, of those that the rules of programs name."""
+    """Its definition in words; "" for a function that only statements name."""
     ball: Callable[..., Any] | None = None
-    """Encloses its values at balls in the domain; not finite where it has none."""
+    """Returns a ball around its values at balls in the domain, which is not finite where it has no value."""
     parity: Literal["", "odd", "even"] = ""
     at_zero: int | None = None
     """f(0), where it is a whole number. An odd function is 0 there."""
     sign: Literal["", "of its argument", ">= 0", "> 0"] = ""
     only_zero: bool = False
-    """It is 0 at 0 only."""
+    """Whether it is 0 at 0 only."""
     size: Literal["", "at most 1", "below 1"] = ""
-    """How large its absolute value is."""
+    """What is known of its absolute value."""
     monotone: Literal["", "increasing", "decreasing"] = ""
-    """Strictly, throughout its domain."""
+    """Strictly so, throughout its domain."""
     whole: bool = False
-    """Its values are whole numbers."""
+    """Whether its values are whole numbers."""
 
 
 def ball(name: str) -> Callable[..., Any]:
     """Return the enclosure of a function. Raises KeyError for one that balls do not know."""
-    found = FUNCTIONS[name].ball
-    if found is None:
+    enclosure = FUNCTIONS[name].ball
+    if enclosure is None:
         raise KeyError(name)
-    return found
+    return enclosure
 
 
 def everywhere(*_: Term) -> Statement:
@@ -82,12 +82,12 @@ def _at_least(low: int) -> Domain:
 
 
 def _open_interval(low: int, high: int) -> Domain:
-    """low < x < high"""
+    """Return the domain low < x < high."""
     return lambda x: Both((Compare("<", number(low), x), Compare("<", x, number(high))))
 
 
 def _from_to(low: int, high: int) -> Domain:
-    """low ≤ x ≤ high"""
+    """Return the domain low ≤ x ≤ high."""
     return lambda x: Both((Compare("<=", number(low), x), Compare("<=", x, number(high))))
 
 
@@ -96,12 +96,12 @@ def _whole_part(x: Term) -> Term:
 
 
 def _no_pole(x: Term) -> Statement:
-    """x is none of 0, −1, −2, …"""
+    """Return the statement that x is none of 0, −1, −2, …, the poles of Γ."""
     return Either((Compare("<", ZERO, x), Not(Compare("=", _whole_part(x), x))))
 
 
 def _no_pole_of_second(n: Term, x: Term) -> Statement:
-    """n is one of 0, 1, 2, … and x no pole"""
+    """Return the statement that n is one of 0, 1, 2, …, and x no pole of Γ."""
     return Both((Compare("<=", ZERO, n), Compare("=", _whole_part(n), n), _no_pole(x)))
 
 
@@ -118,7 +118,7 @@ def _of_betainc(a: Term, b: Term, x: Term) -> Statement:
 
 
 def _off_the_cut(y: Term, x: Term) -> Statement:
-    """y ≠ 0 or x > 0: elsewhere the sign of a zero tells π from −π, and a real zero has none"""
+    """Return y ≠ 0 or x > 0: elsewhere the sign of a zero tells π from −π, and a real zero has no sign."""
     return Either((Not(Compare("=", y, ZERO)), Compare("<", ZERO, x)))
 
 
@@ -131,7 +131,7 @@ def _above_one_on_e(x: Term) -> Statement:
 
 
 def _of_bessel(entire: bool) -> Domain:
-    """x > 0; J and I of whole orders are entire."""
+    """Return the domain of a Bessel function: x > 0, and for `entire` ones (J and I) any x at a whole order."""
 
     def domain(order: Term, x: Term) -> Statement:
         positive = Compare("<", ZERO, x)
@@ -167,12 +167,12 @@ def _real_function(
 
 
 def _odd(says: str, ball: Callable[..., Any], domain: Domain = everywhere, **facts: Any) -> Function:
-    """An odd function with the sign of its argument."""
+    """Return the record of an odd function that has the sign of its argument."""
     return _real_function(says, ball, domain, parity="odd", sign="of its argument", only_zero=True, at_zero=0, **facts)
 
 
 def _bessel(says: str, kind: str, entire: bool = False, **facts: Any) -> Function:
-    """A Bessel function of a real order and an argument."""
+    """Return the record of a Bessel function of a real order and an argument; `kind` is j, y, i or k."""
     name = f"bessel_{kind}"
     return _real_function(name + says, lambda v, x: getattr(x, name)(v), _of_bessel(entire), arity=2, **facts)
 
@@ -197,7 +197,7 @@ def _round_even(x: arb) -> arb:
 
 
 def _igamma_slope(a: arb, x: arb) -> arb:
-    """∂P/∂a: d/da of x^a·Σ (−x)ᵏ/(k!·(a + k)) / Γ(a)."""
+    """Return ∂P/∂a of P(a, x) = xᵃ·Σ_k (−x)ᵏ/(k!·(a + k)) / Γ(a), the lower incomplete gamma function over Γ(a)."""
     if x == 0:
         return arb(0)
     series = (acb(-x).hypgeom([acb(a), acb(a)], [acb(a + 1), acb(a + 1)])).real / a**2
@@ -206,12 +206,12 @@ def _igamma_slope(a: arb, x: arb) -> arb:
 
 def _owens_t(h: arb, a: arb) -> arb:
     """Return Owen's T as the integral of its integrand from 0 to a."""
-    inside = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
-    return inside.real / (2 * arb.pi())
+    integral = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
+    return integral.real / (2 * arb.pi())
 
 
 def _wofz(x: arb, y: arb) -> acb:
-    """exp(−z²)·erfc(−iz), z = x + iy."""
+    """Return exp(−z²)·erfc(−iz) at z = x + iy."""
     z = acb(x, y)
     return (-z * z).exp() * (z * acb(0, -1)).erfc()
 

@@ -25,19 +25,19 @@ from certgrad.language.substitute import substitute, unbound
 DEPTH = 6
 """Depth to which nested cases and parts are examined."""
 INSTANCES = 8
-"""At most this many instances of one fact are tried."""
+"""The most instances of a fact that are tried."""
 _WEAK: dict[str, Any] = {">": ">=", "<": "<="}
 
 
 def implies(known: Sequence[t.Statement], asked: t.Statement) -> bool:
-    """Return whether the statement follows from the known ones. False where that is not seen."""
-    given = _index_constants(unbound(asked).union(*map(unbound, known)), DEPTH + 1)
-    return _implies([substitute(one, given) for one in known], substitute(asked, given), DEPTH)
+    """Return whether the asked statement follows from the known ones; False where that is not seen."""
+    constants = _index_constants(unbound(asked).union(*map(unbound, known)), DEPTH + 1)
+    return _implies([substitute(statement, constants) for statement in known], substitute(asked, constants), DEPTH)
 
 
 def _implies(known: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """Return the same for statements without free index variables."""
-    facts = [canonical(_monic(part)) for one in known for part in _conjuncts_and_factors(one)]
+    """Return whether a statement follows from known ones, all without free index variables."""
+    facts = [canonical(_monic(part)) for statement in known for part in _conjuncts_and_factors(statement)]
     if (totals := _totals(facts)) and isinstance(asked, t.Compare):
         asked = _with_totals(asked, totals)
         if (parts := difference(asked)).keys() <= {()}:
@@ -57,6 +57,7 @@ def _index_constants(names: Iterable[str], depth: int) -> dict[str, t.Term]:
 
 
 def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
+    """Return whether the facts imply a statement by its parts: all of an `and`, one of an `or`, any instance."""
     if isinstance(asked, t.Both):
         return all(_implies(facts, part, depth) for part in asked.parts)
     if isinstance(asked, t.Either):
@@ -64,28 +65,34 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
     if isinstance(asked, t.Where):
         return _implies([*_opened(facts, asked.guards), *asked.guards], asked.then, depth)
     if isinstance(asked, t.ForAll):
-        given = _index_constants((r.variable for r in asked.over), depth)
-        inside = [one for f in facts if isinstance(f, t.ForAll) for one in _instances(f, asked.over, given)]
-        inside += [f for f in facts if not isinstance(f, t.ForAll)]
-        holds = substitute(asked.holds, given)
+        constants = _index_constants((r.variable for r in asked.over), depth)
+        inner_facts = [
+            instance for f in facts if isinstance(f, t.ForAll) for instance in _instances(f, asked.over, constants)
+        ]
+        inner_facts += [f for f in facts if not isinstance(f, t.ForAll)]
+        holds = substitute(asked.holds, constants)
         entries = [n for n in t.walk(holds) if isinstance(n, t.Entry) and n.index]
         # Of several arrays a statement is about entries at the same places: one of them alone would say more.
-        whole = [(f, {n.name for n in t.walk(f) if isinstance(n, t.Array)}) for f in facts if isinstance(f, t.Compare)]
-        inside += [_fact_at_entry(f, entry) for f, arrays in whole for entry in entries if arrays == {entry.name}]
-        return _implies(inside, holds, depth)
+        of_arrays = [
+            (f, {n.name for n in t.walk(f) if isinstance(n, t.Array)}) for f in facts if isinstance(f, t.Compare)
+        ]
+        inner_facts += [
+            _fact_at_entry(f, entry) for f, arrays in of_arrays for entry in entries if arrays == {entry.name}
+        ]
+        return _implies(inner_facts, holds, depth)
     return isinstance(asked, t.Compare) and _compared(facts, asked, depth)
 
 
 def _instances(fact: t.ForAll, over: Sequence[t.Range], given: Mapping[str, t.Term]) -> Iterator[t.Statement]:
-    """Yield the fact at given values of its variables, each put for a variable with the same range.
+    """Yield instances of the fact, its variables replaced by the terms `given` for variables of equal range.
 
     Variables of unknown range stand for themselves alone.
     """
     if fact.over == tuple(over):
         yield substitute(fact.holds, given)
-    choices = [[given[r.variable] for r in over if r.size == own.size != t.UNKNOWN] for own in fact.over]
-    for chosen in islice(product(*choices), INSTANCES):
-        yield substitute(fact.holds, {r.variable: term for r, term in zip(fact.over, chosen, strict=True)})
+    choices = [[given[r.variable] for r in over if r.size == fact_range.size != t.UNKNOWN] for fact_range in fact.over]
+    for terms in islice(product(*choices), INSTANCES):
+        yield substitute(fact.holds, {r.variable: term for r, term in zip(fact.over, terms, strict=True)})
 
 
 def _fact_at_entry(fact: t.Statement, entry: t.Entry) -> t.Statement:
@@ -94,12 +101,13 @@ def _fact_at_entry(fact: t.Statement, entry: t.Entry) -> t.Statement:
 
 
 def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> bool:
+    """Return whether a comparison follows: of a sum of positive terms, from `≥` and `≠`, or factor by factor."""
     if asked.relation in (">", ">=", "!=") and asked.right == t.ZERO and isinstance(asked.left, t.Fold):
         if _positive_sum(facts, asked.left) or (asked.relation == ">=" and _never_negative(asked.left)):
             return True
     if asked.relation in _WEAK:
-        weak, apart = (msgspec.structs.replace(asked, relation=r) for r in (_WEAK[asked.relation], "!="))
-        return _implies(facts, weak, 0) and _implies(facts, apart, 0)
+        weak, unequal = (msgspec.structs.replace(asked, relation=r) for r in (_WEAK[asked.relation], "!="))
+        return _implies(facts, weak, 0) and _implies(facts, unequal, 0)
     if asked.relation == "!=" and asked.right == t.ZERO:
         factors = _factors(asked.left)
         return factors != [asked.left] and all(_not_zero(facts, factor, depth) for factor in factors)
@@ -107,33 +115,33 @@ def _compared(facts: Sequence[t.Statement], asked: t.Compare, depth: int) -> boo
 
 
 def _totals(facts: Sequence[t.Statement]) -> dict[t.Node, t.Term]:
-    """Sums, and the numbers that they are known to be: where probabilities sum to 1."""
-    found: dict[t.Node, t.Term] = {}
+    """Return the numbers that sums are known to be, as where probabilities sum to 1, by the sums in canonical form."""
+    totals: dict[t.Node, t.Term] = {}
     for fact in facts:
         parts = difference(fact) if isinstance(fact, t.Compare) and fact.relation == "=" else {}
         folds = [factors[0] for factors in parts if len(factors) == 1 and isinstance(factors[0], t.Fold)]
         if len(folds) == 1 and {(folds[0],), ()} >= parts.keys() and not unbound(folds[0]):
             number = -parts.get((), Fraction(0)) / parts[folds[0],]
-            found[_canonical_key(folds[0])] = t.Number(str(number))
-    return found
+            totals[_canonical_key(folds[0])] = t.Number(str(number))
+    return totals
 
 
 def _canonical_key(term: t.Term) -> t.Node:
-    """The term with the names of index variables that do not depend on where it stands."""
+    """Return a form of a term that does not depend on the names of its index variables."""
     return canonical(t.Compare(">", term, t.ZERO))
 
 
 def _with_totals(asked: t.Compare, totals: Mapping[t.Node, t.Term]) -> t.Compare:
-    """The statement with the numbers for sums that are known."""
+    """Return the statement with numbers in the place of sums that are known."""
 
     def put(node: Any) -> Any:
-        known = totals.get(_canonical_key(node)) if isinstance(node, t.Fold) and not unbound(node) else None
-        return known if known is not None else t.mapped(node, put)
+        total = totals.get(_canonical_key(node)) if isinstance(node, t.Fold) and not unbound(node) else None
+        return total if total is not None else t.mapped(node, put)
 
-    found = put(asked)
-    if found == asked:
+    replaced = put(asked)
+    if replaced == asked:
         return asked
-    return t.Compare(found.relation, sum_of((c, factors) for factors, c in difference(found).items()), t.ZERO)
+    return t.Compare(replaced.relation, sum_of((c, factors) for factors, c in difference(replaced).items()), t.ZERO)
 
 
 def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
@@ -145,9 +153,9 @@ def _positive_sum(facts: Sequence[t.Statement], total: t.Fold) -> bool:
     conditions = [plainly(f.statement) for f in factors if isinstance(f, t.Truth)]
     if len(conditions) < len(factors):
         return False
-    known = {canonical(plainly(fact)) for fact in facts}
-    places = {place for c in conditions for fact in known for place in _places(c, fact, over)}
-    return any(all(canonical(substitute(c, {over.variable: p})) in known for c in conditions) for p in places)
+    known_facts = {canonical(plainly(fact)) for fact in facts}
+    places = {place for c in conditions for fact in known_facts for place in _places(c, fact, over)}
+    return any(all(canonical(substitute(c, {over.variable: p})) in known_facts for c in conditions) for p in places)
 
 
 def _places(pattern: Any, node: Any, over: t.Range) -> Iterator[t.Term]:
@@ -159,11 +167,12 @@ def _places(pattern: Any, node: Any, over: t.Range) -> Iterator[t.Term]:
             if index == t.Index(over.variable) and over.size == t.Axis(pattern.name, k):
                 yield place
     elif type(pattern) is type(node):
-        for own, other in zip(t.children(pattern), t.children(node), strict=False):
-            yield from _places(own, other, over)
+        for pattern_part, node_part in zip(t.children(pattern), t.children(node), strict=False):
+            yield from _places(pattern_part, node_part, over)
 
 
 def _never_negative(term: t.Term) -> bool:
+    """Return whether a term is nowhere below 0 by its form; False where that is not seen."""
     if isinstance(term, t.Number):
         return Fraction(term.value) >= 0
     if isinstance(term, (t.Add, t.Mul)):
@@ -182,7 +191,7 @@ def _not_zero(facts: Sequence[t.Statement], factor: t.Term, depth: int) -> bool:
 
 
 def _by_cases(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """Return whether each part of one known `or`, with all else, implies the statement."""
+    """Return whether the statement follows by cases: from each part of a known `or`, with all other facts."""
     for k, fact in enumerate(facts):
         if isinstance(fact, t.Either):
             rest = [*facts[:k], *facts[k + 1 :]]
@@ -205,7 +214,7 @@ def _conjuncts_and_factors(statement: t.Statement) -> Iterator[t.Statement]:
 
 
 def _monic(statement: t.Statement) -> t.Statement:
-    """p ≠ q, and p = q, as r ≠ 0 and r = 0, where r has a term with the coefficient 1."""
+    """Return p ≠ q as r ≠ 0, and p = q as r = 0, where r is the multiple of p − q whose last term has coefficient 1."""
     if not isinstance(statement, t.Compare) or statement.relation not in ("!=", "="):
         return statement
     parts = difference(statement)
@@ -215,7 +224,7 @@ def _monic(statement: t.Statement) -> t.Statement:
 
 
 def _factors(term: t.Term) -> list[t.Term]:
-    """Return the factors of a product or a positive whole power that must not be 0 for it not to be."""
+    """Return the factors of a product or positive whole power, which is not 0 if and only if none of them is."""
     if isinstance(term, t.Mul):
         return [inner for factor in term.factors for inner in _factors(factor)]
     if isinstance(term, t.Power) and term.exponent.isdecimal() and term.exponent != "0":
@@ -224,7 +233,7 @@ def _factors(term: t.Term) -> list[t.Term]:
 
 
 def _opened(facts: Sequence[t.Statement], guards: Sequence[t.Statement]) -> list[t.Statement]:
-    """Return the facts, and the conclusions of those guarded by no more than these guards."""
-    here = {canonical(guard) for guard in guards}
-    opened = [f.then for f in facts if isinstance(f, t.Where) and {canonical(g) for g in f.guards} <= here]
+    """Return the facts, and the conclusions of those facts whose guards are all among `guards`."""
+    guard_set = {canonical(guard) for guard in guards}
+    opened = [f.then for f in facts if isinstance(f, t.Where) and {canonical(g) for g in f.guards} <= guard_set]
     return [*facts, *opened]

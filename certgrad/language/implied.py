@@ -21,19 +21,23 @@ _ASKS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False)}
 
 def unsaid(statements: Sequence[t.Statement]) -> set[int]:
     """Return the places of statements that another one implies; of two equal ones the first is kept."""
-    read = [(_univariate_relation(s), _combination(s)) for s in statements]
+    forms = [(_univariate_relation(s), _combination(s)) for s in statements]
     out: set[int] = set()
-    for k, (one, several) in reversed([*enumerate(read)]):
-        for known, combined in (o for j, o in enumerate(read) if j != k and j not in out):
-            by_one = known is not None and one is not None and _implies(known, one)
-            if by_one or (combined is not None and several is not None and _combinations_imply(combined, several)):
+    for k, (relation, combination) in reversed([*enumerate(forms)]):
+        for known_relation, known_combination in (o for j, o in enumerate(forms) if j != k and j not in out):
+            by_one = known_relation is not None and relation is not None and _implies(known_relation, relation)
+            if by_one or (
+                known_combination is not None
+                and combination is not None
+                and _combinations_imply(known_combination, combination)
+            ):
                 out.add(k)
                 break
     return out
 
 
 Scope = tuple[tuple[t.Range, ...], frozenset[t.Statement]]
-"""For all values of which variables something is asked, and where what holds."""
+"""The variables for all of whose values a comparison is stated, and the guards under which it is."""
 Read = tuple[Scope, t.Term, Polynomial, str]
 
 
@@ -53,9 +57,9 @@ def _comparison(statement: t.Statement) -> tuple[Scope, t.Compare] | None:
 
 def _univariate_relation(statement: t.Statement) -> Read | None:
     """Return the polynomial, the term that it is of, and the relation to 0 of a comparison."""
-    if (found := _comparison(statement)) is None:
+    if (scoped := _comparison(statement)) is None:
         return None
-    over, holds = found
+    over, holds = scoped
     atoms: list[t.Term] = []
     left, right = _polynomial(holds.left, atoms), _polynomial(holds.right, atoms)
     if left is None or right is None or len(atoms) != 1:
@@ -68,44 +72,47 @@ Combination = tuple[Scope, dict[tuple[t.Term, ...], Fraction], str]
 
 def _combination(statement: t.Statement) -> Combination | None:
     """Return the combination of products and the relation to 0 of a comparison."""
-    if (found := _comparison(statement)) is None:
+    if (scoped := _comparison(statement)) is None:
         return None
-    over, holds = found
+    over, holds = scoped
     return over, difference(holds), holds.relation
 
 
 def _combinations_imply(known: Combination, asked: Combination) -> bool:
-    """Return whether one combination's comparison implies that of a multiple of it, up to a number that is added."""
-    (over, parts, relation), (there, others, wanted) = known, asked
+    """Return whether a comparison of a combination c with 0 implies that of r·c + s with 0, for numbers r and s."""
+    (over, parts, relation), (asked_over, asked_parts, asked_relation) = known, asked
     first = next((factors for factors in parts if factors), None)
-    if first is None or over != there or parts.keys() - {()} != others.keys() - {()}:
+    if first is None or over != asked_over or parts.keys() - {()} != asked_parts.keys() - {()}:
         return False
-    ratio = others[first] / parts[first]
-    if any(others[factors] != ratio * c for factors, c in parts.items() if factors):
+    ratio = asked_parts[first] / parts[first]
+    if any(asked_parts[factors] != ratio * c for factors, c in parts.items() if factors):
         return False
     line = {0: parts.get((), Fraction(0)), 1: Fraction(1)}
-    polynomial = {0: others.get((), Fraction(0)), 1: ratio}
-    return _implies((over, t.ZERO, line, relation), (over, t.ZERO, polynomial, wanted))
+    polynomial = {0: asked_parts.get((), Fraction(0)), 1: ratio}
+    return _implies((over, t.ZERO, line, relation), (over, t.ZERO, polynomial, asked_relation))
 
 
 def _implies(known: Read, asked: Read) -> bool:
-    """Return whether a comparison of a term with a number implies the other comparison."""
+    """Return whether a comparison of a term x with a number c implies one of a polynomial p(x) with 0.
+
+    Where x is above c (or below), x is c + t (or c − t) with t > 0: all coefficients of p in t must have one sign.
+    """
     over, atom, line, relation = known
     if (over, atom) != asked[:2] or set(line) - {0, 1} or 1 not in line or relation not in _ASKS:
         return False
     side, strict = _ASKS[relation]
     side = side if line[1] > 0 else -side
     bound = -line.get(0, Fraction(0)) / line[1]
-    moved = _taylor_shift(asked[2], bound, side)
+    shifted = _taylor_shift(asked[2], bound, side)
     if asked[3] in ("<", "<="):
-        moved = {k: -c for k, c in moved.items()}
-    sign = {1 if c > 0 else -1 for k, c in moved.items() if c}
-    at_bound = moved.get(0, Fraction(0)) != 0
+        shifted = {k: -c for k, c in shifted.items()}
+    signs = {1 if c > 0 else -1 for k, c in shifted.items() if c}
+    at_bound = shifted.get(0, Fraction(0)) != 0
     if asked[3] == "!=":
-        return len(sign) == 1 and (strict or at_bound)
+        return len(signs) == 1 and (strict or at_bound)
     if asked[3] in (">", "<"):
-        return sign == {1} and (strict or at_bound)
-    return asked[3] in (">=", "<=") and sign <= {1}
+        return signs == {1} and (strict or at_bound)
+    return asked[3] in (">=", "<=") and signs <= {1}
 
 
 def _taylor_shift(polynomial: Polynomial, bound: Fraction, side: int) -> Polynomial:
@@ -138,10 +145,10 @@ def _polynomial(term: t.Term, atoms: list[t.Term]) -> Polynomial | None:
     if isinstance(term, (t.Add, t.Mul)):
         out: Polynomial | None = {} if isinstance(term, t.Add) else {0: Fraction(1)}
         for part in term.terms if isinstance(term, t.Add) else term.factors:
-            read = _polynomial(part, atoms)
-            if read is None or out is None:
+            part_polynomial = _polynomial(part, atoms)
+            if part_polynomial is None or out is None:
                 return None
-            out = _sum(out, read) if isinstance(term, t.Add) else _product(out, read)
+            out = _sum(out, part_polynomial) if isinstance(term, t.Add) else _product(out, part_polynomial)
             if max(out, default=0) > LARGEST:
                 return None
         return out

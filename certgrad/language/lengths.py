@@ -12,11 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from certgrad.signatures.sizes import Size, Star
 
 Axes = Mapping[str, Sequence[Size | Star]]
-"""By array the sizes of its axes."""
+"""The sizes of the axes of each array, by its name."""
 
 
 def in_lengths(texts: Sequence[str], axes: Axes, taken: Collection[str] = ()) -> tuple[str, ...]:
-    """The conditions with the sizes that they name written as lengths; those that no axis tells stay as they are.
+    """Return the conditions with sizes written as lengths of axes; a size that no axis gives stays as it is.
 
     An array, or a number with a name that is `taken`, comes before a size of its name.
     """
@@ -25,6 +25,7 @@ def in_lengths(texts: Sequence[str], axes: Axes, taken: Collection[str] = ()) ->
 
 
 def _substitute_lengths(text: str, lengths: Mapping[str, str]) -> str:
+    """Return the text with lengths in the place of sizes; a text that is no formula, or names none, as it is."""
     try:
         parsed = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -40,8 +41,8 @@ def _substitute_lengths(text: str, lengths: Mapping[str, str]) -> str:
 
 
 def _lengths(axes: Axes) -> dict[str, str]:
-    """Return, by size, the expression that reads it off an array, a bare name first."""
-    found: dict[str, tuple[bool, str]] = {}
+    """Return the expression for each size: the length of an axis, preferably one whose length is the size alone."""
+    expressions: dict[str, tuple[bool, str]] = {}
     for array, sizes in axes.items():
         stars = [k for k, size in enumerate(sizes) if isinstance(size, Star)]
         for k, size in enumerate(sizes):
@@ -54,7 +55,7 @@ def _lengths(axes: Axes) -> dict[str, str]:
                 text = f"({text} {'-' if shift > 0 else '+'} {abs(shift)})"
             if times != 1:
                 text = f"{text} / {times}"
-            bare = size.name is not None
-            if name not in found or (bare and not found[name][0]):
-                found[name] = bare, text
-    return {name: text for name, (_, text) in found.items()}
+            is_bare_name = size.name is not None
+            if name not in expressions or (is_bare_name and not expressions[name][0]):
+                expressions[name] = is_bare_name, text
+    return {name: text for name, (_, text) in expressions.items()}

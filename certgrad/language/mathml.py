@@ -30,13 +30,13 @@ _SHORT_EXPONENT = 60
 
 
 def mathml(node: t.Statement | t.Term, inputs: Sequence[str] = ()) -> str:
-    """The statement or term as the content of a `math` element, all names escaped."""
+    """Return the statement or term as the content of a `math` element, with all names escaped."""
     printer = _Printer(inputs)
     return printer.statement(node) if isinstance(node, t.Statement) else printer.term(node)
 
 
 def summands(term: t.Term, inputs: Sequence[str] = ()) -> list[str]:
-    """The term as contents of `math` elements, one a summand with its sign: a page may break lines between them."""
+    """Return the summands, each with its sign, as contents of `math` elements: a page may break lines between them."""
     return _Printer(inputs).parts(term)
 
 
@@ -47,7 +47,7 @@ def row(*parts: str) -> str:
 
 
 def listed(parts: Iterable[str], between: str) -> str:
-    """Return elements joined by another one as a single element."""
+    """Return the elements with `between` between them, as a single element."""
     out: list[str] = []
     for part in parts:
         out += [between, part] if out else [part]
@@ -61,11 +61,11 @@ def _digits(number: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """A name: a letter of the Greek alphabet, with an index where it ends in digits; `dx` is a differential."""
-    if (found := re.fullmatch(r"d([A-Za-z]\w*)", name)) and name not in ("det", "diag"):
-        return row("<mi mathvariant='normal'>d</mi>", symbol(found[1]))
-    if found := re.fullmatch(r"([A-Za-z]+)_?(\d+)", name):
-        return f"<msub>{symbol(found[1])}<mn>{found[2]}</mn></msub>"
+    """Return a name as a symbol: `alpha` in Greek, `x1` with an index, `dx` as a differential."""
+    if (match := re.fullmatch(r"d([A-Za-z]\w*)", name)) and name not in ("det", "diag"):
+        return row("<mi mathvariant='normal'>d</mi>", symbol(match[1]))
+    if match := re.fullmatch(r"([A-Za-z]+)_?(\d+)", name):
+        return f"<msub>{symbol(match[1])}<mn>{match[2]}</mn></msub>"
     shown = _GREEK.get(name, name)
     return f"<mi>{escape(shown)}</mi>"
 
@@ -75,7 +75,7 @@ def operator(sign: str) -> str:
 
 
 def mtext(text: str) -> str:
-    """Words. Spaces at their ends would be left out if they could be broken."""
+    """Return words as an element. Spaces at their ends are unbreakable, as browsers drop others there."""
     kept = text.replace(" ", "\u00a0") if text[:1] == " " or text[-1:] == " " else text
     return f"<mtext>{escape(kept)}</mtext>"
 
@@ -134,24 +134,25 @@ class _Printer:
         return row(*self.parts(p))
 
     def parts(self, p: t.Term) -> list[str]:
-        """The summands in the order of the text, each with its sign."""
+        """Return the summands in the order of the text, each with its sign."""
         out: list[str] = []
         for _, c, factors in self.plain.shown_summands(p):
             sign = "−" if c < 0 else "+" if out else ""
             # A piece that begins with its sign is no negative number, which would have no room around it.
-            before = f"<mo form='infix'>{sign}</mo>" if out else operator(sign) if sign else ""
-            out.append(row(before, self.product(factors, abs(c))))
+            sign_element = f"<mo form='infix'>{sign}</mo>" if out else operator(sign) if sign else ""
+            out.append(row(sign_element, self.product(factors, abs(c))))
         return out or ["<mn>0</mn>"]
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
+        """Return a positive rational times factors, with negative powers as a denominator."""
         up: list[str] = []
         down: list[str] = []
         for f in roots_together(factors):
             exponent = Fraction(f.exponent) if isinstance(f, t.Power) else Fraction(1)
             base = f.base if isinstance(f, t.Power) else f
-            among = down if exponent < 0 else up
-            bare = [f for f in factors if (isinstance(f, t.Power) and Fraction(f.exponent) < 0) == (exponent < 0)]
-            among.append(self.power(base, abs(exponent), alone=len(bare) == 1 and abs(c) == 1))
+            side = down if exponent < 0 else up
+            same_side = [f for f in factors if (isinstance(f, t.Power) and Fraction(f.exponent) < 0) == (exponent < 0)]
+            side.append(self.power(base, abs(exponent), alone=len(same_side) == 1 and abs(c) == 1))
         decimals = decimal(c)
         if decimals or c.numerator != 1 or not up:
             up.insert(0, _digits(decimals or str(c.numerator)))
@@ -170,6 +171,7 @@ class _Printer:
         return inner if e == 1 else f"<msup>{inner}<mn>{e}</mn></msup>"
 
     def atom(self, a: t.Term) -> str:
+        """Return a term as it stands in a product: in parentheses where it is a sum, a product or negative."""
         if isinstance(a, t.Number) and Fraction(a.value) >= 0:
             return self.term(a)
         if isinstance(a, t.Add | t.Mul | t.Power | t.Number):
@@ -200,6 +202,7 @@ class _Printer:
         return mtext(self.plain.compact(p).replace("-", "−"))
 
     def apply(self, a: t.Apply) -> str:
+        """Return a function of arguments: exponent, bars or brackets where there is a sign for it, else its name."""
         if a.function == "stop":
             return fenced(listed(map(self.term, a.arguments), operator(",")))
         if a.function == "exp" and len(self.plain.term(a.arguments[0])) <= _SHORT_EXPONENT:
@@ -220,6 +223,7 @@ class _Printer:
         return row(f"<mi>{escape(a.function.replace('_', ' '))}</mi>", "<mo>⁡</mo>", fenced(args))
 
     def fold(self, a: t.Fold) -> str:
+        """Return a sum, product or maximum, with its variables and conditions below the sign."""
         kept = [mtext(self.plain.condition(w)) for w in a.where]
         under = listed([*(symbol(r.variable) for r in a.over), *kept], operator(","))
         head = _FOLDS.get(a.kind)

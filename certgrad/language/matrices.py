@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .evaluate import Reader
 
 MAX_ROWS = 6
-"""The largest determinant that is expanded."""
+"""The most rows of a determinant that is expanded."""
 Rows = list[list[Any]]
 
 
@@ -38,7 +38,7 @@ def _minimum(reader: Reader, values: list[Any]) -> Any:
 
 
 def inverse(reader: Reader, rows: Rows, i: int, j: int) -> Any:
-    """An entry of the inverse, by Cramer's rule."""
+    """Return an entry of the inverse, by Cramer's rule."""
     a = reader.a
     minor = [[x for k, x in enumerate(row) if k != i] for r, row in enumerate(rows) if r != j]
     cofactor = a.mul(a.number((-1) ** (i + j)), determinant(reader, minor))
@@ -61,24 +61,26 @@ def discriminant(reader: Reader, rows: Rows) -> Any:
 
 
 def eliminated(reader: Reader, rows: Rows) -> tuple[list[int], Any]:
-    """Elimination with pivots: the row that comes to each place, and the least gap between the modulus of a pivot and
-    that of another entry which could be taken (1 if there is none). The first of equal ones is taken.
+    """Return the row that elimination with pivots puts into each place, and the least gap of a pivot.
+
+    The gap is between the modulus of a pivot and that of another entry which could have been taken, 1 if there is none.
+    Of equal candidates the first is the pivot.
     """
-    a, n, left = reader.a, len(rows), [list(row) for row in rows]
+    a, n, remaining = reader.a, len(rows), [list(row) for row in rows]
     order, minus, gaps = list(range(n)), a.number(-1), []
     for k in range(n):
-        sizes = [a.apply("abs", [row[k]]) for row in left[k:]]
+        sizes = [a.apply("abs", [row[k]]) for row in remaining[k:]]
         best = 0
         for i, x in enumerate(sizes):
             best = i if reader.order(x, sizes[best]) > 0 else best
         gaps += [a.add(sizes[best], a.mul(minus, x)) for i, x in enumerate(sizes) if i != best]
         best += k
-        left[k], left[best], order[k], order[best] = left[best], left[k], order[best], order[k]
-        if reader.order(left[k][k], a.number(0)) == 0:
+        remaining[k], remaining[best], order[k], order[best] = remaining[best], remaining[k], order[best], order[k]
+        if reader.order(remaining[k][k], a.number(0)) == 0:
             continue  # a column of zeros
         for i in range(k + 1, n):
-            factor = a.mul(minus, a.mul(left[i][k], a.power(left[k][k], Fraction(-1))))
-            left[i] = [a.add(x, a.mul(factor, y)) for x, y in zip(left[i], left[k], strict=True)]
+            factor = a.mul(minus, a.mul(remaining[i][k], a.power(remaining[k][k], Fraction(-1))))
+            remaining[i] = [a.add(x, a.mul(factor, y)) for x, y in zip(remaining[i], remaining[k], strict=True)]
     return order, _minimum(reader, gaps) if gaps else a.number(1)
 
 

@@ -19,15 +19,15 @@ from certgrad.language.implied import unsaid
 ANY_AXES = "…"
 """In place of an index: any number of them."""
 MOST = 16
-"""Of so many statements it is looked which imply each other; of more it is not."""
+"""Above this number of statements, only what one of them implies is left out, not what several imply together."""
 
 
 def merge_rank_variants(statements: Sequence[t.Statement]) -> dict[int, t.Statement]:
-    """The statement to show for each, by its place: one for all ranks in the place of the one with the fewest axes."""
+    """Return the statements to show by place: one for all ranks takes the place of that with the fewest axes."""
     groups = _groups(statements)
     repeated = {k for members, _ in groups for k in members[1:]}
-    said = {members[0]: at_any_rank for members, at_any_rank in groups}
-    return {k: said.get(k, s) for k, s in enumerate(statements) if k not in repeated}
+    merged = {members[0]: at_any_rank for members, at_any_rank in groups}
+    return {k: merged.get(k, s) for k, s in enumerate(statements) if k not in repeated}
 
 
 def needless(statements: Sequence[t.Statement]) -> set[int]:
@@ -39,15 +39,16 @@ def needless(statements: Sequence[t.Statement]) -> set[int]:
     if len(statements) > MOST:
         return out
     for k in reversed(range(len(statements))):
-        others = [s for j, s in enumerate(statements) if j != k and j not in out]
-        if k not in out and others and implies(others, statements[k]):
+        other_statements = [s for j, s in enumerate(statements) if j != k and j not in out]
+        if k not in out and other_statements and implies(other_statements, statements[k]):
             out.add(k)
     return out
 
 
 def _groups(statements: Sequence[t.Statement]) -> list[tuple[list[int], t.Statement]]:
+    """Return groups of statements that differ in rank alone: their places by rank, and the statement for any rank."""
     places = {canonical(s): k for k, s in reversed([*enumerate(statements)])}
-    found: list[tuple[list[int], t.Statement]] = []
+    groups: list[tuple[list[int], t.Statement]] = []
     grouped: set[int] = set()
     for k in sorted(range(len(statements)), key=lambda k: len(_quantified_ranges(statements[k]))):
         if k in grouped:
@@ -58,10 +59,10 @@ def _groups(statements: Sequence[t.Statement]) -> list[tuple[list[int], t.Statem
                 members.append(place)
                 wider = _with_one_more(wider, r)
             if len(members) > 1:
-                found.append((members, _with_any(statements[k], r)))
+                groups.append((members, _with_any(statements[k], r)))
                 grouped |= {*members}
                 break
-    return found
+    return groups
 
 
 def _quantified_ranges(statement: t.Statement) -> tuple[t.Range, ...]:
@@ -77,7 +78,9 @@ def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | No
     place = doubled.size
     if not isinstance(statement, t.ForAll) or not isinstance(place, t.Axis):
         return None
-    new = next(letters({n.variable for n in t.walk(statement) if isinstance(n, t.Range)} | t.arrays(statement)))
+    new_variable = next(
+        letters({n.variable for n in t.walk(statement) if isinstance(n, t.Range)} | t.arrays(statement))
+    )
     positions = _positions(statement, doubled.variable)
     if positions is None or positions.get(place.array) != place.position:
         return None
@@ -85,15 +88,15 @@ def _with_one_more(statement: t.Statement, doubled: t.Range) -> t.Statement | No
     def widened(node: Any) -> Any:
         if isinstance(node, t.Entry) and node.name in positions:
             at = positions[node.name] + 1
-            return t.Entry(node.name, (*node.index[:at], t.Index(new), *node.index[at:]))
+            return t.Entry(node.name, (*node.index[:at], t.Index(new_variable), *node.index[at:]))
         if isinstance(node, t.Axis) and node.position > positions.get(node.array, node.position):
             return t.Axis(node.array, node.position + 1)
         return t.mapped(node, widened)
 
     ranges = tuple(r if r == doubled else msgspec.structs.replace(r, size=widened(r.size)) for r in statement.over)
-    more = t.Range(new, t.Axis(place.array, place.position + 1))
+    new_range = t.Range(new_variable, t.Axis(place.array, place.position + 1))
     at = ranges.index(doubled) + 1
-    return t.ForAll((*ranges[:at], more, *ranges[at:]), widened(statement.holds))
+    return t.ForAll((*ranges[:at], new_range, *ranges[at:]), widened(statement.holds))
 
 
 def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
@@ -106,6 +109,7 @@ def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
     index, sizes = t.Index(variable), []
 
     def is_consistent(node: Any) -> bool:
+        """Return whether the variable is at one position per array in a node; note positions and sizes."""
         if node == index:
             return False
         if isinstance(node, t.Entry):
@@ -125,7 +129,7 @@ def _positions(statement: t.ForAll, variable: str) -> dict[str, int] | None:
 
 
 def _with_any(statement: t.Statement, some: t.Range) -> t.Statement:
-    """The statement with any number of axes in place of one: for reading, as no statement has such an index."""
+    """Return the statement with `…`, any number of axes, in place of one: text for readers, and no valid statement."""
 
     def named(node: Any) -> Any:
         return t.Index(ANY_AXES) if node == t.Index(some.variable) else t.mapped(node, named)

@@ -37,8 +37,10 @@ FUNCTIONS = frozenset(
 
 @lru_cache(maxsize=4096)
 def parse(text: str, names: tuple[str, ...], where: str = "", sizes: tuple[str, ...] = ()) -> Statement:
-    """The statement over these names; `sizes` are those of a signature, which stand here as `x.shape[1]`
-    (`in_lengths` writes them so).
+    """Return the statement that a text makes over these names.
+
+    `where` says in an error whose condition it is. The `sizes` of a signature cannot be named: they are written as
+    lengths of axes, `x.shape[1]`, which `in_lengths` does.
 
     Raises DomainError with what was written, where, and what can be written instead.
     """
@@ -46,7 +48,7 @@ def parse(text: str, names: tuple[str, ...], where: str = "", sizes: tuple[str, 
 
 
 def conjuncts(statement: Statement) -> tuple[Statement, ...]:
-    """The parts that hold together."""
+    """Return the statements of a conjunction; any other statement alone."""
     return statement.parts if isinstance(statement, Both) else (statement,)
 
 
@@ -55,32 +57,35 @@ class _Reader:
         self.text, self.names, self.where, self.sizes = text, names, where, sizes
 
     def statement(self) -> Statement:
+        """Return the statement of the whole text. Raises DomainError."""
         if len(self.text) > MAX_LENGTH:
             raise self.error(f"is longer than {MAX_LENGTH} characters")
         try:
             node = ast.parse(self.text.strip(), mode="eval").body
             both = isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And)
-            parts = [one for part in (node.values if both else [node]) for one in self.part(part)]  # type: ignore[attr-defined]
+            parts = [statement for part in (node.values if both else [node]) for statement in self.part(part)]  # type: ignore[attr-defined]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise self.error("is not a formula") from None
         for part in parts:
-            inside = list(walk(part))
-            if any(isinstance(x, Axis) for x in inside) and not any(isinstance(x, Array) for x in inside):
+            nodes = list(walk(part))
+            if any(isinstance(x, Axis) for x in nodes) and not any(isinstance(x, Array) for x in nodes):
                 raise self.of_sizes()
         return parts[0] if len(parts) == 1 else Both(tuple(parts))
 
     def part(self, node: ast.expr) -> list[Statement]:
+        """Return the statements, which hold together, of a part between `and`s: an `or`, or comparisons."""
         if not (isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)):
             return self.comparison(node)
         alternatives: list[Statement] = []
         for value in node.values:
-            found = self.comparison(value)
-            if len(found) != 1:
+            comparisons = self.comparison(value)
+            if len(comparisons) != 1:
                 raise self.error("has a chained comparison inside 'or'")
-            alternatives += found
+            alternatives += comparisons
         return [Either(tuple(alternatives))]
 
     def comparison(self, node: ast.expr) -> list[Statement]:
+        """Return the comparisons of a chain: `0 < x < y` has two."""
         if not isinstance(node, ast.Compare):
             raise self.error("has a part that is not a comparison")
         out: list[Statement] = []
@@ -98,7 +103,7 @@ class _Reader:
         return out
 
     def term(self, node: ast.expr) -> Term:
-        """Return the term that a Python expression writes. Raises where it is no arithmetic."""
+        """Return the term that a Python expression writes. Raises DomainError where it is no arithmetic."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return Number(str(Fraction(repr(node.value))))
         if isinstance(node, ast.Name):
@@ -132,7 +137,7 @@ class _Reader:
         raise self.error(f"names '{name}', but there is only {', '.join(self.names) or 'nothing'}")
 
     def length(self, node: ast.Subscript) -> Term:
-        """`x.shape[1]`, or with a negative position `x.shape[-1]`."""
+        """Return the length of an axis, written `x.shape[1]`, or with a negative position `x.shape[-1]`."""
         of, place = node.value, node.slice
         if isinstance(of, ast.Attribute) and of.attr == "shape" and isinstance(of.value, ast.Name):
             try:
@@ -146,6 +151,7 @@ class _Reader:
         )
 
     def of_sizes(self, name: str = "n") -> DomainError:
+        """Return the error for a condition on sizes alone."""
         return self.error(
             f"is about sizes alone ('{name}'): what is asked of sizes stands in the signature, where '{name}+1' is "
             f"every size of at least 2 and '2*{name}' every even one. An argument can be compared with a size that is "
@@ -153,6 +159,7 @@ class _Reader:
         )
 
     def error(self, problem: str) -> DomainError:
+        """Return the error that says what is wrong with the text, and what can be written."""
         return DomainError(
             f"The condition {self.text!r}{f' of {self.where}' if self.where else ''} {problem}. Write comparisons of "
             "arithmetic on the argument and parameter names, joined by 'and' or 'or', such as 'x > 0' or "

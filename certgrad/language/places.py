@@ -21,7 +21,7 @@ from .fitting import about_whole_arrays, entered, length, size, spread
 from .relations import COMPARES
 
 MAX_TERMS = 1 << 28
-"""Of how many numbers a part of a statement consists at most."""
+"""The most numbers that a part of a statement may consist of."""
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": jnp.abs,
@@ -39,7 +39,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class Tested(NamedTuple):
-    """A statement at each choice of the variables around it."""
+    """Whether a statement holds, and is defined, at each choice of the variables around it."""
 
     holds: Any
     defined: Any
@@ -55,7 +55,7 @@ class Scope:
     entry: int = 0
     """Number of axes that belong to whole arrays."""
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """The values of a variable that does not take all below its range, along its axis and the axes before."""
+    """The values of each variable that skips some of its range, along its axis and the axes before."""
 
     def within(self, over: Sequence[t.Range], where: Sequence[t.Statement] = ()) -> Scope:
         """Return the scope inside further variables, without the values at which `where` is false."""
@@ -67,23 +67,23 @@ class Scope:
         return inner
 
     def _with(self, variable: str, count: int, where: Sequence[t.Statement]) -> Scope:
-        """The scope with one more variable; of a window in a long axis it runs over the window's places alone."""
+        """Return the scope with one more variable, which runs only over values that conditions on indices leave."""
         values = {name: places for name, places in self.values.items() if name != variable}
         wide = replace(self, axes=(*self.axes, (variable, count)), values=values)
         named = {name for name, _ in wide.axes}
-        own = [w for w in where if isinstance(w, t.Compare) and _of_indices(w, variable, named)]
-        sides = [(w.relation, _term(w.left, wide), _term(w.right, wide)) for w in own]
+        conditions = [w for w in where if isinstance(w, t.Compare) and _of_indices(w, variable, named)]
+        sides = [(w.relation, _term(w.left, wide), _term(w.right, wide)) for w in conditions]
         shape = np.broadcast_shapes(*(np.shape(x) for _, *pair in sides for x in pair)) if sides else ()
         if not sides or prod(shape) > MAX_TERMS:
             return wide
         kept = np.ones(shape, bool)
         for relation, left, right in sides:
             kept &= COMPARES[relation](left, right)
-        most = max(int(kept.sum(-1).max(initial=0)), 1)
-        if most >= count:
+        largest_count = max(int(kept.sum(-1).max(initial=0)), 1)
+        if largest_count >= count:
             return wide
-        places = np.argsort(~kept, axis=-1, kind="stable")[..., :most]
-        return replace(self, axes=(*self.axes, (variable, most)), values={**values, variable: places})
+        places = np.argsort(~kept, axis=-1, kind="stable")[..., :largest_count]
+        return replace(self, axes=(*self.axes, (variable, largest_count)), values={**values, variable: places})
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,11 +94,11 @@ class Counted(NamedTuple):
     """How often a statement fails at the choices of its variables, and where first. All are scalars, or numpy's."""
 
     failing: Any
-    """At how many it does not hold, or is undefined."""
+    """The number of choices at which the statement does not hold, or is undefined."""
     first: Any
-    """The first of these, counted along all axes; 0 where there is none."""
+    """The place of the first such choice, counted along all axes; 0 where there is none."""
     sides: tuple[Any, Any] | None
-    """What is compared there, where the statement is one comparison."""
+    """The two numbers compared there, if the statement is one comparison; else None."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,16 @@ class Question:
     """A statement that fits some arrays: the variables that it is about, and the test."""
 
     axes: tuple[tuple[str, int], ...]
-    """Each variable, or axis of whole arrays, with how far it runs."""
+    """Each variable, or axis of whole arrays, with its number of values."""
     relation: str
-    """The sign of a single comparison."""
+    """The sign of a single comparison; "" for other statements."""
     scope: Scope
     body: t.Statement
 
     def holds(self) -> Any:
-        """Whether the statement holds, at each choice of the variables. Where it is undefined it does not hold."""
-        found = _test(self.body, self.scope)
-        return _spread(found.holds & found.defined, self.scope)
+        """Return whether the statement holds, at each choice of the variables; undefined, it does not hold."""
+        tested = _test(self.body, self.scope)
+        return _spread(tested.holds & tested.defined, self.scope)
 
     def counted(self) -> Counted:
         holds = self.holds().reshape(-1)
@@ -166,8 +166,8 @@ def _test(s: t.Statement, scope: Scope) -> Tested:
         return Tested(_all_true([p.holds for p in parts]), _all_true([p.defined for p in parts]))
     if isinstance(s, t.Where):
         guards, then = [_test(g, scope) for g in s.guards], _test(s.then, scope)
-        asked = _all_true([g.holds for g in guards])
-        return Tested(~asked | then.holds, _all_true([g.defined for g in guards]) & (~asked | then.defined))
+        guarded = _all_true([g.holds for g in guards])
+        return Tested(~guarded | then.holds, _all_true([g.defined for g in guards]) & (~guarded | then.defined))
     if isinstance(s, t.ForAll):
         inner = scope.within(s.over)
         tested, last = _test(s.holds, inner), _trailing_axes(len(s.over))
@@ -192,10 +192,10 @@ _OF_INDICES = (t.Compare, t.Index, t.Number, t.Size, t.Axis, t.Add, t.Mul)
 
 
 def _of_indices(condition: t.Compare, variable: str, known: Collection[str]) -> bool:
-    """Return whether a condition depends only on sizes, the variable and known ones."""
+    """Return whether a condition depends on the variable and otherwise only on sizes and known variables."""
     nodes = list(t.walk(condition))
-    read = {n.name for n in nodes if isinstance(n, t.Index)}
-    return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in read and read <= {*known}
+    variables = {n.name for n in nodes if isinstance(n, t.Index)}
+    return all(isinstance(n, _OF_INDICES) for n in nodes) and variable in variables and variables <= {*known}
 
 
 def _all_true(parts: Sequence[Any]) -> Any:
@@ -229,8 +229,8 @@ def _tested_guards(where: Sequence[t.Statement], inner: Scope) -> Tested:
 def _flat(
     over: Sequence[t.Range], bodies: Sequence[t.Term], where: Sequence[t.Statement], scope: Scope, whole: bool = False
 ) -> tuple[list[Any], Any]:
-    """Terms with the variables of `over` as one last axis, and where their conditions hold; with all their values if
-    `whole`."""
+    """Return terms with the variables of `over` as one last axis, and where the conditions hold; with `whole`, the axis
+    has all values of the variables, even those that conditions on indices exclude."""
     inner = scope.within(over, () if whole else where)
     kept = _tested_guards(where, inner)
     shape = (*scope.shape, prod(inner.shape[len(scope.shape) :]))
@@ -249,8 +249,8 @@ def _greatest(values: Any, kept: Any) -> Any:
 
 
 def _term(p: t.Term, scope: Scope) -> Any:
-    """Return a term's values with one axis for each variable in scope, of length 1 where it does not depend on that; or
-    a number.
+    """Return a term's values with one axis for each variable in scope, of length 1 for a variable that does not occur;
+    or a number.
 
     Values made of indices alone are arrays of numpy, so that they are known while JAX traces.
     """
@@ -282,8 +282,8 @@ def _term(p: t.Term, scope: Scope) -> Any:
     if isinstance(p, t.Apply):
         return _applied(p.function, [_term(x, scope) for x in p.arguments])
     if isinstance(p, t.Truth):
-        found = _test(p.statement, scope)
-        return jnp.where(found.defined, _as_float(found.holds), jnp.nan)
+        tested = _test(p.statement, scope)
+        return jnp.where(tested.defined, _as_float(tested.holds), jnp.nan)
     if isinstance(p, t.Fold):
         return _fold(p, scope)
     if isinstance(p, t.Matrix):
@@ -317,11 +317,11 @@ def _entries(x: Any) -> Any:
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.integer) and x.dtype != bool:
         return x
-    whole = jnp.result_type(int)
+    wide = jnp.result_type(int)
     narrow = (
-        x.dtype == bool or jnp.iinfo(x.dtype).bits - jnp.issubdtype(x.dtype, jnp.signedinteger) < jnp.iinfo(whole).bits
+        x.dtype == bool or jnp.iinfo(x.dtype).bits - jnp.issubdtype(x.dtype, jnp.signedinteger) < jnp.iinfo(wide).bits
     )
-    return x.astype(whole if narrow else jnp.result_type(float))
+    return x.astype(wide if narrow else jnp.result_type(float))
 
 
 def _range_length(x: Any) -> int:
@@ -337,17 +337,18 @@ def _array(name: str, scope: Scope) -> Any:
 
 
 def _index(name: str, scope: Scope) -> np.ndarray:
+    """Return the values of a variable along its own axis of the scope."""
     at = next(k for k in reversed(range(len(scope.axes))) if scope.axes[k][0] == name)
     if name in scope.values:
-        known = scope.values[name]
-        return known.reshape(*known.shape, *[1] * (len(scope.axes) - known.ndim))
+        places = scope.values[name]
+        return places.reshape(*places.shape, *[1] * (len(scope.axes) - places.ndim))
     shape = [1] * len(scope.axes)
     shape[at] = scope.axes[at][1]
     return np.arange(scope.axes[at][1]).reshape(shape)
 
 
 def _aligned(x: Any, scope: Scope) -> Any:
-    """A whole array, along the axes of whole arrays; or a scalar."""
+    """Return a whole array along the axes of whole arrays, or a scalar. Raises UnfitError for too many axes."""
     x = _entries(x)
     if x.ndim > scope.entry:
         raise UnfitError("an array stands for a scalar")
@@ -355,33 +356,34 @@ def _aligned(x: Any, scope: Scope) -> Any:
 
 
 def _entry(p: t.Entry, scope: Scope) -> Any:
+    """Return the entries of an array at computed indices; NaN where an index is out of range."""
     array = _entries(_array(p.name, scope))
     if len(p.index) != array.ndim:
         raise UnfitError(f"'{p.name}' has no entry of {len(p.index)} indices")
-    if (found := _transposed(array, p.index, scope)) is not None:
-        return found
+    if (transposed := _transposed(array, p.index, scope)) is not None:
+        return transposed
     where = [_term(ix, scope) for ix in p.index]
-    inside: Any = True
+    in_range: Any = True
     for k, n in zip(where, array.shape, strict=True):
-        inside = inside & (k >= 0) & (k < n)
+        in_range = in_range & (k >= 0) & (k < n)
     if 0 in array.shape:
         raise UnfitError(f"'{p.name}' has no entries")
     value = array[
         tuple(jnp.clip(jnp.asarray(k), 0, n - 1).astype(int) for k, n in zip(where, array.shape, strict=True))
     ]
-    if isinstance(inside, bool | np.bool_ | np.ndarray) and np.all(inside):
+    if isinstance(in_range, bool | np.bool_ | np.ndarray) and np.all(in_range):
         return value
-    return jnp.where(inside, _as_float(value), jnp.nan)
+    return jnp.where(in_range, _as_float(value), jnp.nan)
 
 
 def _transposed(array: Any, index: Sequence[t.Term], scope: Scope) -> Any:
-    """The array with its axes where their variables are, where it is read at different variables of its own ranges."""
+    """Return the array with its axes at those of its index variables; None if these differ in range or repeat."""
     names = [name for name, _ in scope.axes]
-    read = [ix.name for ix in index if isinstance(ix, t.Index)]
-    if len(read) < len(index) or len(set(read)) < len(read) or len(set(names)) < len(names):
+    variables = [ix.name for ix in index if isinstance(ix, t.Index)]
+    if len(variables) < len(index) or len(set(variables)) < len(variables) or len(set(names)) < len(names):
         return None
-    at = [names.index(name) for name in read]
-    if not scope.values.keys().isdisjoint(read):
+    at = [names.index(name) for name in variables]
+    if not scope.values.keys().isdisjoint(variables):
         return None
     if any(scope.axes[k][1] != n for k, n in zip(at, array.shape, strict=True)):
         return None
@@ -401,18 +403,20 @@ def _power(x: Any, e: Fraction) -> Any:
 
 
 def _applied(function: str, arguments: list[Any]) -> Any:
+    """Return a function's values. Raises UnfitError for one that is not known."""
     if function in ("quotient", "remainder"):
         left, right = arguments
         if all(isinstance(x, int | np.ndarray) for x in arguments) and np.all(np.asarray(right) != 0):
             return left // right if function == "quotient" else left % right
-        whole = jnp.floor(_as_float(left) / _as_float(right))
-        return whole if function == "quotient" else left - right * whole
+        quotient = jnp.floor(_as_float(left) / _as_float(right))
+        return quotient if function == "quotient" else left - right * quotient
     if function not in _FUNCTIONS or len(arguments) != 1:
         raise UnfitError(f"'{function}' is no known function")
     return _FUNCTIONS[function](_as_float(arguments[0]) if function not in ("abs", "square", "stop") else arguments[0])
 
 
 def _fold(p: t.Fold, scope: Scope) -> Any:
+    """Return a sum, product or maximum along the variables' axes; NaN where a part of it is undefined."""
     if p.kind == "maximum":
         values, kept = _flat(p.over, [p.body], p.where, scope)
         return _greatest(values[0], kept)
@@ -448,8 +452,8 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
 
 
 def _eliminated(rows: Any) -> tuple[Any, Any]:
-    """Return, for matrices side by side, which row comes to each place by elimination with pivots, and the smallest gap
-    between the modulus of a pivot and of another candidate (1 if there is none).
+    """Return the order of the rows after elimination with pivots, for many matrices at once, and the smallest gap
+    between the moduli of a pivot and of another candidate (1 if there is none). The largest entry of a column is pivot.
     """
     n = rows.shape[-1]
     order, gap = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1]), jnp.ones(rows.shape[:-2])
@@ -458,8 +462,8 @@ def _eliminated(rows: Any) -> tuple[Any, Any]:
     for k in range(n):
         sizes = jnp.abs(rows[..., k:, k])
         best = jnp.argmax(sizes, axis=-1)
-        other = jnp.where(jnp.arange(n - k) == best[..., None], -jnp.inf, sizes)
-        gap = jnp.minimum(gap, sizes.max(-1) - other.max(-1))
+        other_sizes = jnp.where(jnp.arange(n - k) == best[..., None], -jnp.inf, sizes)
+        gap = jnp.minimum(gap, sizes.max(-1) - other_sizes.max(-1))
         places = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1])
         swapped = jnp.where(places == k, k + best[..., None], jnp.where(places == k + best[..., None], k, places))
         order = jnp.take_along_axis(order, swapped, -1)

@@ -8,19 +8,19 @@ PLATFORM = "⟨platform⟩"
 
 
 def number_of(name: str) -> int:
-    """The number that stands for a platform: each name has another."""
+    """Return the number that stands for a platform; no two names have the same."""
     return int.from_bytes(name.encode())
 
 
 def platform_named(s: Compare) -> str:
-    """Return `the platform is cpu` for a statement that the machine's is the one of a name; else nothing."""
+    """Return `the platform is cpu` for a statement that compares the machine's number with one of a name; else ""."""
     summands = linear(s.left)
     if s.relation not in ("=", "!=") or s.right != ZERO or len(summands) != 2:
         return ""
-    (c, machine), (number, nothing) = sorted(summands, key=lambda one: not one[1])
-    if machine != (Entry(PLATFORM),) or nothing:
+    (c, machine), (number, no_factors) = sorted(summands, key=lambda summand: not summand[1])
+    if machine != (Entry(PLATFORM),) or no_factors:
         return ""
     value = -number / c
-    whole = value.numerator if value.denominator == 1 and value > 0 else 0
-    name = whole.to_bytes((whole.bit_length() + 7) // 8).decode(errors="replace")
+    code = value.numerator if value.denominator == 1 and value > 0 else 0
+    name = code.to_bytes((code.bit_length() + 7) // 8).decode(errors="replace")
     return f"the platform {'is' if s.relation == '=' else 'is not'} {name}" if name.isidentifier() else ""

@@ -38,6 +38,7 @@ def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
     if isinstance(inner, Where) and (plainly := negated_guards(inner)) is not None:
         inner = plainly
         statement = ForAll(statement.over, plainly) if isinstance(statement, ForAll) else plainly
+    # The conclusion is put into words; the ranges, steps or guards around it follow at the end.
     inner = inner.holds if isinstance(inner, AtSteps) else inner
     guarded = isinstance(inner, Where)
     then = inner.then if isinstance(inner, Where) else inner
@@ -47,8 +48,8 @@ def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
     if isinstance(then, Solves):
         shown = text(then if guarded else statement, inputs=inputs).replace(CONTINUOUS, "", 1)
         shown = shown.replace(" solves ", " returns solves ", 1)
-        more = ", and depends on them continuously" if then.continuous else ""
-        return f"here and at all inputs near by, what {shown}{more}"
+        continuity = ", and depends on them continuously" if then.continuous else ""
+        return f"here and at all inputs near by, what {shown}{continuity}"
     parts = then.parts if isinstance(then, Either | Both) else (then,)
     bound = {r.variable for r in statement.over} if isinstance(statement, ForAll) else set()
     shown_parts = [_in_words(text(part, inputs=inputs)) for part in parts]
@@ -61,9 +62,9 @@ def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
 
 
 def _attained_once(unique: Unique, shown: str) -> str:
-    what = shown.removeprefix("argmin of ").removeprefix("argmax of ").replace(" is unique", "", 1)
-    what = what.replace(f", or the {extreme(unique)} is 0", "", 1)
-    return f"the {extreme(unique)} of {what} is attained only once"
+    subject = shown.removeprefix("argmin of ").removeprefix("argmax of ").replace(" is unique", "", 1)
+    subject = subject.replace(f", or the {extreme(unique)} is 0", "", 1)
+    return f"the {extreme(unique)} of {subject} is attained only once"
 
 
 def _in_words(shown: str) -> str:

@@ -1,4 +1,4 @@
-"""Expressions as functions of a scope, by an arithmetic that is given. Nothing that a certificate says runs."""
+"""Expressions as functions of a scope, in a given arithmetic. Nothing that a certificate says is run as code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .relations import COMPARES
 from .substitute import unbound
 
 MAX_TERMS = 10_000
-"""How many values the variables of a term go through at most."""
+"""The most values that the variables of a term may go through."""
 MAX_PLACES = 1 << 20
-"""The same of a statement that is asked at each of them."""
+"""The most values that the variables of a `for all` statement may go through."""
 
 
 @dataclass
@@ -35,9 +35,9 @@ class Scope:
     indices: Mapping[str, int] = field(default_factory=dict)
     loops: Mapping[str, _Steps] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Those of the arrays, where `arrays` holds them broadcast."""
+    """The shapes of the arrays before `arrays` had them broadcast."""
     known: dict[Any, Any] = field(default_factory=dict)
-    """What was computed, for all choices of indices of which it does not speak."""
+    """Values that were computed, each valid for all indices that it does not depend on."""
 
     def at(self, indices: Mapping[str, int]) -> Scope:
         inner = {**self.indices, **indices}
@@ -58,7 +58,7 @@ class Reader:
         """How many values of bound variables were gone through."""
 
     def read(self, x: t.Node) -> Read:
-        """Raises UnfitError for what no arithmetic can tell."""
+        """Return an expression as a function of a scope. Raises UnfitError for what is said in words alone."""
         if (method := _READ.get(type(x))) is None:
             raise UnfitError("it is said in words alone")
         read: Read = getattr(self, method)(x)
@@ -71,17 +71,18 @@ class Reader:
         return lambda scope: holds(left(scope), right(scope))
 
     def related(self, relation: t.Relation) -> Callable[[Any, Any], bool]:
-        """The relation, of two numbers."""
+        """Return the relation as a test of two numbers, which raises UndefinedError where one is undefined."""
         holds = COMPARES[relation]
         return lambda a, b: holds(self.order(a, b), 0)
 
     def order(self, a: Any, b: Any) -> int:
-        found = self.a.order(a, b)
-        if found is None:
+        outcome = self.a.order(a, b)
+        if outcome is None:
             raise UndefinedError
-        return found
+        return outcome
 
     def not_in(self, s: t.NotIn) -> Read:
+        """Return the reader of `not in integers`, or `not in nonpositive integers`."""
         term, poles, zero = self.read(s.term), s.numbers != "integers", self.a.number(0)
 
         def outside(scope: Scope) -> bool:
@@ -101,9 +102,9 @@ class Reader:
 
         def test(scope: Scope) -> bool:
             problem: Exception | None = None
-            for one in parts:
+            for part in parts:
                 try:
-                    if one(scope):
+                    if part(scope):
                         return True
                 except self.open as error:
                     problem = error
@@ -130,6 +131,7 @@ class Reader:
         return lambda scope: any(values(scope))
 
     def at_steps(self, s: t.AtSteps) -> Read:
+        """Return the reader of a statement for all steps of a loop, up to the first whose test is 0."""
         step, goes_on, holds = s.over[0].variable, self.read(s.test), self.read(s.holds)
 
         def test(scope: Scope) -> bool:
@@ -147,9 +149,9 @@ class Reader:
         values = self.values(s.over, s.body, s.where)
 
         def attained_once(scope: Scope) -> bool:
-            found = list(values(scope))
-            top = self.greatest(found)
-            return sum(self.order(value, top) == 0 for value in found) == 1
+            numbers = list(values(scope))
+            top = self.greatest(numbers)
+            return sum(self.order(value, top) == 0 for value in numbers) == 1
 
         return attained_once
 
@@ -157,8 +159,8 @@ class Reader:
         values = self.values(s.over, s.body, ())
 
         def test(scope: Scope) -> bool:
-            found = list(values(scope))
-            return all(self.order(a, b) for k, a in enumerate(found) for b in found[:k])
+            numbers = list(values(scope))
+            return all(self.order(a, b) for k, a in enumerate(numbers) for b in numbers[:k])
 
         return test
 
@@ -182,7 +184,7 @@ class Reader:
         return reduce(self.a.maximum, values)
 
     def ranges(self, over: Sequence[t.Range], where: Sequence[t.Statement] = (), most: int = MAX_TERMS) -> Ranges:
-        """The scopes with each choice of values at which the conditions hold."""
+        """Return a function that yields the scope with each choice of values at which the conditions hold."""
         names = [r.variable for r in over]
         sizes = [self.read(r.size) for r in over]
         conditions = [self.read(w) for w in where]
@@ -210,12 +212,12 @@ class Reader:
 
     def once(self, p: t.Node, value: Read) -> Read:
         """Return the reader of a term that computes it once for all values of variables it does not depend on."""
-        spoken = sorted(unbound(p))
+        free_names = sorted(unbound(p))
 
         def memoized(scope: Scope) -> Any:
-            if len(spoken) >= len(scope.indices) or not scope.indices.keys() >= {*spoken}:
+            if len(free_names) >= len(scope.indices) or not scope.indices.keys() >= {*free_names}:
                 return value(scope)
-            key = (id(p), scope.entry, *(scope.indices[name] for name in spoken))
+            key = (id(p), scope.entry, *(scope.indices[name] for name in free_names))
             if key not in scope.known:
                 scope.known[key] = value(scope)
             return scope.known[key]
@@ -263,6 +265,7 @@ class Reader:
         return lambda scope: self.a.entry(scope.arrays[p.name][scope.entry])
 
     def entry(self, p: t.Entry) -> Read:
+        """Return the reader of an entry by index. A scalar beside whole arrays is read at their entry."""
         places = [self.read(ix) for ix in p.index]
 
         def value(scope: Scope) -> Any:
@@ -312,8 +315,8 @@ class Reader:
         x, y = values
         if type(x) is type(y) is int and y:
             return x // y if function == "quotient" else x % y
-        whole = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
-        return whole if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, whole)))
+        quotient = a.apply("floor", [a.mul(x, a.power(y, Fraction(-1)))])
+        return quotient if function == "quotient" else a.add(x, a.mul(a.number(-1), a.mul(y, quotient)))
 
     def indicator(self, p: t.Truth) -> Read:
         test = self.read(p.statement)
@@ -331,6 +334,7 @@ class Reader:
         return self.negative(t.Negate(t.Fold("maximum", p.over, t.Negate(p.body), p.where)))
 
     def matrix(self, p: t.Matrix) -> Read:
+        """Return the reader of a function of a square matrix of at most `matrices.MAX_ROWS` rows."""
         values, sizes = self.values(p.over, p.body, ()), [self.read(r.size) for r in p.over]
         places = [self.read(ix) for ix in p.index]
         if p.kind not in matrices.KINDS:
@@ -352,40 +356,41 @@ class Reader:
         scopes, bodies = self.ranges(p.over, p.where), [self.read(b) for b in p.bodies]
         variable, places = p.over[p.component].variable, [self.read(ix) for ix in p.place]
 
-        def before(one: tuple[list[Any], int], other: tuple[list[Any], int]) -> int:
-            return next((order for a, b in zip(one[0], other[0], strict=True) if (order := self.order(a, b))), 0)
+        def compare_bodies(candidate: tuple[list[Any], int], rival: tuple[list[Any], int]) -> int:
+            return next((order for a, b in zip(candidate[0], rival[0], strict=True) if (order := self.order(a, b))), 0)
 
         def value(scope: Scope) -> Any:
             """Return the index that an arg-max, a sort or a pivot search chooses. Raises UndefinedError where there is
             none.
             """
-            found: list[tuple[list[Any], int]] = []
+            candidates: list[tuple[list[Any], int]] = []
             for inner in scopes(scope):
-                found.append(([body(inner) for body in bodies], inner.indices[variable]))
-            if not found:
+                candidates.append(([body(inner) for body in bodies], inner.indices[variable]))
+            if not candidates:
                 raise UndefinedError
             if p.kind in ("pivots", "pivoted"):
-                n, place = isqrt(len(found)), self.a.index(places[0](scope))
+                n, place = isqrt(len(candidates)), self.a.index(places[0](scope))
                 if not 0 <= place < n:
                     raise UnfitError(f"no row comes to the place {place}")
-                values = [x for (x,), _ in found]
+                values = [x for (x,), _ in candidates]
                 order = matrices.eliminated(self, [values[n * i : n * (i + 1)] for i in range(n)])[0]
                 return self.a.number(order[place] if p.kind == "pivots" else order.index(place))
             if p.kind in ("order", "rank"):
-                found.sort(key=cmp_to_key(before))
+                candidates.sort(key=cmp_to_key(compare_bodies))
                 place = self.a.index(places[0](scope))
-                if not 0 <= place < len(found):
+                if not 0 <= place < len(candidates):
                     raise UnfitError(f"no entry comes to the place {place}")
-                order = [index for _, index in found]
+                order = [index for _, index in candidates]
                 return self.a.number(order[place] if p.kind == "order" else order.index(place))
-            best = found[0]
-            for one in found[1:]:
-                best = one if before(one, best) > 0 else best
+            best = candidates[0]
+            for candidate in candidates[1:]:
+                best = candidate if compare_bodies(candidate, best) > 0 else best
             return self.a.number(best[1])
 
         return value
 
     def least(self, p: t.Least) -> Read:
+        """Return the reader of the least value at which a formula holds, which is undefined if there is none."""
         ((over,), holds) = p.over, self.read(p.holds)
         count = None if over.size == t.WHILE_A_TEST_HOLDS else self.read(over.size)
 
@@ -400,13 +405,14 @@ class Reader:
     # --- loops
 
     def carry(self, p: t.Carry) -> Read:
+        """Return the reader of an entry of what a loop carries, computed from the steps before."""
         axes = [tuple(r.variable for r in c.over) for c in p.loop.carries]
         steps = _Loop(p.loop, axes, [(self.read(c.init), self.read(c.step)) for c in p.loop.carries])
         places = [self.read(x) for x in (p.time, *p.index)]
 
         def value(scope: Scope) -> Any:
-            here = _Steps(steps, scope, {})
-            return here.at(p.position, tuple(self.a.index(place(scope)) for place in places))
+            carries = _Steps(steps, scope, {})
+            return carries.at(p.position, tuple(self.a.index(place(scope)) for place in places))
 
         return value
 
@@ -476,6 +482,7 @@ class _Steps:
     known: dict[tuple[int, tuple[int, ...]], Any]
 
     def at(self, position: int, place: tuple[int, ...]) -> Any:
+        """Return an entry of a carry; `place` is its time and its indices. Raises UnfitError for too many steps."""
         if (position, place) not in self.known:
             time, *index = place
             if not 0 <= time <= MAX_TERMS:

@@ -18,12 +18,12 @@ COMPARES: dict[Relation, Callable[[Any, Any], Any]] = {
 }
 SIGNS: dict[str, str] = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "=", "!=": "≠"}
 SWAPPED: dict[Relation, Relation] = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "=": "=", "!=": "!="}
-"""What the right side is to the left one."""
+"""The relation with its sides exchanged."""
 OPPOSITE: dict[Relation, Relation] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
 
 
 def as_written(text: str) -> str:
-    """Printed relations as users write them: `x ≠ 0 or y = −1` as `x != 0 or y == -1`."""
+    """Return a printed text with relations as users write them: `x ≠ 0 or y = −1` as `x != 0 or y == -1`."""
     for relation, sign in SIGNS.items():
         text = text.replace(sign, relation)
     return text.replace(" = ", " == ").replace("−", "-")

@@ -1,4 +1,4 @@
-"""Statements where dimensions are known."""
+"""Statements at known dimensions: numbers, or other names, in the place of sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tree import Add, Mul, Node, Number, Power, Size, Statement, linear, mapped
 
 
 def at_sizes(statement: Statement, sizes: Mapping[str, str]) -> Any:
-    """The statement with dimensions replaced by numbers, or by other names, in canonical form."""
+    """Return the statement with dimensions replaced by numbers, or by other names, in canonical form."""
 
     def change(node: Any) -> Any:
         if isinstance(node, Size):

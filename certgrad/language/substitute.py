@@ -24,16 +24,16 @@ def substitute(node: Any, values: Mapping[str, Term]) -> Any:
     if not inner:
         return mapped(node, lambda child: substitute(child, values) if isinstance(child, Range) else child)
     taken = {name for value in inner.values() for name in variables(value)}
-    new = {name: _fresh(name, taken | variables(node)) for name in bound if name in taken}
-    inner |= {name: Index(other) for name, other in new.items()}
+    new_names = {name: _fresh(name, taken | variables(node)) for name in bound if name in taken}
+    inner |= {name: Index(new_name) for name, new_name in new_names.items()}
 
     def changed(child: Node) -> Any:
         if isinstance(child, Range):
-            return Range(new.get(child.variable, child.variable), substitute(child.size, values))
+            return Range(new_names.get(child.variable, child.variable), substitute(child.size, values))
         return substitute(child, inner)
 
     out = mapped(node, changed)
-    return msgspec.structs.replace(out, time=new[node.time]) if isinstance(node, Loop) and new else out
+    return msgspec.structs.replace(out, time=new_names[node.time]) if isinstance(node, Loop) and new_names else out
 
 
 def _fresh(name: str, taken: set[str]) -> str:
@@ -43,19 +43,19 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def variables(node: Node) -> set[str]:
-    """The names of all index variables that stand in it."""
+    """Return the names of all index variables that occur in a node, bound or free."""
     return {n.name for n in walk(node) if isinstance(n, Index)}
 
 
 def unbound(node: Node) -> set[str]:
-    """The index variables, and the loops that steps read, which nothing around them binds."""
+    """Return the names of index variables, and of loops whose carries are read, that nothing in a node binds."""
     if isinstance(node, Index):
         return {node.name}
-    found = {name for child in children(node) for name in unbound(child)}
+    names = {name for child in children(node) for name in unbound(child)}
     if isinstance(node, Carried):
-        return found | {node.loop}
+        return names | {node.loop}
     if isinstance(node, Loop):
-        return found - {node.name, node.time}
+        return names - {node.name, node.time}
     if isinstance(node, BINDERS):
-        return found - {r.variable for r in node.over}
-    return found
+        return names - {r.variable for r in node.over}
+    return names

@@ -28,19 +28,19 @@ _GREEK = ("alpha", "beta", "gamma", "delta", "eps", "epsilon", "lambda")
 
 
 def text(statement: t.Statement, style: Style = "text", inputs: Sequence[str] = (), sizes: Sizes | None = None) -> str:
-    """The statement over `inputs`, in order; other names are parameters. LaTeX writes `sizes` of axes for ranges."""
+    """Return the statement as text. Names beside `inputs` are parameters; LaTeX writes `sizes` of axes for ranges."""
     printer = Printer(style, inputs, sizes or {})
     return printer.with_definitions(printer.statement(statement))
 
 
 def term_text(term: t.Term, style: Style = "text") -> str:
-    """A term, without the ranges of its variables: for residuals, which nobody takes for hypotheses."""
+    """Return a term as text, in plain style without the ranges of its variables: for residuals of proofs."""
     printer = Printer(style, ranges=style == "latex")
     return printer.with_definitions(printer.term(term))
 
 
 def equal_by_induction(left: t.Carry, right: t.Carry, sign: int = 1) -> str:
-    """An equation, up to a sign, between what two loops carry, at every time t."""
+    """Return the text of an equation, up to a sign, between the carries of two loops at every time t."""
     printer = Printer(ranges=False)
     return printer.with_definitions(f"{printer.term(left)} = {'−' * (sign < 0)}{printer.term(right)} by induction on t")
 
@@ -57,7 +57,7 @@ _OF_MATRIX = {
         "the matrix {} has no pivot with the modulus of another candidate",
     ),
 }
-"""What a comparison with 0 says of a matrix, by what of it is compared, and how: in LaTeX, and in plain words."""
+"""Words for a comparison with 0, by the function of a matrix and the relation: in LaTeX, and plain."""
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Printer:
     loops: dict[t.Loop, str] = field(default_factory=dict)
     """Names of the loops that were met."""
     carried: dict[str, str] = field(default_factory=dict)
-    """How a loop's carry is printed, by the loop's name in its step; `{}` stands for a letter where it has several."""
+    """The printed name of a loop's carry, by the loop's name in its step; `{}` is for a letter if it has several."""
 
     @property
     def latex(self) -> bool:
@@ -131,14 +131,14 @@ class Printer:
 
     def extent(self, size: t.Term) -> str:
         if isinstance(size, t.Axis):
-            known = self.sizes.get(size.array, ())
-            if len(known) > size.position:
-                return str(known[size.position])
+            axis_sizes = self.sizes.get(size.array, ())
+            if len(axis_sizes) > size.position:
+                return str(axis_sizes[size.position])
             return f"axis {size.position} of {size.array}"
         return self.term(size)
 
     def over(self, ranges: Sequence[t.Range], *bodies: t.Node) -> str:
-        """Bound variables, with the ranges that are no whole axes."""
+        """Return bound variables as text, with those ranges that are no whole axes."""
         if self.whole(ranges, *bodies):
             return ",".join(r.variable for r in ranges)
         return ", ".join(r.variable if _covers_axis(r, *bodies) else self.bound(r) for r in ranges)
@@ -148,7 +148,7 @@ class Printer:
         return not self.ranges or all(_covers_axis(r, *bodies) for r in ranges)
 
     def guard(self, g: t.Statement) -> str:
-        """A guard: its condition, or that a 0/1-valued term is not 0, or that it is."""
+        """Return a guard as text: its condition, or a 0/1-valued term that is not 0, or `… = 0`."""
         plain = plainly(g)
         if plain != g:
             return self.joined(map(self.condition, plain.parts if isinstance(plain, t.Both) else [plain]))
@@ -166,14 +166,14 @@ class Printer:
         return rf"{inner} \notin \{{0, -1, -2, \dots\}}" if self.latex else f"{inner} is not 0, −1, −2, …"
 
     def either(self, s: t.Either) -> str:
-        """The alternatives; a maximum that is attained once, or is 0, is written out once."""
+        """Return alternatives as text; a maximum that is attained once, or is 0, is written out once."""
         if (unique := once_or_zero(s)) is None:
             return (r" \;\text{or}\; " if self.latex else " or ").join(map(self.statement, s.parts))
         words = f", or the {extreme(unique)} is 0"
         return self.unique(unique) + (rf"\text{{{words}}}" if self.latex else words)
 
     def unique(self, s: t.Unique) -> str:
-        """`argmax of x[i,j] over j is unique`; of a negated term, argmin."""
+        """Return `argmax of x[i,j] over j is unique`; for a negated term, argmin of the term."""
         summands = t.linear(s.body)
         least = extreme(s) == "minimum"
         entry = self.term(sum_of((-c, f) for c, f in summands) if least else s.body)
@@ -215,7 +215,7 @@ class Printer:
         return ", ".join(parts) if all(len(high) < 2 for _, high in sides.values()) else ""
 
     def compare(self, s: t.Compare) -> str:
-        """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
+        """Return a comparison as text, balanced; of a platform or a matrix, in words."""
         if platform := platform_named(s):
             return rf"\text{{{platform}}}" if self.latex else platform
         matrix = s.left
@@ -230,8 +230,8 @@ class Printer:
         if s.right != t.ZERO:
             return s.left, relation, s.right
         summands = t.linear(s.left)
-        entries = [one for one in summands if self.varies(one[1])]
-        rest = [one for one in summands if one not in entries] if entries else []
+        entries = [summand for summand in summands if self.varies(summand[1])]
+        rest = [summand for summand in summands if summand not in entries] if entries else []
         moving = entries or summands
         left = [(c, f) for c, f in moving if c > 0]
         right = [(-c, f) for c, f in moving if c < 0]
@@ -243,14 +243,14 @@ class Printer:
         return sum_of((c * factor, f) for c, f in left), relation, sum_of((c * factor, f) for c, f in right)
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
-        """Return whether an entry of an input is mentioned."""
+        """Return whether factors mention an entry of an input; if no inputs are known, of any array."""
         named = [n for f in factors for n in t.walk(f) if isinstance(n, t.Array | t.Entry)]
         if self.inputs:
             return any(n.name in self.inputs for n in named)
         return any(isinstance(n, t.Array) or bool(n.index) for n in named)
 
     def place(self, summands: Summands) -> int:
-        """The position of the first input that is mentioned."""
+        """Return the position of the first input that is mentioned; the number of inputs if none is."""
         named = {n.name for _, fs in summands for f in fs for n in t.walk(f) if isinstance(n, t.Array | t.Entry)}
         order = list(self.inputs) or sorted(named)
         return min((order.index(n) for n in named if n in order), default=len(order))
@@ -262,12 +262,12 @@ class Printer:
         if not parts:
             return "0"
         out = ""
-        for one, c, _ in parts:
-            out += one if not out and c > 0 else f"−{one}" if not out else f" + {one}" if c > 0 else f" − {one}"
+        for part, c, _ in parts:
+            out += part if not out and c > 0 else f"−{part}" if not out else f" + {part}" if c > 0 else f" − {part}"
         return out.replace("−", "-") if self.latex else out
 
     def shown_summands(self, p: t.Term) -> list[tuple[str, Fraction, tuple[t.Term, ...]]]:
-        """The terms of a sum as they are read, without their signs: negative ones last, short ones first."""
+        """Return the summands: text without sign, coefficient, factors. Negative ones are last, short ones first."""
         shown = [(self.product(f, abs(c)), c, f) for c, f in t.linear(p)]
         return sorted(shown, key=lambda x: (x[1] < 0, len(x[0]), x[0]))
 
@@ -342,7 +342,7 @@ class Printer:
         return f"{name}[{','.join(map(self.compact, (a.time, *a.index)))}]"
 
     def truth(self, s: t.Statement) -> str:
-        """Inside brackets, a condition on indices as it stands: `[j-i ≥ 0]`."""
+        """Return a condition for brackets; one on indices as it stands: `[j-i ≥ 0]`."""
         if isinstance(s, t.Compare) and s.right == t.ZERO and s.relation != ">" and of_indices(s):
             return f"{self.compact(s.left)} {self.sign(s.relation)} 0"
         return self.statement(s)
@@ -351,8 +351,8 @@ class Printer:
         if a.function == "stop":
             return f"({', '.join(map(self.term, a.arguments))})"
         if a.function == "exp":
-            inside = self.term(a.arguments[0])
-            return rf"e^{{{inside}}}" if self.latex else f"exp({inside})"
+            exponent = self.term(a.arguments[0])
+            return rf"e^{{{exponent}}}" if self.latex else f"exp({exponent})"
         if a.function in ("quotient", "remainder"):
             left, right = self.compact(a.arguments[0]), self.term(a.arguments[1])
             if a.function == "quotient":
@@ -383,15 +383,15 @@ class Printer:
         if not (isinstance(s, t.Compare) and s.right == t.ZERO and of_indices(s)):
             return self.statement(s)
         relation, summands = s.relation, t.linear(s.left)
-        apart = [one for one in summands if one != (-1, ())]
-        if relation == ">=" and len(apart) < len(summands) and any(c < 0 for c, _ in apart):
-            relation, summands = ">", apart
+        without_minus_one = [summand for summand in summands if summand != (-1, ())]
+        if relation == ">=" and len(without_minus_one) < len(summands) and any(c < 0 for c, _ in without_minus_one):
+            relation, summands = ">", without_minus_one
         left = sum_of((c, f) for c, f in summands if c > 0)
         right = sum_of((-c, f) for c, f in summands if c < 0)
         return f"{self.compact(left)} {self.sign(relation)} {self.compact(right)}"
 
     def matrix(self, a: t.Matrix) -> str:
-        """`determinant(A)`, `inverse(A)[i,j]`."""
+        """Return a function of a matrix as text: `determinant(A)`, `inverse(A)[i,j]`."""
         where = ",".join(map(self.compact, a.index))
         if self.latex:
             head = {"determinant": r"\det"}.get(a.kind) or rf"\operatorname{{{a.kind}}}"
@@ -399,7 +399,7 @@ class Printer:
         return f"{a.kind}({self.matrix_inside(a)})" + (f"[{where}]" if where else "")
 
     def matrix_inside(self, a: t.Matrix) -> str:
-        """A matrix by name where it is an input (`A`, `A[b]` in a batch), else by its entry in row i and column j."""
+        """Return an input by its name (`A`, `A[b]` in a batch), any other matrix by its entry in row i and column j."""
         row, column = (r.variable for r in a.over)
         whole = self.whole(a.over, a.body)
         if isinstance(a.body, t.Entry) and whole and a.body.index[-2:] == (t.Index(row), t.Index(column)):
@@ -412,7 +412,7 @@ class Printer:
         return f"{self.term(a.body)} in row {row} and column {column}{ends}"
 
     def chosen(self, a: t.Chosen) -> str:
-        """`argmax(x[i,j] over j)`, or `order(x[j] over j)[i]`."""
+        """Return a chosen index as text: `argmax(x[i,j] over j)`, `order(x[j] over j)[i]`."""
         bodies = ", ".join(map(self.term, a.bodies))
         over = self.over(a.over, *a.bodies)
         kept = " and ".join(map(self.condition, a.where))
@@ -427,14 +427,14 @@ class Printer:
     # --- loops
 
     def carry(self, loop: t.Loop, position: int) -> str:
-        """The name of a carry: c, c2, c3 … for the loops, with a letter for each where there are several."""
+        """Return the name of a carry: c, c2, c3 … by loop, with a letter for each carry if a loop has several."""
         if loop not in self.loops:
             names = (f"{loop.name}{k if k > 1 else ''}" for k in range(1, 1000))
             self.loops[loop] = next(n for n in names if n not in self.loops.values())
         return self.loops[loop] + (_LETTERS[position % len(_LETTERS)] if len(loop.carries) > 1 else "")
 
     def with_definitions(self, shown: str) -> str:
-        """The text, with what the carries in it are."""
+        """Return the text, followed by the definitions of the carries in it, and of those in the definitions."""
         lines: list[str] = []
         done = 0
         while done < len(self.loops):
@@ -452,20 +452,20 @@ class Printer:
     # --- symbols
 
     def compact(self, p: t.Term) -> str:
-        """An index: `2j+1-n`."""
+        """Return an index as text without spaces, `2j+1-n`: summands with index variables first."""
         summands = t.linear(p)
-        numbered = [one for one in summands if any(isinstance(n, t.Index) for f in one[1] for n in t.walk(f))]
-        rest = [one for one in summands if one not in numbered]
-        rest.sort(key=lambda one: (one[0] < 0, len(shown := self.product(one[1], abs(one[0]))), shown))
+        numbered = [x for x in summands if any(isinstance(n, t.Index) for f in x[1] for n in t.walk(f))]
+        rest = [x for x in summands if x not in numbered]
+        rest.sort(key=lambda x: (x[0] < 0, len(shown := self.product(x[1], abs(x[0]))), shown))
         out = ""
         for c, factors in (*numbered, *rest):
             if not factors:
-                one = str(abs(c))
+                part = str(abs(c))
             elif len(factors) == 1 and isinstance(factors[0], t.Index):
-                one = f"{'' if abs(c) == 1 else abs(c)}{factors[0].name}"
+                part = f"{'' if abs(c) == 1 else abs(c)}{factors[0].name}"
             else:
-                one = self.product(factors, abs(c))
-            out += f"-{one}" if c < 0 else f"+{one}" if out else one
+                part = self.product(factors, abs(c))
+            out += f"-{part}" if c < 0 else f"+{part}" if out else part
         return out or "0"
 
     def sign(self, relation: t.Relation) -> str:
@@ -480,7 +480,7 @@ class Printer:
 
 
 def _covers_axis(r: t.Range, *bodies: t.Node) -> bool:
-    """The variable runs over the whole of an axis that it numbers, alone, so that text need not say how far."""
+    """Return whether a variable runs over the whole of an axis that it indexes, so that text need not say how far."""
     if not isinstance(r.size, t.Axis):
         return False
     entries = [n for body in bodies for n in t.walk(body) if isinstance(n, t.Entry)]

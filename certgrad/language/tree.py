@@ -412,7 +412,7 @@ ONE = Number("1")
 WHILE_A_TEST_HOLDS = Number("-1")
 """In place of a size: the variable runs as long as a test holds."""
 UNKNOWN = Size("?")
-"""In place of a size: how far the variable runs, of which nothing says it."""
+"""In place of a size: how far the variable runs is not stated."""
 TRUE = Both(())  # all of none
 FALSE = Either(())  # some of none
 BINDERS = (Fold, Matrix, Chosen, CarryOf, ForAll, AtSteps, Unique, Distinct, Minimum, Least, Exists)
@@ -425,7 +425,7 @@ def _fields(kind: type[Node]) -> tuple[str, ...]:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The nodes directly inside."""
+    """Yield the nodes directly inside of a node."""
     for name in _fields(type(node)):
         value = getattr(node, name)
         if isinstance(value, Node):
@@ -435,17 +435,17 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all inside it, from the outside in."""
-    left = [node]
-    while left:
-        found = left.pop()
-        yield found
-        left += reversed([*children(found)])
+    """Yield the node and all nodes inside of it, from the outside in."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting += reversed([*children(current)])
 
 
 def mapped(node: Node, change: Callable[[Any], Any]) -> Any:
-    """The node with each node directly inside it changed; the same object where nothing changes."""
-    found: dict[str, Any] = {}
+    """Return the node with each node directly inside of it changed; the same object where nothing changes."""
+    changes: dict[str, Any] = {}
     for name in _fields(type(node)):
         value = getattr(node, name)
         if isinstance(value, Node):
@@ -457,8 +457,8 @@ def mapped(node: Node, change: Callable[[Any], Any]) -> Any:
         else:
             continue
         if new is not value:
-            found[name] = new
-    return msgspec.structs.replace(node, **found) if found else node
+            changes[name] = new
+    return msgspec.structs.replace(node, **changes) if changes else node
 
 
 def number(value: int | Fraction) -> Number:
@@ -466,21 +466,21 @@ def number(value: int | Fraction) -> Number:
 
 
 def sum_of_terms(terms: list[Term]) -> Term:
-    """The sum; a single term stands alone."""
+    """Return the sum of terms: 0 of none, a single term as it is."""
     return ZERO if not terms else terms[0] if len(terms) == 1 else Add(tuple(terms))
 
 
 def scaled(coefficient: Fraction, factors: list[Term]) -> Term:
-    """The product; a coefficient of 1 is left out."""
-    every = [*([] if coefficient == 1 and factors else [number(coefficient)]), *factors]
-    return every[0] if len(every) == 1 else Mul(tuple(every))
+    """Return the product of a coefficient and factors; a coefficient of 1 is left out."""
+    parts = [*([] if coefficient == 1 and factors else [number(coefficient)]), *factors]
+    return parts[0] if len(parts) == 1 else Mul(tuple(parts))
 
 
 def linear(term: Term) -> list[tuple[Fraction, tuple[Term, ...]]]:
-    """The terms of a sum, each as its coefficient and its other factors. Zero has none."""
+    """Return the summands of a term, each as its coefficient and its other factors; none for zero."""
     out: list[tuple[Fraction, tuple[Term, ...]]] = []
-    for one in term.terms if isinstance(term, Add) else (term,):
-        factors = one.factors if isinstance(one, Mul) else (one,)
+    for summand in term.terms if isinstance(term, Add) else (term,):
+        factors = summand.factors if isinstance(summand, Mul) else (summand,)
         coefficient = Fraction(1)
         rest: list[Term] = []
         for factor in factors:
@@ -494,7 +494,7 @@ def linear(term: Term) -> list[tuple[Fraction, tuple[Term, ...]]]:
 
 
 def arrays(node: Node) -> set[str]:
-    """The arrays that are named."""
+    """Return the names of the arrays in a node, those of which only a length is used included."""
     return {n.name for n in walk(node) if isinstance(n, Array | Entry)} | {
         n.array for n in walk(node) if isinstance(n, Axis)
     }

@@ -1,7 +1,7 @@
-"""Maps over devices and what they send each other, on three devices. No machine needs to have them: the mesh of a map
-may be a description, and what is audited is the program.
+"""Maps over three devices, with the collectives by which devices exchange values. No machine needs to have the devices:
+the mesh of a map may be a description, and the program is what is audited.
 
-JAX marks in types what devices hold: other values each ("varying"), the same ("invarying"; "reduced", if cotangents are
+JAX marks in types what devices hold: own values ("varying"), equal ones ("invarying"; "reduced", if cotangents are
 yet to be summed), or parts of a sum ("unreduced"). A rule that hides the sum is the transpose of one that asks for it.
 """
 
@@ -20,7 +20,7 @@ from .._configuration import Configuration, configurations, forms
 
 COUNT = 3
 ON, ALL = P("i"), P()
-"""An array in blocks, one a device; an array that all hold."""
+"""`ON`: an array in blocks, one on each device. `ALL`: an array that each device has as a whole."""
 TURN = [(j, (j + 1) % COUNT) for j in range(COUNT)]
 
 

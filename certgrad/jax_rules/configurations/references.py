@@ -1,4 +1,4 @@
-"""Mutable references that a program makes for itself. Only public names of JAX, so `run_state` is not among them."""
+"""Mutable references that a program makes for itself, by public names of JAX; `run_state` is not public."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Sparse arrays: which entries they hold is given by integers, how many by a size.
 
-Those in row-major order hold where each row starts. At numbers that are no such starts JAX computes what comes of it,
-NaN among others, and a domain cannot say yet which numbers are: here they are given, one row of them empty.
+Arrays in row-major order also hold where each row starts. At integers that are no starts of rows JAX computes anything,
+NaN too, and a domain cannot express yet which integers are: so the starts are constants here, with one empty row.
 """
 
 from __future__ import annotations
