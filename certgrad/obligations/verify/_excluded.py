@@ -61,7 +61,7 @@ _TRIES = 40
 """At most this many draws until a point is drawn that a hypothesis excludes."""
 _BESIDE = 12
 """How many points are made of one inside all hypotheses by changing an entry to special numbers, and to others."""
-_KINKS = 2
+_KINKS = 3
 """At a shape, the search ends after this many points without a derivative that tell nothing new."""
 _NEAR_ENTRIES = 12
 """Points on boundaries are tried at shapes with at most this many entries."""
