@@ -1,4 +1,4 @@
-"""From the arguments of a call to arrays and checked keyword arguments."""
+"""Calls of ops: the arguments become arrays and checked keyword arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The op's value. Raises TypeError or ValueError, naming op and argument, for arguments that it does not take."""
+    """Return the op's value. Raises TypeError or ValueError, naming op and argument, for arguments it does not take."""
     leading = [kwargs[name] for name in op.leading if name in kwargs]
     rest = {name: value for name, value in kwargs.items() if name not in op.leading}
     bound = op.__signature__.bind(*leading, *args, **rest)
@@ -34,6 +34,7 @@ def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _arrays(op: Op, values: list[Any]) -> list[Any]:
+    """Return the values as arrays of the dtypes that the op takes. Raises TypeError for any other dtype."""
     specs = op.cases[0].signature.inputs
     arrays = [jnp.asarray(value) for value in values]
     for name, spec, x in zip(op.arg_names, specs, arrays, strict=True):
@@ -91,7 +92,10 @@ def _number(op: Op, name: str, value: Any) -> float:
 
 
 def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The structural keyword arguments as the first case that fits the call has them."""
+    """Return the structural keyword arguments (those that are no real numbers), with axes in the form of the cases.
+
+    Raises ValueError if no case of the op has such keyword arguments, or none of those that do has such shapes.
+    """
     from certgrad.ops._axes import resolve
 
     defaults = {name: op.defaults[name] for name in given if name in op.defaults}
@@ -103,16 +107,16 @@ def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, A
     if op.broadcast:
         jnp.broadcast_shapes(*shapes)
     elif not any(covers(one, shapes, statics) for one in candidates):
-        named = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
-        told = (str(one) if _sized([one]) else for_people(str(one.signature)) for one in candidates)
-        forms = " or ".join(dict.fromkeys(f"'{one}'" for one in told))
+        shown_shapes = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
+        signatures = (str(one) if _sized([one]) else for_people(str(one.signature)) for one in candidates)
+        forms = " or ".join(dict.fromkeys(f"'{one}'" for one in signatures))
         given_sizes = "".join(f", {name}={statics[name]}" for name in _sized(candidates))
-        raise ValueError(f"{op.name}: the shapes {named}{given_sizes} do not fit its signature {forms}.")
+        raise ValueError(f"{op.name}: the shapes {shown_shapes}{given_sizes} do not fit its signature {forms}.")
     return statics
 
 
 def _sized(cases: list[Case]) -> list[str]:
-    """The keyword arguments that are sizes, or tuples with sizes in them."""
+    """Return the names of keyword arguments that are sizes, or tuples with sizes in them, in some case."""
     return sorted({name for one in cases for name, value in one.statics.items() if names_in(value)})
 
 

@@ -143,14 +143,14 @@ def cholesky(a):
 
 
 def _solved(a, b, lower=True, trans=0, unit_diagonal=False):
-    """The x with a x = b, or aᵀ x = b, for a stack of triangles."""
+    """Return the x with a x = b, or aᵀ x = b if `trans`, for stacks of triangular matrices a."""
     return lax.linalg.triangular_solve(
         a, b, left_side=True, lower=lower, transpose_a=bool(trans), unit_diagonal=unit_diagonal
     )
 
 
 def _lower_half(x):
-    """The lower triangle with half of the diagonal."""
+    """Return the lower triangle of each matrix, with half of its diagonal."""
     return jnp.tril(x) - jnp.eye(x.shape[-1], dtype=x.dtype) * x / 2
 
 

@@ -89,7 +89,7 @@ def _times(size: Size, count: int) -> Size:
 
 
 class _Window:
-    """A window over the axes along which it does not just take each entry; the other axes are joined to one before them.
+    """A window over the axes along which it does not just take each entry; the other axes are joined to one before.
 
     ONNX's convolutions and poolings take arrays (batch, channel, axes); here the joined axis is the batch.
     """
