@@ -249,7 +249,7 @@ def split_program(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[
     inputs. It repeats no step that the first part can compute, except steps that depend on no input at all.
     """
     early = {id(v) for v in flat.inputs[:given]}
-    free: set[int] = set()  # what depends on no input is computed in both parts, not handed on
+    free: set[int] = set()  # depends on no input: computed in both parts rather than handed on
     start, rest = [], []
     for step in flat.steps:
         if all(isinstance(a, Constant) or id(a) in free for a in step.inputs):

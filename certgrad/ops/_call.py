@@ -25,10 +25,10 @@ def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     rest = {name: value for name, value in kwargs.items() if name not in op.leading}
     bound = op.__signature__.bind(*leading, *args, **rest)
     bound.apply_defaults()
-    given = {name: bound.arguments[name] for name in op.statics}
+    keywords = {name: bound.arguments[name] for name in op.statics}
     arrays = _arrays(op, [bound.arguments[name] for name in op.arg_names])
-    params = _params(op, {name: value for name, value in given.items() if name in op.params})
-    structural = {name: value for name, value in given.items() if name not in op.params}
+    params = _params(op, {name: value for name, value in keywords.items() if name in op.params})
+    structural = {name: value for name, value in keywords.items() if name not in op.params}
     statics = params | _structural(op, arrays, structural)
     return op.run(arrays, statics)
 
@@ -100,16 +100,18 @@ def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, A
 
     defaults = {name: op.defaults[name] for name in given if name in op.defaults}
     statics = resolve(op, arrays, given)
-    candidates = [one for one in op.cases if _agree(one, statics, defaults)]
+    candidates = [candidate for candidate in op.cases if _agree(candidate, statics, defaults)]
     if not candidates:
         raise ValueError(_no_case(op, given))
     shapes = [x.shape for x in arrays]
     if op.broadcast:
         jnp.broadcast_shapes(*shapes)
-    elif not any(covers(one, shapes, statics) for one in candidates):
+    elif not any(covers(candidate, shapes, statics) for candidate in candidates):
         shown_shapes = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
-        signatures = (str(one) if _sized([one]) else for_people(str(one.signature)) for one in candidates)
-        forms = " or ".join(dict.fromkeys(f"'{one}'" for one in signatures))
+        signatures = (
+            str(candidate) if _sized([candidate]) else for_people(str(candidate.signature)) for candidate in candidates
+        )
+        forms = " or ".join(dict.fromkeys(f"'{candidate}'" for candidate in signatures))
         given_sizes = "".join(f", {name}={statics[name]}" for name in _sized(candidates))
         raise ValueError(f"{op.name}: the shapes {shown_shapes}{given_sizes} do not fit its signature {forms}.")
     return statics
@@ -117,7 +119,7 @@ def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, A
 
 def _sized(cases: list[Case]) -> list[str]:
     """Return the names of keyword arguments that are sizes, or tuples with sizes in them, in some case."""
-    return sorted({name for one in cases for name, value in one.statics.items() if names_in(value)})
+    return sorted({name for case in cases for name, value in case.statics.items() if names_in(value)})
 
 
 def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool:
@@ -128,7 +130,7 @@ def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool
 
 def _no_case(op: Op, given: dict[str, Any]) -> str:
     wrong = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    cases = "; ".join(dict.fromkeys(", ".join(f"{n}={v}" for n, v in one.statics.items()) for one in op.cases))
+    cases = "; ".join(dict.fromkeys(", ".join(f"{n}={v}" for n, v in case.statics.items()) for case in op.cases))
     cases = cases or "without keyword arguments"
     return f"{op.name}: {wrong} is none of the cases that its rules are proved for: {cases}."
 

@@ -39,13 +39,13 @@ class Composed(Op):
         aliases: Iterable[str] = (),
     ) -> None:
         super().__init__(forward, cases, like=like, torch=torch, source=source, aliases=aliases)
-        for one in self.cases:
-            if one.signature.stars:
+        for case in self.cases:
+            if case.signature.stars:
                 raise self._wrong(
-                    f"is composed, and its signature '{one.signature}' has a star: a program is certified at one rank; "
-                    "write out its axes, in a case for each rank"
+                    f"is composed, and its signature '{case.signature}' has a star: a program is certified at one "
+                    "rank; write out its axes, in a case for each rank"
                 )
-            if sizes := [name for name, value in one.statics.items() if names_in(value)]:
+            if sizes := [name for name, value in case.statics.items() if names_in(value)]:
                 raise self._wrong(f"is composed, and '{sizes[0]}' is a size in a case of it: give it a number")
         self.jvp_rule, self.vjp_rule = self._jvp, self._vjp
 
@@ -72,9 +72,9 @@ class Composed(Op):
         """Return an unregistered copy with another `forward`. Raises DeclarationError for any other rule."""
         if set(rules) != {"forward"}:
             raise self._wrong("is composed: it has no rules of its own to replace; replace its forward")
-        other = super().with_rules(**rules)
-        other.jvp_rule, other.vjp_rule = other._jvp, other._vjp  # type: ignore[attr-defined]
-        return other  # type: ignore[return-value]
+        variant = super().with_rules(**rules)
+        variant.jvp_rule, variant.vjp_rule = variant._jvp, variant._vjp  # type: ignore[attr-defined]
+        return variant  # type: ignore[return-value]
 
     def _jvp(self, *values: Any, **statics: Any) -> Any:
         count = len(self.arg_names)
@@ -108,8 +108,8 @@ def composed(*cases: str | Case, registry: Registry = registry, **options: Any) 
     """
 
     def declare(forward: Rule) -> Composed:
-        one = Composed(forward, cases, **options)
-        registry.add(one)
-        return one
+        new_op = Composed(forward, cases, **options)
+        registry.add(new_op)
+        return new_op
 
     return declare

@@ -136,10 +136,10 @@ class Op(Subject):
 
     def with_rules(self, **rules: Rule | None) -> "Op":
         """Return an unregistered copy of the op with another `forward`, `fwd`, `jvp` or `vjp`."""
-        other = copy.copy(self)
+        variant = copy.copy(self)
         for name, rule in rules.items():
-            setattr(other, name if name == "forward" else f"{name}_rule", rule)
-        return other
+            setattr(variant, name if name == "forward" else f"{name}_rule", rule)
+        return variant
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -241,6 +241,7 @@ class Op(Subject):
         unknown = [name for name in self.leading if name not in self.statics]
         if unknown:
             raise self._wrong(f"has '{unknown[0]}' as a leading argument, which is no keyword-only argument of it")
+        # In a call, leading arguments come first and may be given by position; the forward itself takes them by keyword.
         by_name = {p.name: p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in parameters if p.name in self.leading}
         rest = [p for p in parameters if p.name not in by_name]
         self.__signature__ = inspect.Signature([*(by_name[name] for name in self.leading), *rest])

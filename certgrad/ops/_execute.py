@@ -67,10 +67,12 @@ def _tangent_map(op: Op, primals: Arrays, out: Any, tree: Any, moving: tuple[int
     outputs = [_aval(y) for y in (out if isinstance(out, tuple) else (out,))]
 
     def leading_arguments(leaves: Arrays) -> Arrays:
+        """Return what the rules take before tangents or seeds: the residuals of `fwd`, else the arguments."""
         residuals = jax.tree.unflatten(tree, leaves)
         return residuals if op.fwd_rule is None else (residuals,)
 
     def apply(leaves: Arrays, tangents: Arrays) -> Arrays:
+        # a declared JVP takes a tangent for each float argument, those without one being 0
         full = {i: jnp.zeros(a.shape, a.dtype) for i, a in inputs.items() if i not in moving}
         full.update(zip(moving, tangents, strict=True))
         result = op.call_rule(op.jvp_rule, *leading_arguments(leaves), *(full[i] for i in floats), statics=statics)

@@ -33,9 +33,9 @@ class Registry:
         aliases = {alias: name for alias, name in self._aliases.items() if not (redefined and name == op.name)}
         for name in (op.name, *op.aliases):
             if name in aliases or (name in self._ops and not (redefined and name == op.name)):
-                other = self.get(name)
+                owner = self.get(name)
                 raise DeclarationError(
-                    f"The name '{name}' of the op at {op.where} is taken by the op '{other.name}' at {other.where}. "
+                    f"The name '{name}' of the op at {op.where} is taken by the op '{owner.name}' at {owner.where}. "
                     "Give it another name, or a registry of its own: op(..., registry=Registry())."
                 )
         self._ops[op.name] = op
@@ -44,8 +44,8 @@ class Registry:
 
     def get(self, name: str) -> Op:
         """Return the op of that name or alias. Raises UnknownOpError, with similar names."""
-        if (found := self._ops.get(self._aliases.get(name, name))) is not None:
-            return found
+        if (op := self._ops.get(self._aliases.get(name, name))) is not None:
+            return op
         close = get_close_matches(name, [*self._ops, *self._aliases], n=3)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise UnknownOpError(f"There is no op '{name}'.{hint} `certgrad list` shows all {len(self._ops)} ops.")

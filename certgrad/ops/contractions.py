@@ -90,6 +90,7 @@ def _labels(equation, *ranks):
         raise ValueError(f"einsum: '{equation}' is of {len(parts)} arrays; it contracts two. Contract more in steps.")
     free = [a for a in ascii_letters if a not in equation]
     dots = [rank - len(part.replace("...", "")) for part, rank in zip(parts, ranks, strict=True) if "..." in part]
+    # as in numpy, the axes of "..." are aligned at the right
     expand = lambda part, n: part.replace("...", "".join(free[max(dots) - n : max(dots)]) if n else "")
     left, right = (
         expand(part, rank - len(part.replace("...", ""))) if "..." in part else part

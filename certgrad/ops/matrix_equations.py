@@ -24,8 +24,8 @@ def takes_stacks(op):
     def _(*args, **kwargs):
         bound = op.__signature__.bind(*args, **kwargs)
         statics = {name: value for name, value in bound.arguments.items() if name in op.statics}
-        a, *others = arrays = [jnp.asarray(bound.arguments[name]) for name in op.arg_names]
-        vector = any(x.ndim == 1 for x in others)
+        a, *right_sides = arrays = [jnp.asarray(bound.arguments[name]) for name in op.arg_names]
+        vector = any(x.ndim == 1 for x in right_sides)
         stacks = [x[:, None] if x.ndim == 1 else x for x in arrays]
         batch = a.shape[:-2]
         if any(x.ndim < 2 or x.shape[:-2] != batch for x in stacks) or (vector and batch):

@@ -62,18 +62,19 @@ def prove_update(
     program = update.run if run is None else run
 
     def runs(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
-        new, kept = applied(program, params, grads, state, hyper)
-        return problem.result(new, kept)
+        new, new_state = applied(program, params, grads, state, hyper)
+        return problem.result(new, new_state)
 
     def stated(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
         t = state[COUNT] + 1 if update.counts else None
         moments = {n: tuple(state[m][n] for m in update.moments) for n in grads}
+        # Stages see all gradients at once, as clipping by their norm needs; the formula sees one parameter at a time.
         grads = staged(update.stages, {n: params[n] for n in grads}, grads, hyper)
-        found = {n: update.stated(params[n], grads[n], moments[n], t, hyper) for n in grads}
-        kept: dict[str, Any] = {m: {n: found[n][k + 1] for n in grads} for k, m in enumerate(update.moments)}
+        steps = {n: update.stated(params[n], grads[n], moments[n], t, hyper) for n in grads}
+        new_state: dict[str, Any] = {m: {n: steps[n][k + 1] for n in grads} for k, m in enumerate(update.moments)}
         if update.counts:
-            kept[COUNT] = t
-        return problem.result({**params, **{n: found[n][0] for n in grads}}, kept)
+            new_state[COUNT] = t
+        return problem.result({**params, **{n: steps[n][0] for n in grads}}, new_state)
 
     name = getattr(program, "__name__", "the update").lstrip("_")
     return equal(
@@ -102,8 +103,8 @@ def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | Non
         t = state[COUNT] + 1 if update.counts else None
         out = []
         for n in names:
-            found = update.stated(params[n], grads[n], tuple(state[m][n] for m in update.moments), t, hyper)
-            out += [(nonnegative, found[1 + update.moments.index(m)]) for m, nonnegative in signs]
+            stated_step = update.stated(params[n], grads[n], tuple(state[m][n] for m in update.moments), t, hyper)
+            out += [(nonnegative, stated_step[1 + update.moments.index(m)]) for m, nonnegative in signs]
         return out
 
     def signed_moments(*args: Any) -> list[Any]:

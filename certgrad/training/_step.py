@@ -169,6 +169,7 @@ class TrainingStep:
         cotangents = sweep.backward(reached, [jnp.ones((), loss.dtype)])
         inputs = zip(self.arguments.names, compiled.certified.traced.ir.inputs, leaves, strict=True)
         by_name = {n: cotangents.get((node.id, 0), jnp.zeros_like(x)) for n, node, x in inputs if n in self.trained}
+        # by `options` the graph may run in another dtype than that of the parameters
         gradients = {n: by_name[n].astype(parameters[n].dtype) for n in self.trained}
         real = jnp.result_type(*(parameters[n] for n in self.trained))
         hyper = {k: jnp.asarray(v, real) for k, v in hyper.items()}

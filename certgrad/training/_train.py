@@ -109,6 +109,8 @@ _DONATED = ("parameters", "state")
 
 
 class _Running:
+    """A training run in progress: its context, with the batches, the log, the checkpoints and the early stop."""
+
     def __init__(
         self,
         step: TrainingStep,

@@ -30,6 +30,7 @@ class _Places:
         self.shape = operand.shape
         rank = operand.rank
         self.rest = [k for k in range(rank) if k not in self.indexed and k not in self.batch]
+        # GatherND and ScatterND have whole slices along the rest, and one entry along the axes that are indexed.
         whole = all(sizes[k] == operand.shape[k] for k in self.rest)
         if sorted([*removed, *self.batch]) != sorted([*self.indexed, *self.batch]) or not whole:
             raise unwritten(w.place, step.primitive, "of parts of several entries has no counterpart in ONNX")

@@ -45,11 +45,12 @@ def source_of(exported: Exported) -> str:
     code = Code(TABLE, exported.where, dict(zip(dims, sizes, strict=True)))
     code.helpers.update(("_typed", "_shaped"))
     inputs_of_forward, outputs = forward.inputs, forward.outputs[: exported.count]
+    # Residuals that are inputs or outputs of the forward are saved as such, the others returned beside the outputs.
     further_residuals = [v for v in residuals if not any(v is a for a in [*inputs_of_forward, *outputs])]
 
     code.line(f"def _sizes({', '.join(names)}):")
     code.depth = 1
-    code.lines[-1] = code.lines[-1].strip()
+    code.lines[-1] = code.lines[-1].strip()  # a `def` at the top of the file: the first line is not indented
     for name, value in zip(names, inputs_of_forward, strict=True):
         code.line(f"_typed({name!r}, {name}, {dtype_of(value.dtype)}, {value.rank})")
     for dim, size in zip(dims, sizes, strict=True):
@@ -93,6 +94,7 @@ def source_of(exported: Exported) -> str:
     ]
     code.line(f"return {listed(returned)}")
 
+    # where `setup_context` finds each residual, in the order in which `_backward` unpacks them
     places = [_place(v, inputs_of_forward, outputs, further_residuals) for v in residuals]
     # integer and boolean outputs; they and the residuals have no gradient
     non_differentiable = [k for k, a in enumerate(outputs) if a.dtype.kind != "f"]
