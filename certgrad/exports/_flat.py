@@ -115,6 +115,7 @@ class _Builder:
         return Value(self.count[0], tuple(text_of(d) for d in aval.shape), np.dtype(aval.dtype))
 
     def finished(self, program: Program, inputs: Sequence[Value]) -> Flat:
+        """Return the flat program with these inputs, without steps that no output depends on."""
         outputs = self.walk(program, inputs)
         return live(Flat(list(inputs), self.steps, outputs))
 
@@ -207,6 +208,7 @@ def _replaces(eqn: Any) -> bool:
 
 
 def _inner_programs(eqn: Any) -> list[Program]:
+    """Return the programs that an equation runs: a scan's body, a while's test and body, branches; else none."""
     match str(eqn.primitive.name):
         case "scan":
             return [scan_loop(eqn).body]
@@ -219,6 +221,7 @@ def _inner_programs(eqn: Any) -> list[Program]:
 
 
 def _with_counts(eqn: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a step's parameters: of a loop, how many operands are constants and carries, and how often it runs."""
     if str(eqn.primitive.name) == "scan":
         loop = scan_loop(eqn)
         return {"consts": loop.consts, "carries": loop.carries, "reverse": loop.reverse, "length": text_of(loop.length)}
@@ -248,24 +251,24 @@ def split_program(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[
     The second part computes the remaining outputs from those values, which are its first inputs, and from the remaining
     inputs. It repeats no step that the first part can compute, except steps that depend on no input at all.
     """
-    early = {id(v) for v in flat.inputs[:given]}
-    free: set[int] = set()  # depends on no input: computed in both parts rather than handed on
-    start, rest = [], []
+    from_given_inputs = {id(v) for v in flat.inputs[:given]}
+    independent: set[int] = set()  # of all inputs, such as an iota: computed in both parts rather than handed on
+    first_steps, second_steps = [], []
     for step in flat.steps:
-        if all(isinstance(a, Constant) or id(a) in free for a in step.inputs):
-            free.update(map(id, step.outputs))
-            start.append(step)
-            rest.append(step)
-        elif all(isinstance(a, Constant) or id(a) in early or id(a) in free for a in step.inputs):
-            early.update(map(id, step.outputs))
-            start.append(step)
+        if all(isinstance(a, Constant) or id(a) in independent for a in step.inputs):
+            independent.update(map(id, step.outputs))
+            first_steps.append(step)
+            second_steps.append(step)
+        elif all(isinstance(a, Constant) or id(a) in from_given_inputs or id(a) in independent for a in step.inputs):
+            from_given_inputs.update(map(id, step.outputs))
+            first_steps.append(step)
         else:
-            rest.append(step)
-    late = live(Flat([], rest, flat.outputs[first:]))
-    read = [a for step in late.steps for a in step.inputs] + late.outputs
-    handed_on = list(dict.fromkeys(a for a in read if isinstance(a, Value) and id(a) in early))
-    forward = live(Flat(flat.inputs[:given], start, [*flat.outputs[:first], *handed_on]))
-    return forward, Flat([*handed_on, *flat.inputs[given:]], late.steps, late.outputs), handed_on
+            second_steps.append(step)
+    second_part = live(Flat([], second_steps, flat.outputs[first:]))
+    values_read = [a for step in second_part.steps for a in step.inputs] + second_part.outputs
+    handed_on = list(dict.fromkeys(a for a in values_read if isinstance(a, Value) and id(a) in from_given_inputs))
+    first_part = live(Flat(flat.inputs[:given], first_steps, [*flat.outputs[:first], *handed_on]))
+    return first_part, Flat([*handed_on, *flat.inputs[given:]], second_part.steps, second_part.outputs), handed_on
 
 
 def serves(flat: Flat) -> dict[int, frozenset[int]]:

@@ -69,7 +69,7 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
     if invalid_sizes := [f"{k} = {v}" for k, v in fixed.items() if not isinstance(v, int) or v < 1]:
         raise UsageError(f"{invalid_sizes[0]} is no size. A dimension is a whole number of at least 1.")
     if fixed.keys() == set(specs.dims):
-        certified = compiled.at_sizes(fixed).certified
+        certified = compiled.at_sizes(fixed).certified  # it may be another program than at open sizes
     elif cases := [str(c) for c in other_programs(certified.traced) if c.asked and not c.same]:
         raise UsageError(
             f"Where {' or '.join(cases)}, {title} is another program, and what is written with sizes left open is one "

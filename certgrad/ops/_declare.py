@@ -241,7 +241,7 @@ class Op(Subject):
         unknown = [name for name in self.leading if name not in self.statics]
         if unknown:
             raise self._wrong(f"has '{unknown[0]}' as a leading argument, which is no keyword-only argument of it")
-        # In a call, leading arguments come first and may be given by position; the forward itself takes them by keyword.
+        # In a call, leading arguments come first and may be given by position; the forward takes them by keyword.
         by_name = {p.name: p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in parameters if p.name in self.leading}
         rest = [p for p in parameters if p.name not in by_name]
         self.__signature__ = inspect.Signature([*(by_name[name] for name in self.leading), *rest])
@@ -295,7 +295,8 @@ def op(*cases: str | Case, registry: Registry = registry, **options: Any) -> Cal
     leading: keyword arguments that a call may also give by position, before the arrays: einsum("ij,jk->ik", x, y).
     like, torch: the functions of JAX and PyTorch that compute the same. convention: what the rules return where the
     domain excludes a point. torch_at: what PyTorch returns there. magnitudes: those of arguments at which the op is no
-    NaN in floats, which is measured. Raises DeclarationError.
+    NaN in floats, which is measured. source: where the formula is from, or why the derivative is this one. aliases:
+    further names. The decorator raises DeclarationError where these do not fit each other.
     """
 
     def declare(forward: Rule) -> Op:

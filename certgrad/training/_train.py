@@ -162,7 +162,8 @@ class _Running:
     def to(self, steps: int, log_every: int, save_every: int, told: Callable[[int, str], None]) -> Run:
         """Take steps until there are `steps` in all, the data end, the early stop says so or the loss is not finite.
 
-        Returns the result. `told` is called with the number of steps and a text at each entry of the log.
+        Returns the result. `told` is called with the number of steps and a text, at the start and at each entry of the
+        log.
         """
         told(self.context.step, "")
         while self.context.step < steps and not self.ended:

@@ -58,9 +58,9 @@ class Update:
     conditions: tuple[str, ...] = ()
     """Hypotheses on the hyperparameters and the count, in the syntax of domains."""
     nonnegative: tuple[str, ...] = ()
-    """Moments that are never negative: not at the start, and each step keeps them so."""
+    """Moments that are at least 0 at the start, and that each step keeps so."""
     positive: tuple[str, ...] = ()
-    """Moments that are always positive: at the start, and each step keeps them so."""
+    """Moments that are above 0 at the start, and that each step keeps so."""
     initial: Mapping[str, float] = field(default_factory=dict)
     """The value at the start of moments whose entries are not zero there."""
     stages: tuple[Stage, ...] = ()

@@ -100,19 +100,19 @@ def padded(
     """Write an array padded along each axis, and return its name.
 
     Each entry of `config` says how many entries come before, after and between those of an axis; a negative edge cuts
-    entries off. They are `value`, by its name, or zeros if it is None.
+    entries off. The added entries are the constant named `value`, or zeros if it is None.
     """
     shape = list(shape)
     for k, (_, _, inner) in enumerate(config):
-        if inner:  # Pad has no padding between: pad a new last axis, join it, cut off the end
+        if inner:  # Pad has no padding between: pad a new axis after this one, join both, cut off the end
             x = w.op("Unsqueeze", x, w.integers([k + 1]))
             pads = [0] * (2 * len(shape) + 2)
             pads[len(shape) + 1 + k + 1] = inner
             x = w.op("Pad", x, w.integers(pads), *([value] if value else []))
-            spread = f"({shape[k]})*{inner + 1}" if isinstance(shape[k], str) else int(shape[k]) * (inner + 1)
-            x = w.reshape(x, [*shape[:k], spread, *shape[k + 1 :]])
+            joined_size = f"({shape[k]})*{inner + 1}" if isinstance(shape[k], str) else int(shape[k]) * (inner + 1)
+            x = w.reshape(x, [*shape[:k], joined_size, *shape[k + 1 :]])
             x = slice_of(w, x, [k], w.integers([0]), w.integers([-inner]), [1])
-            shape[k] = f"({spread})-{inner}" if isinstance(spread, str) else spread - inner
+            shape[k] = f"({joined_size})-{inner}" if isinstance(joined_size, str) else joined_size - inner
     edges: list[Size] = [*(c[0] for c in config), *(c[1] for c in config)]
     if all(e == 0 for e in edges):
         return x

@@ -82,7 +82,7 @@ def source_of(exported: Exported) -> str:
     outputs_of_step = serves(backward)
 
     def guard(step: Step) -> str:
-        """Return the condition of a step of the backward: one of the gradients that it is for is asked for."""
+        """Return the condition under which the backward computes a step: autograd needs a gradient that depends on it."""
         arguments = [active[k] for k in sorted(outputs_of_step[id(step)])]
         return "" if len(arguments) == len(active) else " or ".join(f"needs[{k}]" for k in arguments)
 
